@@ -21,7 +21,8 @@ fuzz_target!(|data: &[u8]| {
     bytes.extend(payload);
     let raw = RawRecord { header, position: Position::default(), bytes: &bytes };
     let Ok(record) = raw.read() else { return };
-    if let Some((values, end)) = kernel_fields(&record, CodePage::default()) {
+    if let Some(decoded) = kernel_fields(&record, CodePage::default()) {
+        let (values, end) = (decoded.fields, decoded.rest);
         assert!(end <= record.payload.len());
         let mut left = 1024 + 8 * payload.len();
         values.iter().for_each(|(_, value)| fields::look(value, &mut left));

@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use pfnset::etl::record_id::RecordId;
-use pfnset::internals::fields::{EVENT_METADATA, EventInfo, Maps};
+use pfnset::internals::fields::{EVENT_METADATA, EventInfo};
 
 #[path = "../fields.rs"]
 mod fields;
@@ -14,8 +14,8 @@ fuzz_target!(|data: &[u8]| {
     let Some((opcode, rest)) = data.split_first() else { return };
     let Some((information, payload)) = fields::divided(rest) else { return };
     match EventInfo::read(RecordId::Classic { class: EVENT_METADATA, opcode: *opcode }, information) {
-        Some(EventInfo::Schema(_, schema)) => {
-            fields::payload(&schema, payload, &Maps::default(), uuid::Uuid::nil());
+        Some(EventInfo::Schema(_, schema, _)) => {
+            fields::payload(&schema, payload, None);
         }
         Some(EventInfo::Map(_, _, map)) => {
             payload.iter().for_each(|byte| _ = map.name(u64::from(*byte) * 0x0101, 4096))

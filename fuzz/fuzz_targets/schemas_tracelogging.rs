@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use pfnset::internals::fields::{Maps, trace_logging_schema};
+use pfnset::internals::fields::trace_logging_schema;
 
 #[path = "../fields.rs"]
 mod fields;
@@ -12,6 +12,6 @@ mod fields;
 fuzz_target!(|data: &[u8]| {
     let Some((extended, payload)) = fields::divided(data) else { return };
     if let Some(schema) = trace_logging_schema(extended) {
-        fields::payload(&schema, payload, &Maps::default(), uuid::Uuid::nil());
+        fields::payload(&schema, payload, None);
     }
 });

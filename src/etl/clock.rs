@@ -50,6 +50,13 @@ impl Clock {
         Ticks(ticks.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64)
     }
 
+    /// The first raw time that is not before so many nanoseconds since trace start.
+    pub(crate) fn ticks_from(&self, nanos: Nanos) -> Ticks {
+        let Nanos(floor) = self.nanos(self.ticks_at(nanos));
+        let at = self.ticks_at(nanos);
+        if floor < nanos.0 { Ticks(at.0.saturating_add(1)) } else { at }
+    }
+
     fn scaled(&self, raw: Ticks, per_second: i64) -> i128 {
         // Division of 128 bits takes ten times as long, and millions of rows have a time.
         if let Some(ticks) = raw.0.checked_sub(self.origin.0)

@@ -53,6 +53,8 @@ pub struct DiskEnd {
     pub irp_flags: u32,
     /// Bytes; 0 of a flush.
     pub byte_count: u32,
+    /// A field without a documented meaning, as it is in the record; 0 of a flush.
+    pub reserved: u32,
     /// Byte offset on the disk; 0 of a flush.
     pub byte_offset: u64,
     /// File object; `None` of a flush.
@@ -87,13 +89,13 @@ layout! {
 
 layout! {
     TransferLayout<P> = 48 / 40 bytes => DiskEnd {
-        disk: U32, irp_flags: U32, byte_count: U32, -reserved(U32), byte_offset: U64, file_key: P, irp: P, response: U64
+        disk: U32, irp_flags: U32, byte_count: U32, reserved: U32, byte_offset: U64, file_key: P, irp: P, response: U64
     } with |_| { thread_id: None }
 }
 
 layout! {
     FlushLayout<P> = 24 / 20 bytes => DiskEnd { disk: U32, irp_flags: U32, response: U64, irp: P }
-    with |_| { byte_count: 0, byte_offset: 0, file_key: None, thread_id: None }
+    with |_| { byte_count: 0, reserved: 0, byte_offset: 0, file_key: None, thread_id: None }
 }
 
 impl DiskEvent {
@@ -158,12 +160,18 @@ mod tests {
     #[test]
     fn completions_with_and_without_a_thread() {
         for (p, at) in [(P8, [24, 32, 40, 48]), (P4, [24, 28, 32, 40])] {
-            let bytes = Bytes::new(at[3] + 4).u32(0, 2).u32(4, 3 << 17 | 0x43).u32(8, 4096).u64(16, 0x1_2345_6000);
+            let bytes = Bytes::new(at[3] + 4)
+                .u32(0, 2)
+                .u32(4, 3 << 17 | 0x43)
+                .u32(8, 4096)
+                .u32(12, 0xffff_8ac6)
+                .u64(16, 0x1_2345_6000);
             let bytes = bytes.ptr(p, at[0], 0xa000_0010).ptr(p, at[1], 0xb000_0020).u64(at[2], 777).u32(at[3], 5000);
             let end = DiskEnd {
                 disk: 2,
                 irp_flags: 3 << 17 | 0x43,
                 byte_count: 4096,
+                reserved: 0xffff_8ac6,
                 byte_offset: 0x1_2345_6000,
                 file_key: Some(0xa000_0010),
                 irp: 0xb000_0020,

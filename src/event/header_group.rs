@@ -158,6 +158,10 @@ pub enum PartitionName<'a> {
 /// `0x0050`: in which partition (host, guest) the trace was recorded. 48 bytes, or with text names instead of GUIDs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PartitionInfo<'a> {
+    /// 0: named by GUIDs, 2: by texts.
+    pub form: u16,
+    /// A field without a documented meaning, as it is in the record.
+    pub reserved: u16,
     /// Type of partition.
     pub partition_type: u32,
     /// Offset of the clock from the root's.
@@ -178,7 +182,7 @@ impl<'a> PartitionInfo<'a> {
     pub fn read(payload: &Payload<'a>) -> Read<PartitionInfo<'a>> {
         let mut c = payload.cursor();
         let form = c.u16("event version")?;
-        c.skip(2, "reserved")?;
+        let reserved = c.u16("reserved")?;
         let partition_type = c.u32("partition type")?;
         let clock_offset = c.i64("clock offset")?;
         let mut guid_bytes = [].as_slice();
@@ -194,7 +198,8 @@ impl<'a> PartitionInfo<'a> {
             }
             _ => return Err(Fault::Value { field: "event version" }),
         };
-        Ok(Parsed::new(PartitionInfo { partition_type, clock_offset, partition, parent, guid_bytes }, oddity))
+        let value = PartitionInfo { form, reserved, partition_type, clock_offset, partition, parent, guid_bytes };
+        Ok(Parsed::new(value, oddity))
     }
 }
 

@@ -117,15 +117,28 @@ impl<'a> Process<'a> {
         // Four zero bytes are a missing SID or the start of a zeroed token: only an exact end can show which.
         let mut fault = Fault::Value { field: "user SID" };
         for form in [SidForm::Absent, SidForm::BehindTokenUser] {
-            match head.rest(payload, cursor.clone(), form, has_exit_time) {
+            let next = match head.rest(payload, cursor.clone(), form, has_exit_time) {
                 Ok((process, end)) if end.remaining() == 0 => {
                     return Ok(Parsed::new(process, payload.ends(&end, known)));
                 }
-                Ok((_, end)) => fault = Fault::Trailing { parsed: end.position() },
-                Err(error) => fault = error,
+                Ok((_, end)) => Fault::Trailing { parsed: end.position() },
+                Err(error) => error,
+            };
+            // What is told is the fault of the form that fits farther.
+            let ends_twice = matches!((fault, next), (Fault::Trailing { .. }, Fault::Trailing { .. }));
+            if !ends_twice && reached(next) >= reached(fault) {
+                fault = next;
             }
         }
         Err(fault)
+    }
+}
+
+/// How far a payload fits.
+fn reached(fault: Fault) -> usize {
+    match fault {
+        Fault::Short { at, .. } | Fault::Unterminated { at, .. } | Fault::Trailing { parsed: at } => at,
+        _ => 0,
     }
 }
 
@@ -208,6 +221,8 @@ pub struct ProcessCounters {
     pub page_faults: u32,
     /// Open handles.
     pub handles: u32,
+    /// A field without a documented meaning, as it is in the record.
+    pub reserved: u32,
     /// Peak of the virtual size.
     pub peak_virtual_bytes: u64,
     /// Peak of the working set.
@@ -234,7 +249,7 @@ pub struct ProcessCounters {
 
 layout! {
     CountersLayout<P> = 104 / 60 bytes => ProcessCounters, fn read(2..=2) {
-        process_id: U32, page_faults: U32, handles: U32, -reserved(U32), peak_virtual_bytes: P,
+        process_id: U32, page_faults: U32, handles: U32, reserved: U32, peak_virtual_bytes: P,
         peak_working_set_bytes: P, peak_pagefile_bytes: P, peak_paged_pool_bytes: P, peak_non_paged_pool_bytes: P,
         virtual_bytes: P, working_set_bytes: P, pagefile_bytes: P, paged_pool_bytes: P, non_paged_pool_bytes: P,
         private_bytes: P
@@ -420,7 +435,10 @@ mod tests {
             }
             let Event::ProcessCounters { phase, counters } = event(0x0321, 2, p, &bytes) else { panic!() };
             assert_eq!(phase, Phase::DcEnd);
-            assert_eq!((counters.process_id, counters.page_faults, counters.handles), (12, 34, 56));
+            assert_eq!(
+                (counters.process_id, counters.page_faults, counters.handles, counters.reserved),
+                (12, 34, 56, 0xdead)
+            );
             assert_eq!((counters.peak_virtual_bytes, counters.peak_working_set_bytes), (4096, 8192));
             assert_eq!((counters.working_set_bytes, counters.private_bytes), (4096 * 7, 4096 * 11));
             check_fixed(0x0320, 2, p, &bytes);

@@ -6,7 +6,7 @@ use crate::event::fields::value_json::{in_quotes, list, members, quoted, value};
 use crate::event::fields::value_text::{decimal, digits, hexadecimal, write_guid};
 use crate::forms::csv::{self, Cells};
 use crate::load::event_row::{EventRow, RowId};
-use crate::units::Nanos;
+use crate::units::{Nanos, counted};
 use std::fmt::Write as _;
 use uuid::Uuid;
 
@@ -46,11 +46,19 @@ const COLUMNS: [&str; 21] = [
     "frames",
 ];
 
-/// The line above the rows.
-pub fn heading(form: EventForm) -> Vec<u8> {
+/// Columns of a process in a line of so many.
+fn process_width(width: usize) -> usize {
+    (width / 5).clamp(12, 32)
+}
+
+/// The line above the rows. `width`: that of a line of text.
+pub fn heading(form: EventForm, width: usize) -> Vec<u8> {
     match form {
         EventForm::Csv(_) => (COLUMNS.join(",") + "\n").into_bytes(),
-        EventForm::Table => b"    Time s  CPU  Process, event, fields\n".to_vec(),
+        EventForm::Table => {
+            let process = process_width(width);
+            format!("    Time s  CPU  Thread  {:process$}  Event, fields\n", "Process").into_bytes()
+        }
         EventForm::Jsonl => Vec::new(),
     }
 }
@@ -177,7 +185,7 @@ impl RowWriter {
             }
             EventForm::Table => {
                 for frame in frames {
-                    out.extend(cut(&format!("{:19}{frame}", ""), self.width).as_bytes());
+                    out.extend(cut(&format!("{:27}{frame}", ""), self.width).as_bytes());
                     out.push(b'\n');
                 }
             }
@@ -285,14 +293,52 @@ fn cells_of(row: &EventRow<'_>) -> [String; 20] {
     ]
 }
 
-/// `  1.234567    3  chrome.exe (1234)  Process: Start  ProcessId=12 ...`, cut to a width.
+/// A process in so many columns: of a long name the middle is left out, so that its id stays.
+fn process_cell(label: &str, width: usize) -> String {
+    let shown = visible(label);
+    let length = shown.chars().count();
+    if length <= width {
+        return format!("{shown:width$}");
+    }
+    let id = shown.rfind(" (").map_or(0, |at| shown.get(at..).unwrap_or_default().chars().count()).min(width / 2 + 4);
+    let begin: String = shown.chars().take(width.saturating_sub(id + 1)).collect();
+    let end: String = shown.chars().skip(length - id).collect();
+    format!("{begin}…{end}")
+}
+
+/// Names of missing fields that a line has.
+const MOST_MISSING: usize = 3;
+
+/// What is wrong with a payload. It stands before the fields: there is always room for it.
+fn marks(row: &EventRow<'_>) -> String {
+    let mut text = String::new();
+    if !row.missing.is_empty() {
+        let names = row.missing.iter().take(MOST_MISSING).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let more = row.missing.len().saturating_sub(MOST_MISSING);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let _ = write!(text, "  (missing: {names}{more})");
+    }
+    if !row.rest.is_empty() {
+        let _ = write!(text, "  (rest: {})", bytes(row.rest));
+    }
+    text
+}
+
+fn bytes(bytes: &[u8]) -> String {
+    counted(bytes.len() as u64, "byte", "bytes")
+}
+
+/// `  1.234567    3    5678  chrome.exe (1234)  Process: Start  ProcessId=12 ...`, cut to a width.
 fn line(row: &EventRow<'_>, width: usize) -> String {
     let processor = row.processor.map(|processor| processor.to_string()).unwrap_or_default();
-    let process = row.process.as_deref().unwrap_or("-");
+    let thread = row.thread_id.map_or_else(|| "-".to_owned(), |thread| thread.to_string());
+    let process = process_cell(row.process.as_deref().unwrap_or("-"), process_width(width));
     // Names of kernel events begin with their class.
     let is_told = row.provider == "kernel" || row.event.starts_with(&format!("{}: ", row.provider));
     let provider = if is_told { String::new() } else { format!("{} ", row.provider) };
-    let mut text = format!("{:>10.6}  {processor:>3}  {process}  {provider}{}", row.time.seconds(), row.event);
+    let time = row.time.seconds();
+    let mut text =
+        format!("{time:>10.6}  {processor:>3}  {thread:>6}  {process}  {provider}{}{}", row.event, marks(row));
     for (name, own) in row.fields.iter().flatten() {
         if text.len() > 4 * width {
             break;
@@ -305,13 +351,7 @@ fn line(row: &EventRow<'_>, width: usize) -> String {
     }
     if row.schema.is_none() && !row.payload.is_empty() {
         let shown = row.payload.get(..row.payload.len().min(width)).unwrap_or_default();
-        let _ = write!(text, "  {} bytes: {}", row.payload.len(), hex(shown));
-    }
-    if !row.missing.is_empty() {
-        let _ = write!(text, "  (missing: {})", row.missing.join(", "));
-    }
-    if !row.rest.is_empty() {
-        let _ = write!(text, "  (rest: {} bytes)", row.rest.len());
+        let _ = write!(text, "  {}: {}", bytes(row.payload), hex(shown));
     }
     cut(&text, width)
 }

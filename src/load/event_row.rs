@@ -8,14 +8,14 @@ use crate::etl::logfile::MODE_NO_PER_PROCESSOR;
 use crate::etl::record::{RawRecord, Record};
 use crate::etl::record_id::{HookId, RecordId};
 use crate::event::catalog;
-use crate::event::fields::reader::{self, Decoded};
+use crate::event::fields::reader::{self, Context, Decoded};
 use crate::event::fields::schema::Schema;
 use crate::event::fields::value::{FieldValue, Fields};
 use crate::event::fields::{kernel, trace_logging};
 use crate::event::hooks::{CSWITCH, HARD_FAULT, SAMPLED_PROFILE};
 use crate::event::payload::hook_of;
 use crate::event::{self, decode};
-use crate::load::schemas::{SchemaSource, Schemas, holds_manifest};
+use crate::load::schemas::{Fitting, SchemaSource, Schemas, holds_manifest};
 use crate::load::stacks::second_walk::{Owner, owner_by_payload};
 use crate::load::timed_records::for_each_moment;
 use crate::moment::Moment;
@@ -213,25 +213,17 @@ impl<'t> RowReader<'t> {
         }
         if is_kernel
             && !matches!(record.id, RecordId::Manifest { .. })
-            && let Some((fields, end)) = kernel::fields(record, code_page)
+            && let Some(decoded) = kernel::fields(record, code_page)
         {
-            row.schema = Some(SchemaSource::Kernel);
-            row.fields = Some(fields);
-            row.rest = row.payload.get(end..).unwrap_or_default();
+            row.take(SchemaSource::Kernel, decoded);
             return;
         }
         let found = match own {
-            Some(schema) => Some((SchemaSource::TraceLogging, schema)),
+            Some(schema) => Some(Fitting { source: SchemaSource::TraceLogging, schema, maps: None }),
             None => self.schemas.of(raw, record),
         };
-        let Some((source, schema)) = found else { return };
-        let guid = row.provider_guid.unwrap_or_default();
-        let Decoded { fields, missing, rest } =
-            reader::read(schema, row.payload, record.pointer, self.schemas.context(guid, code_page));
-        row.schema = Some(source);
-        row.fields = Some(fields);
-        row.missing = missing;
-        row.rest = row.payload.get(rest..).unwrap_or_default();
+        let Some(Fitting { source, schema, maps }) = found else { return };
+        row.take(source, reader::read(schema, row.payload, record.pointer, Context { maps, code_page }));
         if source == SchemaSource::Manifest && holds_manifest(raw, record) {
             let length = FieldValue::Unsigned(row.payload.len() as u64);
             row.fields.iter_mut().for_each(|fields| fields.push(("PayloadLength", length.clone())));
@@ -243,18 +235,27 @@ impl<'t> RowReader<'t> {
         };
         match provider {
             Some(provider) => row.provider = provider,
-            None if own.is_some() => row.provider = self.provider_name(record.id),
+            // What another event of the provider says is not said by this one.
+            None if own.is_some() => row.provider = guid_text(record.id),
             None => {}
         }
         row.event = event_name(schema, source, record.id, row.opcode.unwrap_or(0));
     }
 
+    /// The name that the trace has elsewhere, else the GUID.
     fn provider_name(&self, id: RecordId) -> Cow<'_, str> {
-        let Some(guid) = guid(id) else { return Cow::Borrowed("unknown") };
-        let known = self.schemas.providers.get(&guid).map(|name| &**name);
+        let known = guid(id).and_then(|guid| self.schemas.providers.get(&guid)).map(|name| &**name);
         let group = || catalog::name(id).map(|name| name.group());
-        let name = known.or_else(group).or_else(|| catalog::provider_name(guid));
-        name.map_or_else(|| guid.to_string().into(), shortened)
+        known.or_else(group).map_or_else(|| guid_text(id), shortened)
+    }
+}
+
+impl<'r> EventRow<'r> {
+    fn take(&mut self, source: SchemaSource, decoded: Decoded<'r>) {
+        self.schema = Some(source);
+        self.fields = Some(decoded.fields);
+        self.missing = decoded.missing;
+        self.rest = self.payload.get(decoded.rest..).unwrap_or_default();
     }
 }
 
@@ -308,6 +309,10 @@ fn guid(id: RecordId) -> Option<Uuid> {
         RecordId::Message { guid, .. } => Some(guid),
         RecordId::Kernel(_) | RecordId::Opaque(_) => None,
     }
+}
+
+fn guid_text(id: RecordId) -> Cow<'static, str> {
+    guid(id).map_or(Cow::Borrowed("unknown"), |guid| guid.to_string().into())
 }
 
 fn row_id(id: RecordId) -> RowId {

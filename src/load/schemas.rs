@@ -1,7 +1,6 @@
 //! Schemas of a trace's events, collected in one walk: they can lie behind the events that need them, and in another file of the
 //! recording.
 
-use crate::code_page::CodePage;
 use crate::etl::EtlFile;
 use crate::etl::buffer_order::ranks;
 use crate::etl::extended;
@@ -9,7 +8,7 @@ use crate::etl::record::{RawRecord, Record};
 use crate::etl::record_id::RecordId;
 use crate::event::catalog;
 use crate::event::fields::event_info::{EventInfo, Subject};
-use crate::event::fields::manifest::{self, Chunk, MANIFEST_ID, MANIFEST_OPCODE, MANIFEST_TASK, Manifest, own_schema};
+use crate::event::fields::manifest::{self, Chunk, MANIFEST_ID, MANIFEST_OPCODE, MANIFEST_TASK, Manifest, OWN_SCHEMA};
 use crate::event::fields::schema::{Maps, Schema};
 use crate::load::timed_records::for_each_moment;
 use crate::moment::{At, Moment};
@@ -53,19 +52,33 @@ impl UserManifest {
 /// Schemas of the events of a trace.
 #[derive(Debug, Default)]
 pub struct Schemas<'m> {
-    merged: FastMap<Subject, Arc<Schema>>,
+    merged: FastMap<Subject, Merged>,
     /// Manifests of each provider with the process that wrote them, in record order.
     manifests: FastMap<Uuid, Vec<(Option<u32>, Manifest)>>,
     /// Those of the user, which are asked last.
     of_user: FastMap<Uuid, Vec<(&'m UserManifest, &'m Manifest)>>,
-    /// Names of numbers.
-    pub maps: Maps,
     /// Names of providers.
     pub providers: FastMap<Uuid, Arc<str>>,
     /// Why manifests could not be read.
     pub unreadable: Vec<String>,
-    /// The schema of the events that hold manifests, by provider.
-    own: FastMap<Uuid, Arc<Schema>>,
+}
+
+/// A schema that merging added, and the maps that were added for its provider.
+#[derive(Debug, Clone)]
+struct Merged {
+    schema: Arc<Schema>,
+    maps: Option<Arc<Maps>>,
+}
+
+/// A schema that fits an event.
+#[derive(Debug, Clone, Copy)]
+pub struct Fitting<'s> {
+    /// Where it comes from.
+    pub source: SchemaSource,
+    /// The schema.
+    pub schema: &'s Schema,
+    /// Names of its numbers: those that came with it.
+    pub maps: Option<&'s Maps>,
 }
 
 /// Where a schema comes from.
@@ -177,37 +190,36 @@ impl<'m> Schemas<'m> {
         }
         for file in of_user {
             for manifest in &file.providers {
-                schemas.add_names(manifest);
+                schemas.add_name(manifest);
                 schemas.of_user.entry(manifest.provider).or_default().push((file, manifest));
             }
         }
         schemas
     }
 
-    /// Takes what a manifest names, unless it is named already.
-    fn add_names(&mut self, manifest: &Manifest) {
-        let of = manifest.provider;
+    /// Takes the provider's name of a manifest, unless it has one.
+    fn add_name(&mut self, manifest: &Manifest) {
         if let Some(name) = &manifest.name {
-            self.providers.entry(of).or_insert_with(|| name.clone());
-        }
-        for (name, map) in &manifest.maps {
-            self.maps.entry((of, name.clone())).or_insert_with(|| map.clone());
+            self.providers.entry(manifest.provider).or_insert_with(|| name.clone());
         }
     }
 
     fn add_infos(&mut self, infos: Vec<At<EventInfo>>) {
+        let (mut maps, mut found): (FastMap<Uuid, Maps>, Vec<_>) = Default::default();
         for At { value, .. } in infos {
             match value {
-                EventInfo::Schema(subjects, schema) => {
-                    let schema = Arc::new(schema);
-                    for subject in subjects {
-                        if let (Subject::Manifest(guid, ..), Some(name)) = (subject, &schema.provider) {
-                            self.providers.entry(guid).or_insert_with(|| name.clone());
-                        }
-                        self.merged.entry(subject).or_insert_with(|| schema.clone());
-                    }
+                EventInfo::Schema(subjects, schema, provider) => found.push((subjects, schema, provider)),
+                EventInfo::Map(provider, name, map) => _ = maps.entry(provider).or_default().entry(name).or_insert(map),
+            }
+        }
+        let maps: FastMap<Uuid, Arc<Maps>> = maps.into_iter().map(|(of, maps)| (of, Arc::new(maps))).collect();
+        for (subjects, schema, provider) in found {
+            let merged = Merged { schema: Arc::new(schema), maps: maps.get(&provider).cloned() };
+            for subject in subjects {
+                if let (Subject::Manifest(guid, ..), Some(name)) = (subject, &merged.schema.provider) {
+                    self.providers.entry(guid).or_insert_with(|| name.clone());
                 }
-                EventInfo::Map(provider, name, map) => _ = self.maps.entry((provider, name)).or_insert(map),
+                self.merged.entry(subject).or_insert_with(|| merged.clone());
             }
         }
     }
@@ -242,7 +254,7 @@ impl<'m> Schemas<'m> {
         match Manifest::read(text) {
             Ok(manifests) => {
                 for manifest in manifests {
-                    self.add_names(&manifest);
+                    self.add_name(&manifest);
                     self.manifests.entry(manifest.provider).or_default().push((process_id, manifest));
                 }
             }
@@ -250,44 +262,37 @@ impl<'m> Schemas<'m> {
                 self.unreadable.push(format!("the manifest of provider {provider} cannot be read: {reason}"))
             }
         }
-        let name = self.providers.get(&provider).cloned();
-        self.own.entry(provider).or_insert_with(|| Arc::new(own_schema(name)));
     }
 
     /// Schema of an event by what the trace says of it elsewhere; not that of the event itself.
-    pub fn of(&self, raw: &RawRecord<'_>, record: &Record<'_>) -> Option<(SchemaSource, &Schema)> {
+    pub fn of(&self, raw: &RawRecord<'_>, record: &Record<'_>) -> Option<Fitting<'_>> {
         let subject = match record.id {
             RecordId::Manifest { provider, id } => Subject::Manifest(provider, id, record.version),
             RecordId::Classic { class, opcode } => Subject::Classic(class, opcode, record.version),
             _ => return None,
         };
-        if let Some(schema) = self.merged.get(&subject) {
-            return Some((SchemaSource::Merged, schema));
+        if let Some(Merged { schema, maps }) = self.merged.get(&subject) {
+            return Some(Fitting { source: SchemaSource::Merged, schema, maps: maps.as_deref() });
         }
         let Subject::Manifest(provider, id, version) = subject else { return None };
         if holds_manifest(raw, record) && Chunk::read(record.payload).is_some() {
-            let own = self.own.get(&provider)?;
-            return Some((SchemaSource::Manifest, own));
+            return Some(Fitting { source: SchemaSource::Manifest, schema: &OWN_SCHEMA, maps: None });
         }
         let key = (id, version);
         let manifests = self.manifests.get(&provider).map_or(&[][..], Vec::as_slice);
         let has = |own: &&(Option<u32>, Manifest)| own.1.schemas.contains_key(&key);
         let own = manifests.iter().filter(has).find(|(process, _)| *process == record.process_id);
-        let found = own.or_else(|| manifests.iter().find(has)).and_then(|(_, manifest)| manifest.schemas.get(&key));
-        let schema = found.or_else(|| {
+        let found = own.or_else(|| manifests.iter().find(has)).map(|(_, manifest)| manifest);
+        let manifest = found.or_else(|| {
             let all = self.of_user.get(&provider)?;
-            let (file, schema) = all.iter().find_map(|(file, manifest)| Some((file, manifest.schemas.get(&key)?)))?;
+            let (file, manifest) = all.iter().find(|(_, manifest)| manifest.schemas.contains_key(&key))?;
             // Most records only read it: a write would take the line of memory from the other threads.
             if !file.is_used() {
                 file.used.store(true, Ordering::Relaxed);
             }
-            Some(schema)
-        });
-        Some((SchemaSource::Manifest, schema?))
-    }
-
-    /// What payloads are read by.
-    pub fn context(&self, provider: Uuid, code_page: CodePage) -> crate::event::fields::reader::Context<'_> {
-        crate::event::fields::reader::Context { maps: &self.maps, provider, code_page }
+            Some(*manifest)
+        })?;
+        let schema = manifest.schemas.get(&key)?;
+        Some(Fitting { source: SchemaSource::Manifest, schema, maps: Some(&manifest.maps) })
     }
 }

@@ -172,7 +172,7 @@ impl Window {
         if let Some(bound) = from {
             window.origin = Origin::User;
             (window.from, window.from_mark) = match bound {
-                Bound::Time(time) => (Moment { time: clock.ticks_at(*time), order: 0 }, None),
+                Bound::Time(time) => (Moment { time: clock.ticks_from(*time), order: 0 }, None),
                 Bound::Mark(name) => named(marks, name, Moment::FIRST)?,
             };
         }
@@ -183,7 +183,7 @@ impl Window {
         if let Some(bound) = to {
             window.origin = Origin::User;
             (window.to, window.to_mark) = match bound {
-                Bound::Time(time) => (Moment { time: clock.ticks_at(*time), order: u64::MAX }, None),
+                Bound::Time(time) => (end_at(*time, clock), None),
                 Bound::Mark(name) => named(marks, name, window.from)?,
             };
         }
@@ -225,6 +225,13 @@ impl Window {
         points.dedup();
         Ok(points)
     }
+}
+
+/// The end of a window at a time. Between two ticks it is right before the second one, so that a window that begins there leaves out
+/// no record, also where the end is a time that is not inside.
+fn end_at(time: Nanos, clock: &Clock) -> Moment {
+    let (before, behind) = (clock.ticks_at(time), clock.ticks_from(time));
+    Moment { time: behind, order: if before == behind { u64::MAX } else { 0 } }
 }
 
 /// The first mark after `after` whose text matches.

@@ -20,6 +20,7 @@ mod diff_forms;
 mod dimensions;
 mod each;
 mod event_rows;
+mod event_schemas;
 mod every_form;
 mod export;
 mod faults;

@@ -270,7 +270,9 @@ impl<'t> EventListing<'t> {
         }
         let id = row.record_id;
         let guid = row.provider_guid.map(|guid| guid.to_string()).unwrap_or_default();
-        let group = catalog::name(id).map_or("", |name| name.group());
+        // As without --rows: also the name of a well-known provider, which the row has only where the trace says it.
+        let well_known = || row.provider_guid.and_then(catalog::provider_name);
+        let group = catalog::name(id).map(|name| name.group()).or_else(well_known).unwrap_or_default();
         let number = match row.id {
             RowId::Number(number) => number.to_string(),
             RowId::Hook(hook) => format!("0x{hook:04x}"),

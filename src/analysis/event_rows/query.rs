@@ -55,11 +55,22 @@ impl EventRowQuery {
         let clock = &trace.etl().clock;
         let ends = Ends::of_trace(trace.survey(), &trace.system().marks);
         if let Some((bound, margin)) = &self.around {
-            let mut window = Window::between(ends, Some(bound), None, clock)?;
-            let middle = clock.nanos(window.from.time);
-            let at = |nanos: i128| clock.ticks_at(Nanos(nanos));
-            window.from.time = at(middle.0.saturating_sub(margin.0));
-            window.to.time = Ticks(at(middle.0.saturating_add(margin.0)).0.saturating_add(1));
+            let mut window = match bound {
+                Bound::Mark(_) => Window::between(ends, Some(bound), None, clock)?,
+                Bound::Time(_) => Window::between(ends, None, None, clock)?,
+            };
+            let middle = if let Bound::Time(time) = bound { *time } else { clock.nanos(window.from.time) };
+            let begin = Nanos(middle.0.saturating_sub(margin.0));
+            let last = clock.nanos(window.to.time);
+            if last < begin {
+                let (asked, last) = (middle.seconds(), last.seconds());
+                return Err(Error::Usage(format!(
+                    "the moment {asked:.6} s is behind the end of the trace, {last:.6} s"
+                )));
+            }
+            window.from.time = clock.ticks_from(begin);
+            let end = clock.ticks_at(Nanos(middle.0.saturating_add(margin.0)));
+            window.to.time = Ticks(end.0.saturating_add(1));
             return Ok(Some(window));
         }
         if self.from.is_none() && self.to.is_none() {

@@ -77,7 +77,7 @@ impl FaultSet {
             hard: counted.hard_figures(&hard),
             hard_rows: counted.hard_rows(&hard, &query.group_by),
             disk: counted.request_figures(&requests),
-            unfinished: unfinished.iter().filter(|time| range.holds(**time)).count() as u64,
+            unfinished: counted.unfinished(&unfinished),
             disk_rows: counted.request_rows(&requests, &query.group_by),
             not_counted: query.told_of_none(),
             is_filtered: !query.conditions.is_empty(),
@@ -112,7 +112,7 @@ fn soft(
     }
     let row = |((process, kind), events)| rows::SoftRow { process, kind, events };
     let mut rows: Vec<rows::SoftRow> = by_label.into_iter().map(row).collect();
-    rows.sort_by_key(|row| std::cmp::Reverse(row.events));
+    rows.sort_by(|a, b| (b.events, &a.process, a.kind_name()).cmp(&(a.events, &b.process, b.kind_name())));
     (rows, markers)
 }
 

@@ -38,6 +38,19 @@ pub struct Request {
     pub file: Option<u32>,
 }
 
+/// A request that was started and not completed in the trace. Its disk, priority and file are those of a completion: not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unfinished {
+    /// When it was started.
+    pub start: Moment,
+    /// What it asked.
+    pub operation: DiskOperation,
+    /// Thread that issued it.
+    pub thread_id: Option<u32>,
+    /// Its process, a text.
+    pub process: u32,
+}
+
 /// The number of a read, its offset and its length.
 type NumberedRange = (usize, (u64, u64));
 
@@ -46,8 +59,8 @@ type NumberedRange = (usize, (u64, u64));
 pub struct Requests {
     /// Completed ones.
     pub requests: Vec<Request>,
-    /// When the others were started.
-    pub unfinished: Vec<Ticks>,
+    /// The others, in the order of their starts.
+    pub unfinished: Vec<Unfinished>,
 }
 
 impl Requests {
@@ -56,11 +69,12 @@ impl Requests {
         let mut all = Requests::default();
         let mut open: FastMap<(DiskOperation, u64), (Moment, DiskStart)> = FastMap::default();
         let mut last_end: FastMap<u32, Ticks> = FastMap::default();
+        let mut left: Vec<(Moment, DiskOperation, DiskStart)> = Vec::new();
         for At { moment, value } in records {
             match *value {
                 DiskEvent::Start(operation, start) => {
                     let replaced = open.insert((operation, start.irp), (*moment, start));
-                    all.unfinished.extend(replaced.map(|(when, _)| when.time));
+                    left.extend(replaced.map(|(when, start)| (when, operation, start)));
                 }
                 DiskEvent::End(operation, end) => {
                     let started = open.remove(&(operation, end.irp));
@@ -69,8 +83,10 @@ impl Requests {
                 }
             }
         }
-        all.unfinished.extend(open.into_values().map(|(when, _)| when.time));
-        all.unfinished.sort_unstable();
+        left.extend(open.into_iter().map(|((operation, _), (when, start))| (when, operation, start)));
+        left.sort_unstable_by_key(|(when, ..)| *when);
+        all.unfinished =
+            left.into_iter().map(|(when, operation, start)| unfinished(when, operation, start, named)).collect();
         all.read_again(records);
         all
     }
@@ -96,6 +112,12 @@ impl Requests {
             }
         }
     }
+}
+
+fn unfinished(start: Moment, operation: DiskOperation, record: DiskStart, named: &mut Named<'_>) -> Unfinished {
+    let thread_id = record.thread_id.filter(|id| *id != NO_THREAD);
+    let process_id = thread_id.and_then(|thread| named.owners.process_of(Owner::Thread(thread), start));
+    Unfinished { start, operation, thread_id, process: named.process(process_id, start) }
 }
 
 fn request(

@@ -2,7 +2,7 @@
 
 use super::hard::Hard;
 use super::query::{Dimension, HardKind, Of, PRIORITIES};
-use super::requests::Request;
+use super::requests::{Request, Unfinished};
 use crate::analysis::cpu::time_grid::TickRange;
 use crate::analysis::stacks::Texts;
 use crate::event::disk_io::DiskOperation;
@@ -107,6 +107,19 @@ impl<'a> Rows<'a> {
     pub fn requests(&self, mut all: Vec<Request>) -> Vec<Request> {
         all.retain(|request| self.is_wanted(|dimension| self.request_label(dimension, request)));
         all
+    }
+
+    /// How many requests of the window were never completed and meet the conditions. They have no disk, priority and file.
+    pub fn unfinished(&self, all: &[Unfinished]) -> u64 {
+        let label = |dimension, one: &Unfinished| match dimension {
+            Dimension::Process => self.text(one.process),
+            Dimension::Thread => one.thread_id.map_or_else(Label::nothing, Label::number),
+            Dimension::Operation => Label::listed(one.operation as usize, DiskOperation::name(one.operation)),
+            _ => Label::nothing(),
+        };
+        let is_counted =
+            |one: &&Unfinished| self.range.holds(one.start.time) && self.is_wanted(|dimension| label(dimension, one));
+        all.iter().filter(is_counted).count() as u64
     }
 
     fn is_wanted(&self, label: impl Fn(Dimension) -> Label) -> bool {

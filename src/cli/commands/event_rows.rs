@@ -54,7 +54,7 @@ pub struct RowsArgs {
     /// With --rows: an instrumentation manifest (XML) for events that the trace does not describe; repeatable
     #[arg(long, value_name = "FILE.man", requires = "rows")]
     pub manifest: Vec<PathBuf>,
-    /// With --rows: the frames of each record's stack, innermost first
+    /// With --rows: the frames of each record's stack, innermost first; in csv outermost first, as in stacks
     #[arg(long, requires = "rows")]
     pub stacks: bool,
     #[command(flatten)]
@@ -128,7 +128,7 @@ impl RowsArgs {
         if let Some(is_whole) = read {
             // What comes after the head is not known.
             let part = if is_whole { "" } else { " in the part that was read for --head" };
-            let lines = [unmatched(&query.filter), query.unmatched()].concat();
+            let lines = [unmatched(&query.filter, ""), query.unmatched()].concat();
             output::tell_unmatched(common.quiet, &lines.iter().map(|line| format!("{line}{part}")).collect::<Vec<_>>());
         }
         Ok(if common.strict && listing.doubtful { Exit::BadInput } else { Exit::Fine })
@@ -147,17 +147,17 @@ fn write(common: &Common, listing: &EventListing<'_>, form: EventForm) -> anyhow
     } else if !common.quiet {
         output::warn(&listing.warnings);
     }
-    out.write(&event_rows::heading(form))?;
+    out.write(&event_rows::heading(form, width))?;
     let new = || RowWriter::new(form, width);
     let whole = listing.stream(new, RowWriter::row, RowWriter::stack, &mut |bytes| out.write(bytes))?;
     out.finish()?;
     Ok(whole)
 }
-/// Patterns of `--provider` and `--name` that matched nothing.
-pub fn unmatched(filter: &EventFilter) -> Vec<String> {
+/// Patterns of `--provider` and `--name` that matched nothing. `but`: what else is to be said of them.
+pub fn unmatched(filter: &EventFilter, but: &str) -> Vec<String> {
     [("provider", &filter.provider), ("name", &filter.name)]
         .into_iter()
         .flat_map(|(flag, patterns)| patterns.all().filter(|p| !p.has_matched()).map(move |p| (flag, &p.text)))
-        .map(|(flag, text)| format!("--{flag} \"{text}\" matches nothing"))
+        .map(|(flag, text)| format!("--{flag} \"{text}\" matches nothing{but}"))
         .collect()
 }

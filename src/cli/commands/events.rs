@@ -72,7 +72,11 @@ impl Events {
             let digest = self.digest.then(|| TraceDigest::new(trace.etl()));
             show(events::answer(&statistics, digest.as_ref()), statistics.is_doubtful())
         })?;
-        output::tell_unmatched(common.quiet, &unmatched(&filter));
+        // Without rows no schemas are read: event information and manifests name nothing.
+        output::tell_unmatched(
+            common.quiet,
+            &unmatched(&filter, " (names from event information and manifests need --rows)"),
+        );
         Ok(exit)
     }
 }

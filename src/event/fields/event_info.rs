@@ -35,8 +35,8 @@ pub enum Subject {
 /// What a record of event information says.
 #[derive(Debug, Clone)]
 pub enum EventInfo {
-    /// A schema, and the events that it is for.
-    Schema(Vec<Subject>, Schema),
+    /// A schema, the events that it is for, and the provider whose maps name its numbers.
+    Schema(Vec<Subject>, Schema, Uuid),
     /// Names of numbers, of a provider.
     Map(Uuid, Arc<str>, ValueMap),
 }
@@ -109,7 +109,7 @@ fn schema(bytes: &[u8]) -> Option<EventInfo> {
         }
         _ => return None,
     };
-    Some(EventInfo::Schema(subjects, schema))
+    Some(EventInfo::Schema(subjects, schema, provider_guid))
 }
 
 /// The names in a record.
@@ -215,10 +215,10 @@ mod tests {
     #[test]
     fn a_schema_is_read_and_one_that_does_not_fit_is_none() {
         let id = RecordId::Classic { class: catalog::EVENT_METADATA, opcode: 32 };
-        let Some(EventInfo::Schema(subjects, schema)) = EventInfo::read(id, &info()) else { panic!() };
+        let Some(EventInfo::Schema(subjects, schema, provider)) = EventInfo::read(id, &info()) else { panic!() };
         assert_eq!(subjects, [Subject::Manifest(Uuid::from_bytes([7; 16]), 5, 2)]);
         assert_eq!((schema.provider.as_deref(), schema.name.as_deref()), (Some("Provider"), Some("Task")));
-        assert_eq!((schema.opcode.as_deref(), schema.top), (Some("Start"), 2));
+        assert_eq!((schema.opcode.as_deref(), schema.top, provider), (Some("Start"), 2, Uuid::from_bytes([7; 16])));
         assert_eq!(schema.properties[1].length, Amount::Of(0));
         for cut in 0..info().len() {
             assert!(EventInfo::read(id, &info()[..cut]).is_none(), "{cut}");

@@ -3,31 +3,49 @@
 //! Sources: `docs/events.md` ("Kernel events"). Events whose payload is a list of records of its own are shown as bytes.
 
 use super::builder::Builder;
-use super::value::{FieldValue, Fields};
+use super::kernel_part::{Whole, fields_that_fit};
+use super::reader;
+use super::value::FieldValue;
 use crate::code_page::CodePage;
 use crate::etl::record::Record;
 use crate::event::disk_io::{DiskEvent, DiskOperation};
-use crate::event::header_group::{DebugId, LogFile};
-use crate::event::merged::AddedByMerge;
+use crate::event::header_group::{DebugId, LogFile, PartitionInfo, PartitionName};
+use crate::event::merged::{AddedByMerge, FileVersion};
 use crate::event::perfinfo::ProfileSample;
 use crate::event::process::{Process, ProcessCounters};
 use crate::event::stack::StackOwner;
+use crate::event::system_config::DeviceFamily;
 use crate::event::thread::Thread;
-use crate::event::{Decoded, Event, Oddity, Payload, decode};
+use crate::event::{Decoded, Event, Fault, Oddity, Payload, decode};
 
-/// Fields of a kernel event and where the bytes begin that no field has; `None` where it is shown as bytes.
-pub fn fields(record: &Record<'_>, code_page: CodePage) -> Option<(Fields<'static>, usize)> {
-    let payload = Payload::of(record);
-    if let Some(read) = payload.as_ref().and_then(DiskEvent::read) {
-        let parsed = read.ok()?;
-        let mut fields = Builder::new(code_page);
-        fields.disk(&parsed.value);
-        return Some((fields.list, end(record, parsed.oddity)));
+/// Fields of a kernel event, those that do not fit, and where the bytes begin that no field has; `None` where it is shown as bytes.
+pub fn fields(record: &Record<'_>, code_page: CodePage) -> Option<reader::Decoded<'static>> {
+    match whole(record, code_page)? {
+        Ok((fields, rest)) => Some(reader::Decoded { fields, missing: Vec::new(), rest }),
+        Err(fault) => fields_that_fit(record, fault, &|record| whole(record, code_page)),
     }
-    let Decoded::Event { event, surplus } = decode(record) else { return None };
+}
+
+/// Reads an event; an error where it has not its whole layout, `None` where it is shown as bytes.
+fn whole(record: &Record<'_>, code_page: CodePage) -> Option<Result<Whole, Fault>> {
     let mut fields = Builder::new(code_page);
-    fields.event(&event)?;
-    Some((fields.list, end(record, surplus.map(|surplus| surplus.what))))
+    let payload = Payload::of(record);
+    let oddity = match payload.as_ref().and_then(DiskEvent::read) {
+        Some(Ok(parsed)) => {
+            fields.disk(&parsed.value);
+            parsed.oddity
+        }
+        Some(Err(fault)) => return Some(Err(fault)),
+        None => match decode(record) {
+            Decoded::Event { event, surplus } => {
+                fields.event(&event)?;
+                surplus.map(|surplus| surplus.what)
+            }
+            Decoded::Malformed(malformed) => return Some(Err(malformed.what)),
+            Decoded::NotDecoded => return None,
+        },
+    };
+    Some(Ok((fields.list, end(record, oddity))))
 }
 
 fn end(record: &Record<'_>, oddity: Option<Oddity>) -> usize {
@@ -49,7 +67,7 @@ impl Builder<'static> {
                 if *operation == DiskOperation::Flush {
                     self.number("HighResResponseTime", end.response).hex("Irp", end.irp);
                 } else {
-                    self.number("TransferSize", end.byte_count).number("Reserved", 0u32);
+                    self.number("TransferSize", end.byte_count).number("Reserved", end.reserved);
                     self.number("ByteOffset", end.byte_offset).hex("FileObject", end.file_key.unwrap_or(0));
                     self.hex("Irp", end.irp).number("HighResResponseTime", end.response);
                 }
@@ -220,7 +238,9 @@ impl Builder<'static> {
                 self.text("SystemManufacturer", found.manufacturer).text("SystemProductName", found.product);
                 self.text("BiosDate", found.bios_date).text("BiosVersion", found.bios_version);
             }
-            Event::Merged(found) => return self.merged(found),
+            Event::PartitionInfo(found) => self.partition(found),
+            Event::DeviceFamily(found) => self.device_family(found),
+            Event::Merged(found) => self.merged(found),
             // Lists of records of their own, and what the program reads in part only.
             _ => return None,
         }
@@ -259,7 +279,7 @@ impl Builder<'static> {
 
     fn counters(&mut self, counters: &ProcessCounters) {
         self.number("ProcessId", counters.process_id).number("PageFaultCount", counters.page_faults);
-        self.number("HandleCount", counters.handles).number("Reserved", 0u32);
+        self.number("HandleCount", counters.handles).number("Reserved", counters.reserved);
         self.number("PeakVirtualSize", counters.peak_virtual_bytes);
         self.number("PeakWorkingSetSize", counters.peak_working_set_bytes);
         self.number("PeakPagefileUsage", counters.peak_pagefile_bytes);
@@ -301,7 +321,40 @@ impl Builder<'static> {
         self.add("GuidSig", FieldValue::Guid(id.guid)).number("Age", id.age).narrow("PdbFileName", id.pdb_name);
     }
 
-    fn merged(&mut self, found: &AddedByMerge<'_>) -> Option<()> {
+    fn partition(&mut self, found: &PartitionInfo<'_>) {
+        let name = |name| match name {
+            PartitionName::Guid(guid) => FieldValue::Guid(guid),
+            PartitionName::Text(text) => FieldValue::Text(text.text().into()),
+        };
+        self.number("EventVersion", found.form).number("Reserved", found.reserved);
+        self.number("PartitionType", found.partition_type).signed("QpcOffsetFromRoot", found.clock_offset);
+        self.add("PartitionId", name(found.partition)).add("ParentId", name(found.parent));
+    }
+
+    fn device_family(&mut self, found: &DeviceFamily) {
+        let [major, minor, build, revision] = found.version;
+        self.text("UAPInfo", format!("{major}.{minor}.{build}.{revision}"));
+        self.number("DeviceFamily", found.family).number("DeviceForm", found.form);
+    }
+
+    fn file_version(&mut self, found: &FileVersion<'_>) {
+        const TEXTS: [&str; 10] = [
+            "OrigFileName",
+            "FileDescription",
+            "FileVersion",
+            "BinFileVersion",
+            "VerLanguage",
+            "ProductName",
+            "CompanyName",
+            "ProductVersion",
+            "FileId",
+            "ProgramId",
+        ];
+        self.number("ImageSize", found.image_bytes).number("TimeDateStamp", found.time_date_stamp);
+        TEXTS.iter().zip(found.texts()).for_each(|(name, text)| _ = self.text(name, text));
+    }
+
+    fn merged(&mut self, found: &AddedByMerge<'_>) {
         match found {
             AddedByMerge::Build { install_date, lab, product, .. } => {
                 self.add("InstallDate", FieldValue::FileTime(install_date.0))
@@ -326,8 +379,8 @@ impl Builder<'static> {
             AddedByMerge::NoDebugId { base, process_id } => {
                 self.hex("ImageBase", *base).number("ProcessId", *process_id);
             }
-            AddedByMerge::FileVersion(_) | AddedByMerge::DeviceFamily(_) => return None,
+            AddedByMerge::FileVersion(found) => self.file_version(found),
+            AddedByMerge::DeviceFamily(found) => self.device_family(found),
         }
-        Some(())
     }
 }

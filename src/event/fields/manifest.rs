@@ -2,12 +2,12 @@
 //!
 //! Sources: `docs/events.md`, after TraceEvent's documents. Documents with a DTD are refused, so that nothing in them expands.
 
-use super::schema::{Amount, Content, Meaning, Property, Schema, ValueMap, with_own_names};
+use super::schema::{Amount, Content, Maps, Meaning, Property, Schema, ValueMap, with_own_names};
 use crate::bytes::Cursor;
 use crate::units::PointerSize;
 use roxmltree::{Document, Node, ParsingOptions};
 use std::collections::{HashMap, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use uuid::Uuid;
 
 /// Id, opcode and task of the event that holds a part of a manifest.
@@ -47,8 +47,8 @@ impl<'a> Chunk<'a> {
     }
 }
 
-/// The schema of the event that holds a manifest.
-pub fn own_schema(provider: Option<Arc<str>>) -> Schema {
+/// The schema of the event that holds a part of a manifest.
+pub static OWN_SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
     let names = ["Format", "MajorVersion", "MinorVersion", "Magic", "TotalChunks", "ChunkNumber"];
     let property = |(number, name): (usize, &str)| Property {
         name: name.into(),
@@ -59,8 +59,8 @@ pub fn own_schema(provider: Option<Arc<str>>) -> Schema {
     };
     let properties: Vec<Property> = names.into_iter().enumerate().map(property).collect();
     let top = properties.len();
-    Schema { provider, name: Some("ManifestData".into()), opcode: None, properties: properties.into(), top }
-}
+    Schema { name: Some("ManifestData".into()), properties: properties.into(), top, ..Schema::default() }
+});
 
 /// What a manifest says of one provider.
 #[derive(Debug, Clone, Default)]
@@ -72,7 +72,7 @@ pub struct Manifest {
     /// Schemas by event id and version.
     pub schemas: HashMap<(u16, u8), Schema>,
     /// Names of numbers.
-    pub maps: HashMap<Arc<str>, ValueMap>,
+    pub maps: Maps,
 }
 
 impl Manifest {
@@ -167,9 +167,10 @@ fn of_provider(provider: Node<'_, '_>, strings: &HashMap<String, String>) -> Opt
         let id = event.attribute("value").and_then(number).and_then(|id| u16::try_from(id).ok());
         let version = event.attribute("version").map_or(Some(0), number).and_then(|version| u8::try_from(version).ok());
         let (Some(id), Some(version)) = (id, version) else { continue };
-        let none = || Some((Arc::default(), 0));
-        let template = event.attribute("template").and_then(|tid| templates.get(tid));
-        let Some((properties, top)) = template.cloned().unwrap_or_else(none) else { continue };
+        // An event of a template that is not there has fields that nobody knows.
+        let template =
+            event.attribute("template").map_or(Some((Arc::default(), 0)), |tid| templates.get(tid).cloned()?);
+        let Some((properties, top)) = template else { continue };
         let task = event.attribute("task").filter(|task| *task != "win:None").or_else(|| event.attribute("symbol"));
         // An opcode's name may have any prefix.
         let plain = |name: &str| name.rsplit(':').next().unwrap_or(name).to_owned();
@@ -207,7 +208,8 @@ fn properties(template: Node<'_, '_>) -> Option<Template> {
             }
             by_name.get(text).copied().map(Amount::Of)
         };
-        let (length, count) = (amount("length")?, amount("count")?);
+        // One of something is no list.
+        let (length, count) = (amount("length")?, amount("count")?.unless_single());
         let content = match is(&node, "struct") {
             true => {
                 let members = children(node);
@@ -299,9 +301,10 @@ mod tests {
         <tasks><task name="T" value="1"/></tasks><opcodes><opcode name="own:Halt" value="11"/></opcodes>
         <maps><bitMap name="B"><map value="0x1" message="$(string.one)"/></bitMap></maps>
         <events><event value="0x10" version="1" task="T" opcode="own:Halt" template="X"/><event value="2" symbol="S"/>
-        <event value="3" template="Y"/></events>
+        <event value="3" template="Y"/><event value="4" template="Z"/><event value="5" template="W"/></events>
         <templates><template tid="X"><data name="n" inType="win:UInt16"/><struct name="s" count="n"><data name="x" inType="win:Int8"/></struct>
-        <data name="m" inType="win:UInt32" map="B"/></template><template tid="Y"><data name="q" inType="win:Nonsense"/></template></templates>
+        <data name="m" inType="win:UInt32" map="B"/></template><template tid="Y"><data name="q" inType="win:Nonsense"/></template>
+        <template tid="W"><data name="one" inType="win:Int8" count="1"/><data name="two" inType="win:Int8" count="2"/></template></templates>
         </provider><stringTable><string id="one" value="One "/></stringTable></m:instrumentationManifest>"#;
 
     #[test]
@@ -315,6 +318,9 @@ mod tests {
         assert_eq!(schema.properties[1].count, Amount::Of(0));
         assert_eq!(manifest.schemas[&(2, 0)].name.as_deref(), Some("S"));
         assert!(!manifest.schemas.contains_key(&(3, 0)), "a type that is not known");
+        assert!(!manifest.schemas.contains_key(&(4, 0)), "a template that is not there");
+        let counts = manifest.schemas[&(5, 0)].properties.iter().map(|property| property.count);
+        assert_eq!(counts.collect::<Vec<_>>(), [Amount::None, Amount::Fixed(2)]);
         assert_eq!(manifest.maps["B"].name(1, 3).as_deref(), Ok("One"));
     }
 

@@ -6,6 +6,7 @@ mod builder;
 pub mod event_info;
 pub mod kernel;
 mod kernel_memory;
+mod kernel_part;
 pub mod manifest;
 pub mod name_room;
 pub mod reader;

@@ -2,6 +2,7 @@
 //! a name can have 64 KB: without a limit one record of 64 KB has texts of gigabytes.
 
 use super::schema::{Nameless, Property, ValueMap};
+use crate::units::counted;
 use std::borrow::Cow;
 
 /// Bytes of names that the fields of a payload may have: so many, and some for each byte of it.
@@ -17,17 +18,21 @@ pub struct NameRoom {
     bytes: usize,
     /// Numbers whose names had no room.
     nameless: usize,
+    /// True once a field's name had none.
+    is_full: bool,
 }
 
 impl NameRoom {
     /// For a payload of so many bytes.
     pub fn new(payload_bytes: usize) -> NameRoom {
-        NameRoom { bytes: MOST_NAMES + MOST_NAMES_OF_A_BYTE * payload_bytes, nameless: 0 }
+        NameRoom { bytes: MOST_NAMES + MOST_NAMES_OF_A_BYTE * payload_bytes, nameless: 0, is_full: false }
     }
 
     /// Takes room for a name; `None` where there is too little.
     pub fn take(&mut self, name: &str) -> Option<()> {
-        self.bytes = self.bytes.checked_sub(name.len())?;
+        let left = self.bytes.checked_sub(name.len());
+        self.is_full |= left.is_none();
+        self.bytes = left?;
         Some(())
     }
 
@@ -46,8 +51,13 @@ impl NameRoom {
     }
 }
 
-/// The names of fields that are missing; of a long list the first ones and how many more.
-pub fn missing(properties: &[Property]) -> Vec<String> {
+/// The names of fields that do not fit; of a long list the first ones and how many more. Where they have no room for their names, this
+/// is said, and how many they are: the payload is not too short.
+pub fn missing(properties: &[Property], room: &NameRoom) -> Vec<String> {
+    if room.is_full {
+        let fields = counted(properties.len() as u64, "field", "fields");
+        return vec![format!("{fields} without room for their names")];
+    }
     let (mut names, mut bytes) = (Vec::new(), 0);
     for property in properties {
         bytes += property.name.len();
@@ -82,7 +92,7 @@ mod tests {
 
     #[test]
     fn many_missing_fields_are_counted() {
-        let fields = |count: usize, length: usize| {
+        let fields = |count: usize, length: usize, room: &NameRoom| {
             let property = |_| Property {
                 name: "n".repeat(length).into(),
                 content: Content::Own,
@@ -90,10 +100,13 @@ mod tests {
                 count: Amount::None,
                 is_counted: false,
             };
-            missing(&(0..count).map(property).collect::<Vec<_>>())
+            missing(&(0..count).map(property).collect::<Vec<_>>(), room)
         };
-        let many = fields(50, 1_000);
+        let mut room = NameRoom::new(1);
+        let many = fields(50, 1_000, &room);
         assert_eq!((many.len(), many.last().map(String::as_str)), (5, Some("46 more fields")));
-        assert_eq!(fields(3, 1), ["n", "n", "n"]);
+        assert_eq!(fields(3, 1, &room), ["n", "n", "n"]);
+        assert_eq!(room.take(&"n".repeat(5_000)), None);
+        assert_eq!(fields(3, 1, &room), ["3 fields without room for their names"]);
     }
 }

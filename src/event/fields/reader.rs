@@ -2,14 +2,13 @@
 
 use super::name_room::{NameRoom, missing};
 use super::schema::{Amount, Content, Maps, Meaning, Property, Schema};
-use super::texts::{binary, wide, wide_units, without_end};
+use super::texts::{binary, token_bytes, wide, wide_units, without_end};
 use super::value::{FieldValue, Fields};
-use crate::bytes::{Cursor, Narrow};
+use crate::bytes::{Cursor, Narrow, Wide};
 use crate::code_page::CodePage;
 use crate::event::sid::Sid;
 use crate::units::PointerSize;
 use std::net::Ipv4Addr;
-use uuid::Uuid;
 
 /// A field does not fit into what is left of the payload.
 struct DoesNotFit;
@@ -36,10 +35,8 @@ pub struct Decoded<'a> {
 /// What a payload is read by, beside its schema.
 #[derive(Debug, Clone, Copy)]
 pub struct Context<'m> {
-    /// Names of numbers.
-    pub maps: &'m Maps,
-    /// Whose maps they are.
-    pub provider: Uuid,
+    /// Names of numbers, of the provider whose schema it is.
+    pub maps: Option<&'m Maps>,
     /// Encoding of 8-bit texts that are no UTF-8.
     pub code_page: CodePage,
 }
@@ -63,7 +60,7 @@ pub fn read<'a>(schema: &'a Schema, payload: &'a [u8], pointer: PointerSize, con
         match value {
             Ok(value) => decoded.fields.push((&*property.name, value)),
             Err(DoesNotFit) => {
-                decoded.missing = missing(schema.properties.get(number..schema.top).unwrap_or_default());
+                decoded.missing = missing(schema.properties.get(number..schema.top).unwrap_or_default(), &reader.names);
                 decoded.rest = before;
                 return decoded;
             }
@@ -99,18 +96,20 @@ impl<'a> Reader<'a> {
         if count > self.cursor.remaining() {
             return Err(DoesNotFit);
         }
+        if let Content::Value { in_type: in_type @ (3 | 4 | 6), meaning: Meaning::Character, .. } = property.content {
+            return self.characters(count, in_type == 6);
+        }
         let mut list = Vec::new();
         for _ in 0..count {
             list.push(self.element(number, property, depth)?);
         }
-        Ok(match property.content {
-            // Characters one by one are one text.
-            Content::Value { in_type: 3 | 4 | 6, meaning: Meaning::Character, .. } => {
-                let text = |value: &FieldValue<'_>| value.text().into_owned();
-                FieldValue::Text(list.iter().map(text).collect())
-            }
-            _ => FieldValue::List(list),
-        })
+        Ok(FieldValue::List(list))
+    }
+
+    /// Characters one by one are one text: a character can have several of them.
+    fn characters(&mut self, count: usize, is_wide: bool) -> Read<FieldValue<'a>> {
+        let bytes = self.cursor.take(count.saturating_mul(if is_wide { 2 } else { 1 }), "characters")?;
+        Ok(if is_wide { FieldValue::Text(Wide(bytes).text().into()) } else { self.narrow(bytes) })
     }
 
     /// A length or count that an earlier property holds.
@@ -159,20 +158,17 @@ impl<'a> Reader<'a> {
                         _ => None,
                     };
                 }
-                Ok(self.named(value, map.as_ref()))
+                Ok(self.named(value, *in_type, map.as_deref()))
             }
         }
     }
 
     /// The name of a number that has one.
-    fn named(&mut self, value: FieldValue<'a>, map: Option<&std::sync::Arc<str>>) -> FieldValue<'a> {
-        let maps: &'a Maps = self.context.maps;
-        let Some(map) = map.and_then(|map| maps.get(&(self.context.provider, map.clone()))) else {
-            return value;
-        };
+    fn named(&mut self, value: FieldValue<'a>, in_type: u16, map: Option<&str>) -> FieldValue<'a> {
+        let Some(map) = map.and_then(|map| self.context.maps?.get(map)) else { return value };
         let number = match value {
             FieldValue::Unsigned(number) | FieldValue::Hex(number) => number,
-            FieldValue::Signed(number) => u64::from(number as u32),
+            FieldValue::Signed(number) => map.entry_of(number, in_type),
             other => return other,
         };
         self.names.name_of(number, map).map_or(value, FieldValue::Text)
@@ -275,7 +271,13 @@ impl<'a> Reader<'a> {
                 let bytes = usize::try_from(c.u32("length")?).map_err(|_| DoesNotFit)?;
                 binary(c.take(bytes, "bytes")?, meaning)
             }
-            310 => self.sid(2 * self.pointer.bytes())?,
+            310 => match token_bytes(c.rest(), self.pointer) {
+                Some(token) => self.sid(token)?,
+                None => {
+                    c.skip(4, "token")?;
+                    FieldValue::Null
+                }
+            },
             _ => return Err(DoesNotFit),
         })
     }
@@ -340,8 +342,7 @@ mod tests {
     }
 
     fn decoded<'a>(schema: &'a Schema, payload: &'a [u8], pointer: PointerSize) -> Decoded<'a> {
-        let maps = Box::leak(Box::default());
-        read(schema, payload, pointer, Context { maps, provider: Uuid::nil(), code_page: CodePage::default() })
+        read(schema, payload, pointer, Context { maps: None, code_page: CodePage::default() })
     }
 
     fn one(in_type: u16, meaning: Meaning, payload: &[u8]) -> Option<FieldValue<'_>> {
@@ -374,6 +375,9 @@ mod tests {
         let sid = [1, 2, 0, 0, 0, 0, 0, 5, 32, 0, 0, 0, 0x20, 2, 0, 0];
         assert_eq!(one(19, plain, &sid), text("S-1-5-32-544"));
         assert_eq!(one(310, plain, &[&[9; 16][..], &sid].concat()), text("S-1-5-32-544"));
+        assert_eq!(one(310, plain, &[&[0; 16][..], &sid].concat()), text("S-1-5-32-544"));
+        assert_eq!(one(310, plain, &[0; 4]), Some(Null), "no SID");
+        assert_eq!(one(310, plain, &[0; 24]), Some(Null), "no SID, and 20 other bytes");
         assert_eq!(one(22, plain, b"\x04\0a\0b\0"), text("ab"));
         assert_eq!(one(23, plain, b"\x02\0ab"), text("ab"));
         assert_eq!(one(302, plain, b"\0\x02a\0b\0"), text("a"));
@@ -441,16 +445,36 @@ mod tests {
 
     #[test]
     fn numbers_have_names() {
-        let map = ValueMap::new(false, vec![(3, "three".into())]);
-        let maps: Maps = [((Uuid::max(), "m".into()), map)].into_iter().collect();
-        let content = Content::Value { in_type: 8, meaning: Meaning::Plain, map: Some("m".into()) };
-        let all = schema(vec![Property { content, ..property("x", 8, Meaning::Plain) }]);
-        let of = |provider, number: u8| {
-            let context = Context { maps: &maps, provider, code_page: CodePage::default() };
-            let payload = [number, 0, 0, 0];
-            read(&all, &payload, P8, context).fields.remove(0).1.text().into_owned()
+        let entries = vec![(3, "three".into()), (0xffff_fffe, "minus".into())];
+        let bits = vec![(2, "two".into()), (0x80, "sign".into())];
+        let maps = [("m".into(), ValueMap::new(false, entries)), ("b".into(), ValueMap::new(true, bits))];
+        let maps: Maps = maps.into_iter().collect();
+        let of = |maps, map: &str, in_type, number: i64| {
+            let content = Content::Value { in_type, meaning: Meaning::Plain, map: Some(map.into()) };
+            let all = schema(vec![Property { content, ..property("x", 8, Meaning::Plain) }]);
+            let context = Context { maps, code_page: CodePage::default() };
+            read(&all, &number.to_le_bytes(), P8, context).fields.remove(0).1.text().into_owned()
         };
-        assert_eq!([of(Uuid::max(), 3), of(Uuid::max(), 4), of(Uuid::nil(), 3)], ["three", "4", "3"]);
+        let all = Some(&maps);
+        assert_eq!([of(all, "m", 8, 3), of(all, "m", 8, 4), of(None, "m", 8, 3)], ["three", "4", "3"]);
+        assert_eq!([of(all, "m", 3, -2), of(all, "m", 5, -2), of(all, "m", 7, -2)], ["minus", "minus", "minus"]);
+        // Of 8 bytes all count, of bits those of the type.
+        assert_eq!([of(all, "m", 9, -2), of(all, "m", 10, 3 | 1 << 32)], ["-2", "4294967299"]);
+        assert_eq!([of(all, "b", 3, -126), of(all, "b", 5, -126)], ["two|sign", "two|sign|0xff00"]);
+    }
+
+    #[test]
+    fn characters_one_by_one_are_one_text() {
+        let list = |in_type, count| Property { count, ..property("x", in_type, Meaning::Character) };
+        let text = |in_type, count, payload: &[u8]| {
+            let all = schema(vec![list(in_type, count)]);
+            decoded(&all, payload, P8).fields.first().map(|(_, value)| value.text().into_owned())
+        };
+        assert_eq!(text(4, Amount::Fixed(4), "a\u{e4}z".as_bytes()).as_deref(), Some("a\u{e4}z"));
+        let wide: Vec<u8> = "x\u{1f600}y".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        assert_eq!(text(6, Amount::Fixed(4), &wide).as_deref(), Some("x\u{1f600}y"));
+        assert_eq!(text(6, Amount::Fixed(5), &wide), None);
+        assert_eq!(text(3, Amount::Prefixed, b"\x02\0abc").as_deref(), Some("ab"));
     }
 
     proptest! {

@@ -4,7 +4,6 @@ use foldhash::HashMap as FastMap;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use uuid::Uuid;
 
 /// Deepest nesting of structures.
 pub const DEEPEST: usize = 8;
@@ -20,6 +19,13 @@ pub enum Amount {
     Of(usize),
     /// As the two bytes before it say.
     Prefixed,
+}
+
+impl Amount {
+    /// A fixed number of elements that makes a list: more than one.
+    pub fn unless_single(self) -> Amount {
+        if matches!(self, Amount::Fixed(..=1)) { Amount::None } else { self }
+    }
 }
 
 /// How a number is to be understood, beyond its size.
@@ -225,8 +231,8 @@ pub enum Nameless {
     TooLong,
 }
 
-/// Maps by provider and name.
-pub type Maps = FastMap<(Uuid, Arc<str>), ValueMap>;
+/// The maps of one provider by their names.
+pub type Maps = FastMap<Arc<str>, ValueMap>;
 
 impl ValueMap {
     /// Of numbers and their names; with `is_bits` each name stands for bits.
@@ -242,6 +248,18 @@ impl ValueMap {
             names.entry(number).or_insert(name);
         }
         ValueMap { names, bits }
+    }
+
+    /// A number of a signed input type as entries have it: for names of bits those of the type, else extended to 32 bits.
+    pub fn entry_of(&self, number: i64, in_type: u16) -> u64 {
+        let bits = match in_type {
+            3 => 8,
+            5 => 16,
+            7 => 32,
+            _ => 64u32,
+        };
+        let shown = if self.bits.is_some() { bits } else { bits.max(32) };
+        number as u64 & u64::MAX >> 64u32.saturating_sub(shown)
     }
 
     /// The name of a number.

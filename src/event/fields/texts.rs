@@ -2,7 +2,9 @@
 
 use super::schema::Meaning;
 use super::value::FieldValue;
-use crate::bytes::Wide;
+use crate::bytes::{Cursor, Wide};
+use crate::event::sid::Sid;
+use crate::units::PointerSize;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV6};
 
 /// UTF-16 as it is; what is none becomes replacement characters.
@@ -21,6 +23,15 @@ pub fn wide(bytes: &[u8]) -> String {
 pub fn without_end(bytes: &[u8]) -> &[u8] {
     let zeros = bytes.iter().rev().take_while(|byte| **byte == 0).count();
     bytes.get(..bytes.len() - zeros).unwrap_or_default()
+}
+
+/// Size of the token of two pointers before a SID (`WBEMSID`); `None` for four zero bytes, which are no SID. They can begin a token of
+/// zeros too: where a SID is behind it.
+pub fn token_bytes(bytes: &[u8], pointer: PointerSize) -> Option<usize> {
+    let token = 2 * pointer.bytes();
+    let is_zero = |size: usize| bytes.get(..size).is_some_and(|bytes| bytes.iter().all(|byte| *byte == 0));
+    let behind = || Sid::next(&mut Cursor::new(bytes.get(token..).unwrap_or_default(), pointer));
+    (!is_zero(4) || is_zero(token) && behind().is_ok()).then_some(token)
 }
 
 /// Bytes, or the network address that they are.

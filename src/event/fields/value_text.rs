@@ -143,7 +143,7 @@ fn file_time(out: &mut Vec<u8>, time: u64) {
     out.push(b'Z');
 }
 
-/// `2021-09-09T14:59:35.799`; hexadecimal digits for a date that cannot be.
+/// `2021-09-09T14:59:35.799`; hexadecimal digits for a date that cannot be: also of the year 0, and beyond 9999.
 fn system_time(out: &mut Vec<u8>, bytes: &[u8; 16], is_utc: bool) {
     let (parts, _) = bytes.as_chunks::<2>();
     let &[year, month, _, day, hour, minute, second, milli] = parts else { return };
@@ -156,7 +156,8 @@ fn system_time(out: &mut Vec<u8>, bytes: &[u8; 16], is_utc: bool) {
         1..=12 => 31,
         _ => 0,
     };
-    if day == 0 || day > days || hour > 23 || minute > 59 || second > 59 || milli > 999 {
+    let is_year = (1..=9999).contains(&year);
+    if !is_year || day == 0 || day > days || hour > 23 || minute > 59 || second > 59 || milli > 999 {
         return digits(out, bytes);
     }
     date(out, [year, month, day, hour, minute, second]);
@@ -195,6 +196,8 @@ mod tests {
             (FieldValue::FileTime(u64::MAX), "0xffffffffffffffff"),
             (FieldValue::SystemTime(parts([2021, 9, 4, 9, 14, 59, 35, 799]), true), "2021-09-09T14:59:35.799Z"),
             (FieldValue::SystemTime(parts([2023, 2, 4, 29, 0, 0, 0, 0]), true), "e7070200040 01d000000000000000000"),
+            (FieldValue::SystemTime(parts([0, 1, 0, 1, 0, 0, 0, 0]), false), "00000100000001000000000000000000"),
+            (FieldValue::SystemTime(parts([10_000, 1, 0, 1, 0, 0, 0, 0]), false), "10270100000001000000000000000000"),
             (FieldValue::Null, ""),
         ] {
             assert_eq!(text(value), expected.replace(' ', ""));
@@ -204,7 +207,7 @@ mod tests {
     proptest! {
         /// As another library writes them.
         #[test]
-        fn dates_are_those_of_the_calendar(time in 0u64..2_650_467_744_000_000_000, fields in prop::array::uniform8(0u16..10_000)) {
+        fn dates_are_those_of_the_calendar(time in 0u64..2_650_467_744_000_000_000, fields in prop::array::uniform8(0u16..11_000)) {
             let date = DateTime::from_timestamp((time / UNITS) as i64 - TO_1970, 0).expect("a date");
             let expected = format!("{}.{:07}Z", date.format("%Y-%m-%dT%H:%M:%S"), time % UNITS);
             prop_assert_eq!(text(FieldValue::FileTime(time)), expected);
@@ -212,6 +215,7 @@ mod tests {
             let fields = [year, month % 14, weekday, day % 33, hour % 25, minute % 61, second % 61, milli % 1001];
             let [_, month, _, day, hour, minute, second, milli] = fields.map(u32::from);
             let date = NaiveDate::from_ymd_opt(year.into(), month, day)
+                .filter(|_| (1..=9999).contains(&year))
                 .and_then(|date| date.and_hms_milli_opt(hour, minute, second, milli));
             let bytes = parts(fields);
             let expected = date.map(|date| date.format("%Y-%m-%dT%H:%M:%S%.3f").to_string());
