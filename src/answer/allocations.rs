@@ -95,8 +95,14 @@ fn facts<'a>(set: &'a AllocationSet, display: AllocationDisplay) -> Facts<'a> {
     }
 }
 
+/// All in some sentences: the balance, the peak, the check against the end rundown, what is doubtful.
+pub(crate) fn sentences(set: &AllocationSet) -> Vec<String> {
+    let peak = peak(set).trim_end_matches([':', ',']).replace(", over time", "");
+    [balance(set), peak, check(set)].into_iter().chain(doubtful(set)).collect()
+}
+
 /// What the pieces are.
-fn what(of: AllocationKind) -> &'static str {
+pub(crate) fn what(of: AllocationKind) -> &'static str {
     match of {
         AllocationKind::Commit => "Commit",
         AllocationKind::Pool => "Kernel pool",

@@ -275,6 +275,44 @@ fn hard_faults_and_the_disk_are_shown_where_they_were_recorded() {
     assert!(section.contains("Not shown: the trace holds no faults and no disk requests"), "{section}");
 }
 
+/// Allocations of each kind have a part where the trace has their records, with the numbers of `allocations`.
+#[test]
+fn allocations_are_shown_where_they_were_recorded() {
+    let whole = page(&["alloc-x86.etl"]);
+    let found = &data(&whole)["traces"][0]["allocations"];
+    for of in ["commit", "pool", "heap"] {
+        let json: Value =
+            serde_json::from_str(&out(&["allocations", "alloc-x86.etl", "--of", of, "-q", "--format", "json"]))
+                .expect("JSON");
+        let number = |value: &Value| value.as_f64().expect("a number");
+        let pages: Vec<f64> = found[of]["pages"].as_array().expect("steps").iter().map(number).collect();
+        let times = found[of]["times"].as_array().expect("times");
+        assert_eq!(times.len(), pages.len());
+        assert!(pages.len() > 300 && number(&times[pages.len() - 1]) == number(&json["window"]["stop_s"]));
+        let bytes = |pages: f64| (pages * 4096.0) as u64;
+        assert_eq!(
+            Some(bytes(pages.iter().copied().fold(0.0, f64::max))),
+            json["total"]["peak_bytes"].as_u64(),
+            "{of}"
+        );
+        assert_eq!(Some(bytes(pages[pages.len() - 1])), json["total"]["at_end_bytes"].as_u64(), "{of}");
+        let owner = &found[of]["owners"][0];
+        let row = &json["rows"][0];
+        assert_eq!(owner[0], row[if of == "pool" { "tag" } else { "process" }]);
+        assert_eq!(Some(bytes(number(&owner[1]))), row["kept_bytes"].as_u64());
+        assert_eq!(Some(bytes(number(&owner[2]))), row["impacting_bytes"].as_u64());
+    }
+    let section = between(&whole, "<section id=\"allocations\">", "</section>");
+    assert!(
+        section.contains("<h4>Commit</h4><p>At start 10.52 MiB + allocated 101.81 MiB - freed 92.78 MiB"),
+        "{section}"
+    );
+    assert!(section.contains("<p class=\"unrecorded\">left out: 14 impossible records"), "{section}");
+    assert!(section.contains("<summary>Numbers: allocated in the first half and still there, oldest first</summary>"));
+    let without = page(&["cpu-compressed.etl"]);
+    assert!(!without.contains("id=\"allocations\"") && !without.contains("href=\"#allocations\""));
+}
+
 /// The page allows its own scripts and style and nothing else; so nothing is loaded and no text of a trace can run.
 #[test]
 fn the_policy_names_what_is_there_and_nothing_else() {

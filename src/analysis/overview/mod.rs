@@ -3,8 +3,9 @@
 //!
 //! [`resident`] counts all pages once more for its pictures: [`treemap`] (class, category, process or file, detail),
 //! [`reclassifications`] (from WPA's categories to the corrected ones) and the [`pfn_map`] (physical memory by PFN). [`refset`],
-//! [`memory`], [`cpu`] and [`faults`] reduce their timelines to a few hundred points; [`differences`] compares traces.
+//! [`memory`], [`cpu`], [`faults`] and [`allocations`] reduce their timelines to a few hundred points; [`differences`] compares traces.
 
+pub(crate) mod allocations;
 pub mod cpu;
 pub mod differences;
 pub(crate) mod faults;
@@ -26,6 +27,7 @@ use crate::error::Error;
 use crate::trace::Trace;
 use crate::trace::doubt::{self, Doubt, OF_TRACE, any_grave, texts};
 use crate::units::Nanos;
+use allocations::AllocationOverview;
 use cpu::CpuOverview;
 use faults::FaultOverview;
 use memory::MemoryOverview;
@@ -61,6 +63,8 @@ pub struct Overview {
     pub cpu: Part<CpuOverview>,
     /// Hard faults and the disk.
     pub(crate) faults: Part<FaultOverview>,
+    /// What was allocated and not freed.
+    pub(crate) allocations: Part<AllocationOverview>,
 }
 
 impl Overview {
@@ -77,6 +81,7 @@ impl Overview {
         let memory = part(MemoryOverview::new(trace));
         let cpu = part(CpuOverview::new(trace, length));
         let faults = part(FaultOverview::new(trace));
+        let allocations = part(AllocationOverview::new(trace));
         let mut doubts = info.doubts.clone();
         let of_parts = [
             resident.as_ref().map(|part| part.set.doubts.as_slice()),
@@ -86,7 +91,7 @@ impl Overview {
         ];
         doubt::add(&mut doubts, of_parts.into_iter().flatten().flatten().cloned());
         let (doubtful, warnings) = (any_grave(&doubts), texts(&doubts));
-        Overview { info, warnings, doubtful, doubts, marks, resident, reference, memory, cpu, faults }
+        Overview { info, warnings, doubtful, doubts, marks, resident, reference, memory, cpu, faults, allocations }
     }
 }
 

@@ -1,5 +1,6 @@
 //! What the page's script draws, as JSON: the numbers of the overview in few characters.
 
+use crate::analysis::overview::allocations::{AllocationOverview, KindOverview};
 use crate::analysis::overview::cpu::CpuOverview;
 use crate::analysis::overview::differences::{Change, Differences};
 use crate::analysis::overview::faults::FaultOverview;
@@ -51,6 +52,7 @@ fn trace(page: &TracePage<'_>) -> Value {
         "memory": overview.memory.as_ref().ok().map(memory),
         "cpu": overview.cpu.as_ref().ok().map(cpu),
         "faults": overview.faults.as_ref().ok().map(faults),
+        "allocations": overview.allocations.as_ref().ok().map(allocations),
     })
 }
 
@@ -157,6 +159,16 @@ fn faults(part: &FaultOverview) -> Value {
         "processes": bars(part.by_process()),
         "files": bars(part.by_file()),
     })
+}
+
+/// By the names of the kinds.
+fn allocations(part: &AllocationOverview) -> Value {
+    let kind = |kind: &KindOverview| {
+        let owners = kind.owners().into_iter().map(|(name, kept, new)| json!([label(name), kept, new]));
+        let data = json!({ "times": kind.times(), "pages": kind.pages(), "owners": owners.collect::<Vec<_>>() });
+        (kind.set.of.name().to_owned(), data)
+    };
+    Value::Object(part.kinds.iter().map(kind).collect())
 }
 
 fn change(change: &Change) -> Value {

@@ -5,6 +5,16 @@ function tall(place, bars, height = 26) {
   place.style.height = 60 + Math.max(3, bars) * height + "px";
 }
 
+function allocated(place, number, kind) {
+  return chart(place, () => allocatedOption(DATA.traces[number].allocations[kind], DATA.traces[number].marks));
+}
+
+function owners(place, number, kind) {
+  const found = DATA.traces[number].allocations[kind];
+  tall(place, found.owners.length);
+  return chart(place, () => ownerOption(found));
+}
+
 const KINDS = {
   treemap: (place, number) => new Tiles(number, place),
   standby: (place, number) => { tall(place, 8); return chart(place, () => standbyOption(DATA.traces[number].resident)); },
@@ -35,6 +45,12 @@ const KINDS = {
     tall(place, DATA.traces[number].faults.files.length);
     return chart(place, () => faultBarOption(DATA.traces[number].faults.files));
   },
+  commitOverTime: (place, number) => allocated(place, number, "commit"),
+  poolOverTime: (place, number) => allocated(place, number, "pool"),
+  heapOverTime: (place, number) => allocated(place, number, "heap"),
+  commitOwners: (place, number) => owners(place, number, "commit"),
+  poolOwners: (place, number) => owners(place, number, "pool"),
+  heapOwners: (place, number) => owners(place, number, "heap"),
   changedCategories: (place, number) => {
     tall(place, DATA.differences[number].byCategory.length);
     return chart(place, () => changeOption(DATA.differences[number].byCategory));

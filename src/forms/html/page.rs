@@ -7,6 +7,7 @@ use crate::analysis::overview::resident::ResidentOverview;
 use crate::analysis::overview::{Overview, Part, reclassifications};
 use crate::analysis::resident::SnapshotSet;
 use crate::analysis::table::Table;
+use crate::answer::allocations;
 use crate::answer::faults::sentences;
 use crate::answer::numbers::{self, Unit};
 use crate::answer::{Units, check};
@@ -33,6 +34,7 @@ pub fn page(
     let found: Vec<&Differences> = differences.iter().flatten().collect();
     // Without page records one line says so, not three.
     let has_faults = traces.iter().any(|trace| trace.overview.faults.is_ok());
+    let has_allocations = traces.iter().any(|trace| trace.overview.allocations.is_ok());
     let has_pages = traces.iter().any(|trace| trace.overview.resident.is_ok());
     let json = data::in_html(&data::data(traces, &found));
     html! {
@@ -49,7 +51,7 @@ pub fn page(
             body data-traces=(traces.len()) {
                 header {
                     h1 { "Memory " span.names { (name) } }
-                    (parts(!differences.is_empty(), !verdicts.is_empty(), has_pages, has_faults))
+                    (parts(!differences.is_empty(), !verdicts.is_empty(), has_pages, has_faults, has_allocations))
                 }
                 noscript { p.doubt { "The pictures need scripts, which are inside of this file. All numbers are in the tables." } }
                 main {
@@ -64,6 +66,7 @@ pub fn page(
                     (memory(traces))
                     (cpu(traces))
                     @if has_faults { (faults(traces)) }
+                    @if has_allocations { (allocated(traces)) }
                 }
                 footer {
                     p { "Made by pfnset " (env!("CARGO_PKG_VERSION")) ". Sizes are of pages of 4 KiB; KiB, MiB and GiB are powers of 1024. "
@@ -77,7 +80,13 @@ pub fn page(
     }
 }
 
-fn parts(has_differences: bool, has_verdicts: bool, has_pages: bool, has_faults: bool) -> Markup {
+fn parts(
+    has_differences: bool,
+    has_verdicts: bool,
+    has_pages: bool,
+    has_faults: bool,
+    has_allocations: bool,
+) -> Markup {
     html! {
         nav aria-label="Parts of this page" {
             @if has_differences { a href="#differences" { "Differences" } }
@@ -92,6 +101,7 @@ fn parts(has_differences: bool, has_verdicts: bool, has_pages: bool, has_faults:
             a href="#memory" { "Over time" }
             a href="#cpu" { "CPU" }
             @if has_faults { a href="#faults" { "Faults and disk" } }
+            @if has_allocations { a href="#allocations" { "Allocations" } }
         }
     }
 }
@@ -381,6 +391,34 @@ fn faults(traces: &[TracePage<'_>]) -> Markup {
                     (figure("faultsByFile", number, "Files that were waited for longest.", &[("hard faults by file", found.file_table())]))
                 }
                 (numbers_of("disk requests by file", found.disk_table()))
+            }
+        },
+    )
+}
+
+fn allocated(traces: &[TracePage<'_>]) -> Markup {
+    let is_new =
+        |number: usize, line: &String| traces.get(number).is_some_and(|trace| !trace.overview.warnings.contains(line));
+    part(
+        traces,
+        ("allocations", "Allocations: what was asked for and not given back"),
+        |overview| &overview.allocations,
+        |number, found| {
+            html! {
+                @for kind in &found.kinds {
+                    @let (name, of) = (kind.set.of.name(), allocations::what(kind.set.of));
+                    h4 { (of) }
+                    @for line in allocations::sentences(&kind.set) { p { (visible(&line)) "." } }
+                    @for line in kind.set.warnings.iter().filter(|line| is_new(number, line)) { p.unrecorded { (visible(line)) } }
+                    (figure(&format!("{name}OverTime"), number, &format!("{of}: the most that was allocated at a time, in each step."), &[]))
+                    @if !kind.owners().is_empty() {
+                        (figure(&format!("{name}Owners"), number, &format!("{of} at the end: what was there when the trace began, and what was allocated in it and not freed."),
+                            &[("who allocated", kind.table())]))
+                    }
+                    @if let Some(leaks) = kind.leak_table() {
+                        (numbers_of("allocated in the first half and still there, oldest first", &leaks))
+                    }
+                }
             }
         },
     )

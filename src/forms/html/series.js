@@ -195,6 +195,26 @@ function faultBarOption(rows) {
   return option;
 }
 
+/** What was allocated, over time. */
+function allocatedOption(found, marks) {
+  return timeOption(found.times, [{ name: "allocated", values: found.pages, fill: colour("class-0") }], [], true, marks);
+}
+
+/** Who has most of it at the end. */
+function ownerOption(found) {
+  const series = [
+    { name: "from before the trace", type: "bar", stack: "all", data: found.owners.map(([, kept]) => kept), itemStyle: { color: colour("class-0") } },
+    { name: "allocated in the trace", type: "bar", stack: "all", data: found.owners.map(([, , added]) => added), itemStyle: { color: colour("class-1") } },
+  ];
+  const option = barOption(found.owners.map(([name]) => shortName(name)), series, "pages");
+  // Sizes are no whole pages.
+  option.tooltip.formatter = (items) => {
+    const [name, kept, added] = found.owners[items[0].dataIndex];
+    return tip(name, [`from before the trace: ${sizeText(kept)}`, `allocated in the trace: ${sizeText(added)}`]);
+  };
+  return option;
+}
+
 /** Bars to both sides. */
 function changeOption(changes) {
   const data = changes.map(([, , left, right]) => ({ value: right - left, itemStyle: { color: colour(right > left ? "more" : "less") } }));
