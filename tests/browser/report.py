@@ -193,7 +193,7 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     trace = "resident-small.etl"
     pages = {
-        "many": [trace, "refset-proved.etl", "refset-small.etl", "cpu-compressed.etl"], "resident": [trace], "refset": ["refset-proved.etl"], "cpu": ["cpu-compressed.etl"], "two": [trace, "refset-proved.etl"],
+        "many": [trace, "refset-proved.etl", "refset-small.etl", "cpu-compressed.etl"], "resident": [trace], "refset": ["refset-proved.etl"], "cpu": ["cpu-compressed.etl"], "allocations": ["alloc-x86.etl"], "two": [trace, "refset-proved.etl"],
     }
     with sync_playwright() as playwright:
         browser = Browser(playwright, chromium)

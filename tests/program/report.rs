@@ -304,7 +304,7 @@ fn allocations_are_shown_where_they_were_recorded() {
     }
     let section = between(&whole, "<section id=\"allocations\">", "</section>");
     assert!(
-        section.contains("<h4>Commit</h4><p>At start 10.52 MiB + allocated 101.81 MiB - freed 92.78 MiB"),
+        section.contains("<h3>Commit</h3><p>At start 10.52 MiB + allocated 101.81 MiB - freed 92.78 MiB"),
         "{section}"
     );
     assert!(section.contains("<p class=\"unrecorded\">left out: 14 impossible records"), "{section}");

@@ -407,7 +407,7 @@ fn allocated(traces: &[TracePage<'_>]) -> Markup {
             html! {
                 @for kind in &found.kinds {
                     @let (name, of) = (kind.set.of.name(), allocations::what(kind.set.of));
-                    h4 { (of) }
+                    @if traces.len() > 1 { h4 { (of) } } @else { h3 { (of) } }
                     @for line in allocations::sentences(&kind.set) { p { (visible(&line)) "." } }
                     @for line in kind.set.warnings.iter().filter(|line| is_new(number, line)) { p.unrecorded { (visible(line)) } }
                     (figure(&format!("{name}OverTime"), number, &format!("{of}: the most that was allocated at a time, in each step."), &[]))
