@@ -33,8 +33,6 @@ pub fn page(
     };
     let found: Vec<&Differences> = differences.iter().flatten().collect();
     // Without page records one line says so, not three.
-    let has_faults = traces.iter().any(|trace| trace.overview.faults.is_ok());
-    let has_allocations = traces.iter().any(|trace| trace.overview.allocations.is_ok());
     let has_pages = traces.iter().any(|trace| trace.overview.resident.is_ok());
     let json = data::in_html(&data::data(traces, &found));
     html! {
@@ -51,7 +49,7 @@ pub fn page(
             body data-traces=(traces.len()) {
                 header {
                     h1 { "Memory " span.names { (name) } }
-                    (parts(!differences.is_empty(), !verdicts.is_empty(), has_pages, has_faults, has_allocations))
+                    (parts(traces, !differences.is_empty(), !verdicts.is_empty(), has_pages))
                 }
                 noscript { p.doubt { "The pictures need scripts, which are inside of this file. All numbers are in the tables." } }
                 main {
@@ -65,8 +63,8 @@ pub fn page(
                     (reference(traces))
                     (memory(traces))
                     (cpu(traces))
-                    @if has_faults { (faults(traces)) }
-                    @if has_allocations { (allocated(traces)) }
+                    @if has_faults(traces) { (faults(traces)) }
+                    @if has_allocations(traces) { (allocated(traces)) }
                 }
                 footer {
                     p { "Made by pfnset " (env!("CARGO_PKG_VERSION")) ". Sizes are of pages of 4 KiB; KiB, MiB and GiB are powers of 1024. "
@@ -80,13 +78,15 @@ pub fn page(
     }
 }
 
-fn parts(
-    has_differences: bool,
-    has_verdicts: bool,
-    has_pages: bool,
-    has_faults: bool,
-    has_allocations: bool,
-) -> Markup {
+fn has_faults(traces: &[TracePage<'_>]) -> bool {
+    traces.iter().any(|trace| trace.overview.faults.is_ok())
+}
+
+fn has_allocations(traces: &[TracePage<'_>]) -> bool {
+    traces.iter().any(|trace| trace.overview.allocations.is_ok())
+}
+
+fn parts(traces: &[TracePage<'_>], has_differences: bool, has_verdicts: bool, has_pages: bool) -> Markup {
     html! {
         nav aria-label="Parts of this page" {
             @if has_differences { a href="#differences" { "Differences" } }
@@ -100,8 +100,8 @@ fn parts(
             a href="#reference" { "Reference set" }
             a href="#memory" { "Over time" }
             a href="#cpu" { "CPU" }
-            @if has_faults { a href="#faults" { "Faults and disk" } }
-            @if has_allocations { a href="#allocations" { "Allocations" } }
+            @if has_faults(traces) { a href="#faults" { "Faults and disk" } }
+            @if has_allocations(traces) { a href="#allocations" { "Allocations" } }
         }
     }
 }
