@@ -112,7 +112,7 @@ fn flags_change_their_own_keys_only() {
         (
             "refset_some_json",
             &["--group-by", "impact,category", "--where", "category=Image;MapFile"],
-            &["group_by", "rows"],
+            &["group_by", "rows", "where"],
         ),
     ] {
         let some = json(arguments);
