@@ -302,6 +302,7 @@ fn allocations_are_shown_where_they_were_recorded() {
         assert_eq!(Some(bytes(number(&owner[1]))), row["kept_bytes"].as_u64());
         assert_eq!(Some(bytes(number(&owner[2]))), row["impacting_bytes"].as_u64());
     }
+    assert!(whole.contains("<code>pfnset allocations alloc-x86.etl</code>"), "where to look next");
     let section = between(&whole, "<section id=\"allocations\">", "</section>");
     assert!(
         section.contains("<h3>Commit</h3><p>At start 10.52 MiB + allocated 101.81 MiB - freed 92.78 MiB"),

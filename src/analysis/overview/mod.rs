@@ -124,7 +124,11 @@ fn part<T>(result: Result<T, Error>) -> Part<T> {
 fn one_line(message: &str) -> String {
     let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
     let first: Vec<&str> = lines.by_ref().take(2).collect();
-    lines.fold(first.join(" "), |text, line| format!("{text}; or {line}"))
+    // Further lines are other commands, but for a remark.
+    lines.fold(first.join(" "), |text, line| match line.starts_with('(') {
+        true => format!("{text} {line}"),
+        false => format!("{text}; or {line}"),
+    })
 }
 
 #[cfg(test)]
@@ -136,5 +140,7 @@ mod tests {
         let message = "no pages. Record with:\n  wpr -start A, then wpr -stop\n  xperf -on B";
         assert_eq!(one_line(message), "no pages. Record with: wpr -start A, then wpr -stop; or xperf -on B");
         assert_eq!(one_line("plain"), "plain");
+        let remark = "no pages. Record with:\n  wpr -start A\n(This file is not whole either: it is cut)";
+        assert_eq!(one_line(remark), "no pages. Record with: wpr -start A (This file is not whole either: it is cut)");
     }
 }

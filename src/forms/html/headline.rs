@@ -154,6 +154,8 @@ fn process_condition(label: &str) -> String {
 fn next(trace: &TracePage<'_>, headline: &Headline<'_>) -> String {
     let path = argument(&trace.path);
     match (headline.findings.first(), &headline.held) {
+        (None, None) if trace.overview.allocations.is_ok() => format!("pfnset allocations {path}"),
+        (None, None) if trace.overview.faults.is_ok() => format!("pfnset faults {path}"),
         (Some(Finding::Doubtful), _) | (None, None) => format!("pfnset info {path}"),
         (Some(Finding::LittleAvailable(_)), _) if trace.overview.memory.is_ok() => {
             format!("pfnset memory {path} --group-by process")
