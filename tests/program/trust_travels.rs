@@ -170,7 +170,7 @@ fn info_says_of_processors_what_cpu_can_answer() {
     assert_eq!(none["verdict"], "missing");
 }
 
-/// What `faults` and `allocations` leave out was in no dataset: they have no table there.
+/// What `faults` and `allocations` leave out is told of each dataset, also of one without a table of them.
 #[test]
 fn what_faults_and_allocations_leave_out_is_in_a_dataset() {
     let folder = tempfile::tempdir().unwrap();

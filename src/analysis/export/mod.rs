@@ -1,6 +1,7 @@
 //! The contents of a trace as tables for SQL: columns in Arrow's form, passed to a [`Sink`] in batches of about a million
 //! rows. [`schema`] lists the tables; `dataset` writes them into files.
 
+mod allocations;
 mod chosen;
 pub(crate) mod column_batches;
 mod cpu;
@@ -92,26 +93,19 @@ pub(crate) fn export_with_doubts(
         processes_files_ranges::files(trace, sink)?;
     }
     let has_accesses = is_any(trace, &[IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX]);
-    let has_counters = is_any(trace, &[MEM_INFO, MEM_INFO_WS, MEM_INFO_SESSION_WS]);
     let has_switches = is_any(trace, &[CSWITCH]);
     let wanted = refset::Wanted { counted: has(Table::Refset), holdings: has(Table::RefsetPages) };
     if wanted.counted || wanted.holdings {
         doubt::add(&mut doubts, refset::write(trace, has_accesses, wanted, sink)?);
     }
-    if has(Table::MemorySamples) || has(Table::WorkingSets) {
-        let set = if has_counters { memory::read(trace)? } else { None };
-        doubt::add(&mut doubts, set.iter().flat_map(|set| set.doubts.clone()));
-        if has(Table::MemorySamples) {
-            memory::samples(set.as_ref(), sink)?;
-        }
-        if has(Table::WorkingSets) {
-            memory::working_sets(set.as_ref(), sink)?;
-        }
-    }
+    doubt::add(&mut doubts, of_counters(trace, tables, sink)?);
     let processors = if has_switches && of_processors { cpu::read(trace)? } else { None };
     if let Some(set) = &processors {
         of_cpu(set, tables, sink)?;
         doubt::add(&mut doubts, set.doubts.clone());
+    }
+    if has(Table::Allocations) {
+        doubt::add(&mut doubts, allocations::write(trace, sink)?);
     }
     if has(Table::Events) {
         doubt::add(&mut doubts, events::write(trace, names, sink)?);
@@ -120,7 +114,7 @@ pub(crate) fn export_with_doubts(
     others.retain(|table| !has(*table));
     doubt::add(&mut doubts, of_other_tables(trace, &others, choice)?);
     if has(Table::Warnings) {
-        doubt::add(&mut doubts, of_analyses_without_table(trace));
+        doubt::add(&mut doubts, of_analyses_without_table(trace, has(Table::Allocations)));
         trace::warnings(&doubts, sink)?;
     }
     let mut written = tables.to_vec();
@@ -134,13 +128,13 @@ fn is_any(trace: &Trace, hooks: &[HookId]) -> bool {
     hooks.iter().any(|&hook| trace.survey().kernel_count(hook) > 0)
 }
 
-/// What faults and allocations leave out or estimate: they have no table, but their records can be rows of `events`.
-fn of_analyses_without_table(trace: &Trace) -> Vec<Doubt> {
+/// What faults, and allocations without their table, leave out or estimate: their records can be rows of `events`.
+fn of_analyses_without_table(trace: &Trace, has_allocations: bool) -> Vec<Doubt> {
     let mut doubts = Vec::new();
     if is_any(trace, &[HARD_FAULT, DISK_READ, DISK_WRITE]) {
         doubts.extend(FaultSet::answer(trace, &FaultQuery::default()).map(|set| set.doubts).unwrap_or_default());
     }
-    for kind in AllocationKind::ALL.into_iter().filter(|kind| is_any(trace, kind.hooks())) {
+    for kind in AllocationKind::ALL.into_iter().filter(|kind| !has_allocations && is_any(trace, kind.hooks())) {
         let query = AllocationQuery { of: Some(kind), ..AllocationQuery::default() };
         doubts.extend(AllocationSet::answer(trace, &query).map(|set| set.doubts).unwrap_or_default());
     }
@@ -165,7 +159,27 @@ fn of_other_tables(trace: &Trace, tables: &[Table], choice: SnapshotChoice) -> R
     if has(&[Table::Cpu, Table::CpuWaits, Table::CpuInterrupts]) {
         doubts.extend(cpu::read(trace)?.into_iter().flat_map(|set| set.doubts));
     }
+    if has(&[Table::Allocations]) {
+        doubts.extend(allocations::read(trace)?.into_iter().flat_map(|set| set.doubts));
+    }
     Ok(doubts)
+}
+
+/// The tables of counters; returns what casts doubt on them.
+fn of_counters(trace: &Trace, tables: &[Table], sink: &dyn Sink) -> Result<Vec<Doubt>, Error> {
+    let has = |table: Table| tables.contains(&table);
+    if !has(Table::MemorySamples) && !has(Table::WorkingSets) {
+        return Ok(Vec::new());
+    }
+    let has_counters = is_any(trace, &[MEM_INFO, MEM_INFO_WS, MEM_INFO_SESSION_WS]);
+    let set = if has_counters { memory::read(trace)? } else { None };
+    if has(Table::MemorySamples) {
+        memory::samples(set.as_ref(), sink)?;
+    }
+    if has(Table::WorkingSets) {
+        memory::working_sets(set.as_ref(), sink)?;
+    }
+    Ok(set.map(|set| set.doubts).unwrap_or_default())
 }
 
 fn of_cpu(set: &crate::analysis::cpu::CpuUse, tables: &[Table], sink: &dyn Sink) -> Result<(), Error> {

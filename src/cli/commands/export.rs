@@ -40,7 +40,7 @@ Of an archive with several traces, each is one.
 
 Tables (docs/export.md has their columns):
   traces warnings resident processes files ranges refset memory_samples
-  working_sets
+  working_sets allocations
   cpu cpu_waits cpu_interrupts     where context switches were recorded
   pages refset_pages               a row for each page: with --pages
   events                           a row for each record: with --events

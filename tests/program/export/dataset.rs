@@ -91,7 +91,7 @@ fn many_traces_at_once_and_broken_ones_are_rows() {
     for (file, (id, row)) in &traces {
         let broken = file.ends_with("letter.etl") || file.ends_with("none.etl");
         assert_eq!(row.contains_key("error"), broken, "{row:?}");
-        assert_eq!(tables(&dataset, id).len(), if broken { 1 } else { 11 - 2 }, "{file}");
+        assert_eq!(tables(&dataset, id).len(), if broken { 1 } else { 12 - 2 }, "{file}");
         assert_eq!(row.get("digest").is_none(), file.ends_with("none.etl"));
     }
     let error = &traces[&none.display().to_string()].1["error"];

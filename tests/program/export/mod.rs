@@ -1,5 +1,6 @@
 //! `pfnset export`: what is in the tables, how they come into the dataset, and what `docs/export.md` says of them.
 
+mod allocations;
 mod compacted;
 mod counts;
 mod dataset;

@@ -51,7 +51,7 @@ fn every_column_is_documented_and_every_documented_column_is_written() {
 #[test]
 fn files_have_the_schema_and_every_column_has_a_value() {
     let folder = tempfile::tempdir().unwrap();
-    let traces = ["resident-small.etl", "refset-proved.etl", "refset-small.etl", "cpu-compressed.etl"];
+    let traces = ["resident-small.etl", "refset-proved.etl", "refset-small.etl", "cpu-compressed.etl", "alloc-x86.etl"];
     let dataset = folder.path().to_str().unwrap();
     out(&[&["export"][..], &traces, &["--out", dataset, "--pages", "--events", "*", "-q"]].concat());
     let mut text = String::new();
