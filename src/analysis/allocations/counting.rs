@@ -13,6 +13,7 @@ use crate::load::allocations::AllocationKind;
 use crate::load::stacks::frame_lists::{ListId, Lists};
 use crate::moment::Moment;
 use crate::units::Ticks;
+use rayon::prelude::*;
 
 /// What is known of a piece when it is opened, as numbers; [`ABSENT`] where it is not known.
 #[derive(Debug, Clone, Copy)]
@@ -165,7 +166,6 @@ impl<'t> Counting<'t> {
             opening.code
         };
         let Some(Some(row)) = self.row_of_code.get(code.0 as usize).copied() else { return };
-        self.total.piece(&piece, self.window, self.hole_until);
         self.rows.get_mut(row.0 as usize).into_iter().for_each(|r| r.piece(&piece, self.window, self.hole_until));
         if self.is_late && opening.time != BEFORE {
             self.changes.push((opening.time, row, bytes.into()));
@@ -280,14 +280,18 @@ impl<'t> Counting<'t> {
         changes.sort_unstable_by_key(|(time, row, _)| (*time, *row));
         changes.into_iter().for_each(|(time, row, delta)| self.change_row(time, row, delta));
         let window = self.window;
-        let (total, mut is_balanced) = self.total.finish(window);
-        let before = self.total.before();
+        let Counting { total, rows: states, row_labels, .. } = &mut self;
+        states.iter().for_each(|row| total.add_pieces(row));
+        let before = total.before();
+        let of_rows = || states.par_iter().map(RowState::lifetime).collect::<Vec<_>>();
+        let (of_all, of_rows) = rayon::join(|| RowState::lifetime_of(states), of_rows);
+        let (total, mut is_balanced) = total.finish(of_all, window);
         let mut rows = Vec::new();
-        for (number, row) in (0..).zip(&mut self.rows) {
-            let (figures, is_row_balanced) = row.finish(window);
+        for (number, (row, lifetime)) in (0..).zip(states.iter_mut().zip(of_rows)) {
+            let (figures, is_row_balanced) = row.finish(lifetime, window);
             is_balanced &= is_row_balanced;
             if !figures.is_empty() {
-                rows.push((self.row_labels.get(ListId(number)).to_vec(), figures));
+                rows.push((row_labels.get(ListId(number)).to_vec(), figures));
             }
         }
         let timeline = self.timeline.map(|timeline| timeline.finish(before));

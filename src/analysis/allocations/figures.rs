@@ -257,14 +257,31 @@ impl RowState {
         self.before
     }
 
-    /// The figures, and whether the changes of the sum agree with the pieces.
-    pub fn finish(&mut self, window: TickRange) -> (Figures, bool) {
+    /// How long its pieces lived.
+    pub fn lifetime(&self) -> DelayStatistics {
+        Self::lifetime_of(std::slice::from_ref(self))
+    }
+
+    /// How long the pieces of all these rows lived.
+    pub fn lifetime_of(rows: &[RowState]) -> DelayStatistics {
+        let lifetimes: Vec<&Delays> = rows.iter().map(|row| &row.lifetimes).collect();
+        DelaySummary::new(&lifetimes).all
+    }
+
+    /// Adds the pieces of another row, without the changes of its sum and without lifetimes.
+    pub fn add_pieces(&mut self, other: &RowState) {
+        self.figures += other.figures;
+        self.before += other.before;
+    }
+
+    /// The figures with these lifetimes, and whether the changes of the sum agree with the pieces.
+    pub fn finish(&mut self, lifetime: DelayStatistics, window: TickRange) -> (Figures, bool) {
         let (from, to, (best, time)) = self.level.finish(window);
         let before = i128::try_from(self.before).unwrap_or(i128::MAX);
         let peak = u128::try_from(before + best).unwrap_or(0);
         let mut figures = self.figures;
         figures.peak = (peak > 0).then_some((peak, time));
-        figures.lifetime = DelaySummary::new(&[&self.lifetimes]).all;
+        figures.lifetime = lifetime;
         figures.rows = 1;
         let is = |amount: Amount, sum: i128| i128::try_from(amount.bytes) == Ok(before + sum);
         let is_balanced = is(figures.at_start(), from) && is(figures.at_end(), to);
@@ -292,7 +309,7 @@ mod tests {
             .collect();
         changes.sort_unstable();
         changes.into_iter().for_each(|(time, delta)| row.change(Ticks(time), delta, WINDOW));
-        let (figures, is_balanced) = row.finish(WINDOW);
+        let (figures, is_balanced) = row.finish(row.lifetime(), WINDOW);
         assert!(is_balanced);
         let bytes = [figures.freed_only, figures.kept, figures.transient, figures.impacting].map(|amount| amount.bytes);
         assert_eq!(bytes, [1, 2, 4, 8]);
@@ -307,10 +324,10 @@ mod tests {
         for (time, delta) in [(11, 50), (11, -50), (12, 7), (13, -7), (14, 7)] {
             row.change(Ticks(time), delta, WINDOW);
         }
-        assert_eq!(row.finish(WINDOW).0.peak, Some((107, Ticks(12))));
+        assert_eq!(row.finish(row.lifetime(), WINDOW).0.peak, Some((107, Ticks(12))));
         let mut row = RowState::default();
         row.piece(&Piece { opened: BEFORE, closed: None, bytes: 100 }, WINDOW, None);
-        assert_eq!(row.finish(WINDOW).0.peak, Some((100, Ticks(10))), "at the window's begin");
-        assert_eq!(RowState::default().finish(WINDOW).0.peak, None);
+        assert_eq!(row.finish(row.lifetime(), WINDOW).0.peak, Some((100, Ticks(10))), "at the window's begin");
+        assert_eq!(RowState::default().finish(DelayStatistics::default(), WINDOW).0.peak, None);
     }
 }

@@ -9,7 +9,7 @@ use super::lives::{LifeId, Owner};
 use crate::event::Phase;
 use crate::event::pool::{PoolPiece, PoolTag};
 use crate::load::allocation_rule::{LeftOut, Verdict};
-use crate::load::allocations::AllocationEvent;
+use crate::load::allocations::{AllocationEvent, AllocationWhat};
 use crate::load::pool_rundown::ListedPool;
 use crate::moment::At;
 use foldhash::{HashMap as FastMap, HashSet as FastSet};
@@ -104,6 +104,16 @@ impl Pool {
         if listed.phase == Phase::DcStart && self.asked.contains(&key) {
             self.met.insert(key);
         }
+    }
+
+    /// Looks for the pieces of these records. Most are in no cache: one after another, each look waits for memory; together they wait
+    /// once, and `record` finds them near.
+    pub fn look_ahead(&self, events: &[AllocationEvent]) {
+        let keys = events.iter().filter_map(|event| match &event.what {
+            AllocationWhat::Pool { piece, .. } => Some((session_number(piece.session_id), piece.address)),
+            _ => None,
+        });
+        std::hint::black_box(keys.filter(|key| self.live.contains_key(key)).count());
     }
 
     /// A record.

@@ -23,6 +23,9 @@ use std::collections::BTreeMap;
 /// Records of a slice, about; each takes some 100 bytes.
 const RECORDS: u64 = 250_000;
 
+/// Events whose pieces are looked for at a time.
+const BATCH: usize = 32;
+
 /// What was found beside the pieces.
 #[derive(Debug, Default)]
 pub struct Replayed {
@@ -105,10 +108,10 @@ pub fn replay(trace: &Trace, kind: AllocationKind, counting: &mut Counting<'_>) 
         let mut now = Slice::default();
         for slice in slices(&survey.spans, begin, end, RECORDS) {
             let ahead = std::mem::take(&mut now.later);
-            let replay_now = || now.events.iter().for_each(|event| replay.event(event, counting));
+            let replay_now = || replay.events(&now.events, counting);
             (now, ()) = rayon::join(|| Slice::read(&reader, &slice, ahead), replay_now);
         }
-        now.events.iter().chain(&now.later).for_each(|event| replay.event(event, counting));
+        [&now.events, &now.later].into_iter().for_each(|events| replay.events(events, counting));
     }
     replay.finish(counting, has_start_snapshot(&rundowns.pool))
 }
@@ -127,7 +130,8 @@ impl Slice {
     fn read(reader: &AllocationReader<'_>, slice: &TimeSlice, ahead: Vec<AllocationEvent>) -> Slice {
         let mut events = ahead;
         reader.read(&slice.buffers).into_iter().for_each(|mut found| events.append(&mut found));
-        events.par_sort_unstable_by_key(|event| event.moment);
+        // Each buffer is in order: a stable sort merges what is sorted.
+        events.par_sort_by_key(|event| event.moment);
         let until = events.partition_point(|event| event.moment.time <= slice.to);
         let later = events.split_off(until);
         Slice { events, later }
@@ -147,6 +151,16 @@ struct Replay {
 }
 
 impl Replay {
+    /// Events in their order.
+    fn events(&mut self, events: &[AllocationEvent], counting: &mut Counting<'_>) {
+        for batch in events.chunks(BATCH) {
+            if let State::Pool(pool) = &self.state {
+                pool.look_ahead(batch);
+            }
+            batch.iter().for_each(|event| self.event(event, counting));
+        }
+    }
+
     fn event(&mut self, event: &AllocationEvent, counting: &mut Counting<'_>) {
         self.triggers_until(Some(event.moment), counting);
         match event.what {
