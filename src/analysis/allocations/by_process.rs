@@ -58,7 +58,7 @@ impl CommitOfProcesses {
         let mut by_instance: Vec<Option<ProcessCommit>> = trace.processes().instances.iter().map(born).collect();
         let bytes = |sum: u128| u64::try_from(sum).unwrap_or(u64::MAX);
         for row in &set.rows {
-            let known = row.instance.filter(|instance| !set.of_unknown_start.contains(instance));
+            let known = row.instance.filter(|_| set.is_start_known(row));
             let Some(slot) = known.and_then(|instance| by_instance.get_mut(instance)) else { continue };
             let figures = &row.figures;
             *slot = Some(ProcessCommit {
@@ -70,7 +70,7 @@ impl CommitOfProcesses {
         let of_trace = trace.trust().doubts();
         let own =
             set.doubts.iter().filter(|doubt| !of_trace.contains(doubt)).map(|doubt| doubt.clone().named("commit"));
-        CommitOfProcesses { by_instance, doubts: own.chain(at_end(&set)).collect(), is_recorded: true }
+        CommitOfProcesses { by_instance, doubts: own.chain(doubts_at_end(&set)).collect(), is_recorded: true }
     }
 
     /// Of a process instance.
@@ -79,10 +79,13 @@ impl CommitOfProcesses {
     }
 }
 
-/// What makes the commit at the end doubtful: `allocations` has it in lines of its own.
-fn at_end(set: &AllocationSet) -> Vec<Doubt> {
+/// What makes the commit at the end doubtful: `allocations` has it in lines of its own. None for other kinds.
+pub(crate) fn doubts_at_end(set: &AllocationSet) -> Vec<Doubt> {
     let note = |code, text| Doubt::note(AllocationKind::Commit.needs().name, code, text);
     let mut doubts = Vec::new();
+    if set.of != AllocationKind::Commit {
+        return doubts;
+    }
     if set.hole_until.is_some() && set.total.doubtful_bytes > 0 {
         let bytes = count(u64::try_from(set.total.doubtful_bytes).unwrap_or(u64::MAX));
         let text = format!("commit at the end: {bytes} bytes of it may have been freed by records that were lost");

@@ -22,7 +22,7 @@ mod tables;
 mod timeline;
 mod warnings;
 
-pub(crate) use by_process::{CommitOfProcesses, ProcessCommit};
+pub(crate) use by_process::{CommitOfProcesses, ProcessCommit, doubts_at_end};
 pub use figures::Figures;
 pub use query::{AllocationOrder, AllocationQuery, Dimension};
 pub use replay::Check;
@@ -116,7 +116,7 @@ pub struct AllocationSet {
     pub records: Vec<(&'static str, u64)>,
     /// The check against the end rundown.
     pub check: Option<Check>,
-    /// Instances of processes of which nobody tells what they had committed before the trace.
+    /// Instances of processes of which nobody tells what they had committed before the trace, in order.
     pub(crate) of_unknown_start: Vec<usize>,
     /// End of the last hole in the records.
     pub hole_until: Option<Nanos>,
@@ -154,7 +154,8 @@ impl AllocationSet {
         let mut counting = Counting::new((lives, labels), of, (query, &group_by), (range, Some(grid)), hole_until);
         let replayed = replay::replay(trace, of, &mut counting);
         let instance = |life: &LifeId| counting.lives.instance(*life, trace.processes());
-        let of_unknown_start = replayed.of_unknown_start.iter().filter_map(instance).collect();
+        let mut of_unknown_start: Vec<usize> = replayed.of_unknown_start.iter().filter_map(instance).collect();
+        of_unknown_start.sort_unstable();
         let (Counted { rows, total, is_balanced, timeline }, mut labels) = counting.finish();
         labels.rank_stacks();
         let missing = trace.missing(of.needs());
@@ -184,6 +185,23 @@ impl AllocationSet {
             timeline: timeline.unwrap_or_default(),
             origin: etl.clock.origin,
         })
+    }
+
+    /// True when all is known that a row had when the trace began.
+    pub(crate) fn is_start_known(&self, row: &AllocationRow) -> bool {
+        match self.of {
+            AllocationKind::Commit => {
+                row.instance.is_some_and(|instance| self.of_unknown_start.binary_search(&instance).is_err())
+            }
+            AllocationKind::Pool => !self.lacks_pool_snapshot(),
+            // There is no rundown of blocks: only a process that began in the trace had none.
+            AllocationKind::Heap => row.process_start.is_some(),
+        }
+    }
+
+    /// True when no snapshot tells what pool was allocated before the trace.
+    pub(crate) fn lacks_pool_snapshot(&self) -> bool {
+        self.of == AllocationKind::Pool && self.at_start.iter().any(|(source, _)| *source == "unknown")
     }
 
     /// A stamp as time since the trace began.

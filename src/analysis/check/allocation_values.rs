@@ -93,13 +93,12 @@ fn unknown_start(trace: &Trace, set: &AllocationSet) -> Option<String> {
     let instead = "limit growth_per_minute instead";
     match set.of {
         AllocationKind::Heap => None,
-        AllocationKind::Pool => {
-            let is_unknown = set.at_start.iter().any(|(source, _)| *source == "unknown");
-            is_unknown.then(|| format!("no pool snapshot tells what was allocated before the trace; {instead}"))
-        }
+        AllocationKind::Pool => set
+            .lacks_pool_snapshot()
+            .then(|| format!("no pool snapshot tells what was allocated before the trace; {instead}")),
         AllocationKind::Commit => {
-            let unknown = |instance: &Option<usize>| instance.is_some_and(|at| set.of_unknown_start.contains(&at));
-            let mut all: Vec<usize> = set.rows.iter().map(|row| row.instance).filter(unknown).flatten().collect();
+            let unknown = set.rows.iter().filter(|row| !set.is_start_known(row));
+            let mut all: Vec<usize> = unknown.filter_map(|row| row.instance).collect();
             all.sort_unstable();
             all.dedup();
             let first = trace.processes().instances.get(*all.first()?)?.label();

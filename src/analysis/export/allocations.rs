@@ -1,6 +1,6 @@
 //! The table `allocations`: commit, pool and heaps of the whole trace, by who allocated.
 
-use crate::analysis::allocations::{AllocationQuery, AllocationRow, AllocationSet, Dimension};
+use crate::analysis::allocations::{AllocationQuery, AllocationRow, AllocationSet, Dimension, doubts_at_end};
 use crate::analysis::export::column_batches::{Cell, ColumnBatches};
 use crate::analysis::export::schema::Table;
 use crate::analysis::export::sink::Sink;
@@ -18,21 +18,24 @@ const fn dimensions(kind: AllocationKind) -> &'static [Dimension] {
     }
 }
 
-/// The allocations of each kind that a trace has.
+/// The allocations of each kind that a trace has, and what casts doubt on them.
 ///
 /// # Errors
 /// As [`AllocationSet::answer`], without those of a trace that has none.
-pub fn read(trace: &Trace) -> Result<Vec<AllocationSet>, Error> {
-    let mut sets = Vec::new();
+pub fn read(trace: &Trace) -> Result<(Vec<AllocationSet>, Vec<Doubt>), Error> {
+    let (mut sets, mut doubts) = (Vec::new(), Vec::new());
     for kind in AllocationKind::ALL {
         let group_by = dimensions(kind).to_vec();
         match AllocationSet::answer(trace, &AllocationQuery { of: Some(kind), group_by, ..Default::default() }) {
-            Ok(set) => sets.push(set),
+            Ok(set) => {
+                doubts.extend(set.doubts.iter().cloned().chain(doubts_at_end(&set)));
+                sets.push(set);
+            }
             Err(Error::MissingEvents(_) | Error::MissingPart(_)) => {}
             Err(error) => return Err(error),
         }
     }
-    Ok(sets)
+    Ok((sets, doubts))
 }
 
 /// Writes the table; it is empty for a trace without such records. Returns what casts doubt on it.
@@ -41,10 +44,9 @@ pub fn read(trace: &Trace) -> Result<Vec<AllocationSet>, Error> {
 /// [`Error::NotWritten`], and those of [`read`].
 pub fn write(trace: &Trace, sink: &dyn Sink) -> Result<Vec<Doubt>, Error> {
     let mut rows = ColumnBatches::new(Table::Allocations, sink);
-    let mut doubts = Vec::new();
-    for set in read(trace)? {
-        set.rows.iter().try_for_each(|row| push(&set, row, &mut rows))?;
-        doubts.extend(set.doubts);
+    let (sets, doubts) = read(trace)?;
+    for set in &sets {
+        set.rows.iter().try_for_each(|row| push(set, row, &mut rows))?;
     }
     rows.finish()?;
     Ok(doubts)
@@ -69,6 +71,7 @@ fn push(set: &AllocationSet, row: &AllocationRow, rows: &mut ColumnBatches<'_>) 
         Cell::maybe(row.instance, |instance| Cell::count(instance as u64)),
         label(Dimension::Tag),
         label(Dimension::Pool),
+        Cell::Flag(set.is_start_known(row)),
         bytes(figures.at_start().bytes),
         Cell::count(figures.at_start().count),
         bytes(figures.allocated().bytes),

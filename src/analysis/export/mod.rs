@@ -114,7 +114,10 @@ pub(crate) fn export_with_doubts(
     others.retain(|table| !has(*table));
     doubt::add(&mut doubts, of_other_tables(trace, &others, choice)?);
     if has(Table::Warnings) {
-        doubt::add(&mut doubts, of_analyses_without_table(trace, has(Table::Allocations)));
+        doubt::add(
+            &mut doubts,
+            of_analyses_without_table(trace, has(Table::Allocations) || others.contains(&Table::Allocations)),
+        );
         trace::warnings(&doubts, sink)?;
     }
     let mut written = tables.to_vec();
@@ -160,7 +163,7 @@ fn of_other_tables(trace: &Trace, tables: &[Table], choice: SnapshotChoice) -> R
         doubts.extend(cpu::read(trace)?.into_iter().flat_map(|set| set.doubts));
     }
     if has(&[Table::Allocations]) {
-        doubts.extend(allocations::read(trace)?.into_iter().flat_map(|set| set.doubts));
+        doubts.extend(allocations::read(trace)?.1);
     }
     Ok(doubts)
 }

@@ -121,8 +121,8 @@ tables! {
     CpuInterrupts "cpu_interrupts": interrupt_kind Text, module Text null, routine Address, count Integer, inclusive_s Real,
         exclusive_s Real, max_s Real;
     Allocations "allocations": allocation_kind Text, process Text null, instance Integer null, tag Text null,
-        pool Text null, start_bytes Integer, start_count Integer, allocated_bytes Integer, allocated_count Integer,
-        freed_bytes Integer, freed_count Integer, end_bytes Integer, end_count Integer, impacting_bytes Integer,
+        pool Text null, is_start_known Flag, start_bytes Integer, start_count Integer, allocated_bytes Integer,
+        allocated_count Integer, freed_bytes Integer, freed_count Integer, end_bytes Integer, end_count Integer, impacting_bytes Integer,
         impacting_count Integer, doubtful_bytes Integer, peak_bytes Integer, peak_s Real null, oldest_s Real null,
         lifetime_p95_s Real null, lifetime_max_s Real null;
     Events "events": time_s Real, processor Integer null, process Text null, instance Integer null, pid Integer null,

@@ -1,6 +1,6 @@
 //! The table `allocations` has the rows and figures of `pfnset allocations`.
 
-use super::{Row, rows};
+use super::{Row, id_of, rows};
 use crate::program::out;
 use serde_json::Value;
 
@@ -42,6 +42,13 @@ fn told(kind: &str, group_by: &str) -> Vec<Row> {
                 cells.insert(column.to_owned(), (lifetime[key].as_u64().unwrap() as f64 / 1e9).to_string());
             }
         }
+        // The trace has rundowns of commit, and no snapshot of the pool at its start; of blocks there is no rundown.
+        let is_known = match kind {
+            "commit" => json["at_start"]["unknown"].is_null(),
+            "pool" => !json["at_start"]["snapshot"].is_null(),
+            _ => !row["process_start_s"].is_null(),
+        };
+        cells.insert("is_start_known".to_owned(), is_known.to_string());
         cells.insert("allocation_kind".to_owned(), kind.to_owned());
         cells
     };
@@ -70,9 +77,33 @@ fn allocations_are_those_of_the_command() {
     expected.sort();
     for kind in ["commit", "pool", "heap"] {
         assert!(expected.iter().any(|row| row["allocation_kind"] == kind), "{kind}");
+        let known = |known| expected.iter().any(|row| row["allocation_kind"] == kind && row["is_start_known"] == known);
+        assert_eq!((known("true"), known("false")), (kind != "pool", kind != "commit"), "{kind}");
     }
     assert_eq!(found.len(), expected.len());
     for (found, expected) in found.iter().zip(&expected) {
         assert_eq!(found, expected);
     }
+}
+
+/// Of some processes nobody tells what they had committed; and where the end rundown says otherwise, the dataset says so.
+#[test]
+fn what_is_not_known_of_commit_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let dataset = folder.path().to_str().unwrap();
+    out(&["export", "stacks-keys.etl", "resident-small.etl", "--out", dataset, "--tables", "allocations", "-q"]);
+    let (keys, small) = (id_of(folder.path(), "stacks-keys.etl"), id_of(folder.path(), "resident-small.etl"));
+    let commit: Vec<(String, Row)> =
+        rows(folder.path(), "allocations").into_iter().filter(|(_, row)| row["allocation_kind"] == "commit").collect();
+    let with = |trace: &str, known| {
+        commit.iter().filter(|(id, row)| id == trace && row["is_start_known"] == known).count() as u64
+    };
+    let json = out(&["allocations", "stacks-keys.etl", "--of", "commit", "--format", "json", "-q"]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    let (born, unknown) = (&json["at_start"]["born"], &json["at_start"]["unknown"]);
+    assert_eq!((Some(with(&keys, "true")), Some(with(&keys, "false"))), (born.as_u64(), unknown.as_u64()));
+    assert_eq!((with(&small, "true"), with(&small, "false")), (13, 0));
+    let warnings = rows(folder.path(), "warnings");
+    let (_, differs) = warnings.iter().find(|(_, row)| row["code"] == "differs_from_rundown").expect("a warning");
+    assert!(out(&["processes", "resident-small.etl"]).contains(&differs["text"]), "{differs:?}");
 }
