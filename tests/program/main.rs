@@ -44,6 +44,7 @@ mod random_cases;
 mod readme;
 mod recording;
 mod refset;
+mod refset_stacks;
 mod report;
 mod resident;
 mod saved_results;

@@ -19,6 +19,7 @@ use crate::etl::record_id::HookId;
 use crate::event::hooks::*;
 use crate::facets::Label;
 use crate::load::allocations::AllocationKind;
+use crate::symbols::folders::SymbolFolders;
 use crate::trace::analysis_needs::{REFERENCE_SET, RESIDENT_SET};
 use crate::trace::doubt::{Doubt, any_grave};
 use crate::trace::{Parts, Trace};
@@ -159,7 +160,11 @@ impl ResidentValues {
 /// The reference set of a trace, or why it has none.
 struct ReferenceValues(Result<ReferenceSet, String>);
 
-fn reference_set(trace: &Trace, conditions: &[Condition<ReferenceDimension>]) -> Result<ReferenceSet, Error> {
+fn reference_set(
+    trace: &Trace,
+    conditions: &[Condition<ReferenceDimension>],
+    symbols: &SymbolFolders,
+) -> Result<ReferenceSet, Error> {
     let by = vec![ReferenceDimension::PROCESS, ReferenceDimension::Category];
     ReferenceSet::answer(
         trace,
@@ -169,6 +174,7 @@ fn reference_set(trace: &Trace, conditions: &[Condition<ReferenceDimension>]) ->
             timeline: Some(ONE_STEP),
             timeline_by: by,
             summary_rows: 0,
+            symbols: symbols.clone(),
             ..Query::default()
         },
     )
@@ -176,7 +182,7 @@ fn reference_set(trace: &Trace, conditions: &[Condition<ReferenceDimension>]) ->
 
 impl ReferenceValues {
     fn new(trace: &Trace, all: &mut TraceValues) -> ReferenceValues {
-        match reference_set(trace, &[]) {
+        match reference_set(trace, &[], &SymbolFolders::default()) {
             Err(error) => ReferenceValues(Err(error.brief())),
             Ok(set) => {
                 all.add_doubts(&set.doubts);
@@ -208,7 +214,11 @@ impl ReferenceValues {
             Measure::Reaccesses => Ok(by_reason(&set.balance.reaccesses, conditions)),
             _ if conditions.is_empty() => Ok(held(set, budget.measure, set)),
             _ => {
-                let selected = reference_set(trace, conditions).map_err(|error| error.brief())?;
+                let selected = reference_set(trace, conditions, &budget.symbols).map_err(|error| error.brief())?;
+                let no_stacks = selected.doubts.iter().find(|doubt| doubt.code == "no_stacks");
+                if let Some(doubt) = no_stacks.filter(|_| selected.chooses_stacks()) {
+                    return Err(doubt.text.clone());
+                }
                 Ok(held(&selected, budget.measure, set))
             }
         }

@@ -27,6 +27,8 @@ dimensions! {
         AccessReason: ACCESS_REASON;
         ReleaseReason: RELEASE_REASON;
         Impact: IMPACT;
+        Function: FUNCTION;
+        Module: MODULE;
     }
 }
 

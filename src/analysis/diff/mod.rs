@@ -273,7 +273,12 @@ fn read<'s>(sources: [&'s Source; 2], plan: &DiffPlan, query: &DiffQuery) -> Res
                 side.resident = Some(resident);
             }
             ExportedTable::Reference => {
-                let found = ReferenceSide::new(trace, &plan.dimensions, &query.conditions, held(sources, plan))?;
+                let found = ReferenceSide::new(
+                    trace,
+                    &plan.dimensions,
+                    &query.conditions,
+                    (held(sources, plan), &query.symbols),
+                )?;
                 (side.rows, side.warnings, side.doubtful) = (found.rows, found.warnings, found.doubtful);
                 side.grave = found.grave;
             }

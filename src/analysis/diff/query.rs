@@ -11,6 +11,7 @@ use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::table::{Condition, Dimension as _};
 use crate::error::{Error, Reason};
 use crate::imported::wpa::columns::ExportedTable;
+use crate::symbols::folders::SymbolFolders;
 use crate::trace::doubt::{Doubt, OF_TRACE};
 
 /// A question.
@@ -38,6 +39,8 @@ pub struct DiffQuery {
     pub tolerance: Tolerance,
     /// True to keep the rows that do not differ.
     pub keeps_same: bool,
+    /// Where symbol files are looked for, for the names of functions.
+    pub symbols: SymbolFolders,
 }
 
 /// What is compared, and how; this depends on the two sides.
@@ -64,6 +67,15 @@ const fn name(table: ExportedTable) -> &'static str {
     match table {
         ExportedTable::Resident => "a resident set",
         ExportedTable::Reference => "a reference set",
+    }
+}
+
+impl DiffQuery {
+    /// True when functions or modules are asked for.
+    pub fn wants_stacks(&self) -> bool {
+        let conditions = self.conditions.iter().map(|condition| condition.dimension);
+        let mut all = self.group_by.iter().flatten().copied().chain(conditions);
+        all.any(|dimension| matches!(dimension, Dimension::Function | Dimension::Module))
     }
 }
 

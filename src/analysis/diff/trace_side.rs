@@ -16,6 +16,7 @@ use crate::imported::CountedRow;
 use crate::imported::amount::Amount;
 use crate::model::process::Instance;
 use crate::model::snapshot::{Snapshot, whole};
+use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
 use crate::trace::doubt::{Doubt, any_grave, grave, texts};
 
@@ -178,7 +179,7 @@ impl ReferenceSide {
         trace: &Trace,
         dimensions: &[Dimension],
         conditions: &[Condition<Dimension>],
-        held: Held,
+        (held, symbols): (Held, &SymbolFolders),
     ) -> Result<ReferenceSide, Error> {
         let mut group_by: Vec<ReferenceDimension> = dimensions.iter().filter_map(|d| d.reference()).collect();
         let has_ended = [ReferenceDimension::Impact, ReferenceDimension::ReleaseReason];
@@ -191,7 +192,8 @@ impl ReferenceSide {
             }
             _ => {}
         }
-        let query = reference_query::Query { group_by, conditions: of_reference(conditions), ..Default::default() };
+        let (conditions, symbols) = (of_reference(conditions), symbols.clone());
+        let query = reference_query::Query { group_by, conditions, symbols, ..Default::default() };
         let set = ReferenceSet::answer(trace, &query)?;
         let rows = set.rows.iter().map(|row| CountedRow {
             labels: row.labels.iter().take(dimensions.len()).map(|label| label.as_str().into()).collect(),

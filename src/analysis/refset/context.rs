@@ -1,5 +1,6 @@
 //! What is known before the replay: the trace's other events, the window, and what is counted by which keys.
 
+use crate::analysis::refset::access_stacks::{AccessStack, AccessStacks};
 use crate::analysis::refset::averaging_span::AveragingSpan;
 use crate::analysis::refset::pages::held_page::HeldPage;
 use crate::analysis::refset::query::{Dimension, Query};
@@ -48,6 +49,8 @@ pub struct ReplayContext<'h> {
     pub timeline: Option<TimelineQuery>,
     /// Records of a time slice.
     pub slice_records: u64,
+    /// Stacks of accesses, where rows need them.
+    pub stacks: Option<&'h AccessStacks>,
     /// File names, where rows need them.
     pub names: FileNames<'h>,
     /// Paths as users know them.
@@ -106,7 +109,12 @@ impl ReplayContext<'_> {
     }
 
     /// Key and sign of a holding.
-    pub fn row(&self, owner: OwnerId, held: &HeldPage, release: Option<ReleaseReason>) -> (RowKey, i64) {
+    pub fn row<S: AccessStack>(
+        &self,
+        owner: OwnerId,
+        held: &HeldPage<S>,
+        release: Option<ReleaseReason>,
+    ) -> (RowKey, i64) {
         let keeps = self.key_parts;
         let (impact, sign) = Impact::of(held.is_before(), release.is_some());
         let key = RowKey {
@@ -117,11 +125,12 @@ impl ReplayContext<'_> {
             access_reason: keeps.access_reason.then(|| held.page.reason()),
             release_reason: release.filter(|_| keeps.release_reason),
             impact: self.with_impact().then_some(impact),
+            stack: held.stack.number(),
         };
         (key, if self.with_impact() { sign } else { 1 })
     }
 
-    fn file(&self, held: &HeldPage) -> FileCode {
+    fn file<S: Copy>(&self, held: &HeldPage<S>) -> FileCode {
         match held.page.category() {
             Category::Image | Category::MapFile | Category::MetaFile if held.is_shareable() => {
                 self.named(held.identity & !3, held.since)
@@ -130,7 +139,7 @@ impl ReplayContext<'_> {
         }
     }
 
-    fn detail(&self, held: &HeldPage) -> FileCode {
+    fn detail<S: Copy>(&self, held: &HeldPage<S>) -> FileCode {
         if held.is_combined() {
             FileCode::Combined
         } else if !held.is_shareable() && held.identity != 0 {

@@ -4,6 +4,7 @@
 //! combined ones by prototype PTE. Kernel pages of the active rundown, pool and ranges are in no working set:
 //! they explain pages of the final state and are not counted.
 
+use crate::analysis::refset::access_stacks::AccessStack;
 use crate::analysis::refset::pages::held_page::{HeldPage, PageLocation};
 use crate::analysis::refset::replay::outside_working_sets::OutsideWorkingSets;
 use crate::analysis::refset::replay::owner_shard::Shard;
@@ -124,10 +125,10 @@ impl Verification {
     }
 
     /// Compares the working sets of all shards with a page sequence; gives up to `examples` pages that disagree.
-    pub fn new(
+    pub fn new<S: AccessStack>(
         etl: &EtlFile,
         lifetimes: &ProcessTimeline<'_>,
-        shards: Vec<Shard<'_>>,
+        shards: Vec<Shard<'_, S>>,
         outside: &OutsideWorkingSets,
         snapshot: &Snapshot,
         examples: usize,
@@ -234,7 +235,7 @@ fn joined<T>(mut all: Vec<T>, mut part: Vec<T>) -> Vec<T> {
 
 /// The pages of all working sets, and the places of kernel pages outside of them. Each shard is dropped as soon as its pages
 /// are copied: keeping both would need more memory than any other part of the run.
-fn tracked_pages(shards: Vec<Shard<'_>>) -> (Vec<Page>, Vec<PageLocation>) {
+fn tracked_pages<S: AccessStack>(shards: Vec<Shard<'_, S>>) -> (Vec<Page>, Vec<PageLocation>) {
     let empty = || (Vec::new(), Vec::new());
     let of_shards = shards.into_par_iter().fold(empty, |(mut tracked, mut outside), shard| {
         for set in shard.working_sets() {
@@ -250,7 +251,7 @@ fn tracked_pages(shards: Vec<Shard<'_>>) -> (Vec<Page>, Vec<PageLocation>) {
     of_shards.reduce(empty, |all, part| (joined(all.0, part.0), joined(all.1, part.1)))
 }
 
-fn tracked_page(owner: OwnerId, place: PageLocation, held: &HeldPage) -> Page {
+fn tracked_page<S: AccessStack>(owner: OwnerId, place: PageLocation, held: &HeldPage<S>) -> Page {
     let key = if held.is_combined() {
         (COMBINED, held.identity & !1)
     } else if held.is_shareable() || held.page.category() == Category::MetaFile {

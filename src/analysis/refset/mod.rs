@@ -3,6 +3,7 @@
 //! [`replay`] reads the page events and replays them on each owner's working set, whose pages are kept in [`pages`];
 //! [`totals`] are what is counted meanwhile. [`final_state_check`] compares the end with the final page sequence.
 
+mod access_stacks;
 mod averaging_span;
 mod context;
 pub mod final_state_check;
@@ -18,6 +19,7 @@ mod tables;
 pub(crate) mod totals;
 pub(crate) mod warnings;
 
+pub(crate) use access_stacks::StackShare;
 pub use row_key::RowCount;
 pub use summary::{HeldSummary, ProcessHeld};
 pub use totals::balance::{Balance, BalanceStep};
@@ -27,6 +29,7 @@ pub use totals::process_peaks::{AverageHeld, ProcessPeak};
 pub use totals::shard_totals::KernelPages;
 pub use totals::timeline::{PeakAndAverage, Timeline, TimelineGroup};
 
+use crate::analysis::stacks::StackTexts;
 use crate::analysis::table::{Condition, Group, Node};
 use crate::error::Error;
 use crate::etl::EtlFile;
@@ -46,6 +49,7 @@ use crate::trace::analysis_needs::REFERENCE_SET;
 use crate::trace::doubt::Doubt;
 use crate::trace::readiness::Need;
 use crate::units::{Nanos, PointerSize};
+use access_stacks::{AccessStack, AccessStacks};
 use averaging_span::AveragingSpan;
 use context::{OptionalEvents, ReplayContext, TimelineQuery};
 use final_state_check::Verification;
@@ -53,6 +57,7 @@ use graphics_events::GraphicsEvents;
 use query::{Dimension, Query};
 use replay::ReplayResult;
 use row_key::KeyParts;
+use totals::each_holding::KeptHolding;
 use totals::process_peaks::{average_held, process_peaks};
 
 /// What `pfnset refset` shows. Counts are pages.
@@ -109,6 +114,10 @@ pub struct ReferenceSet {
     pub summary: Option<HeldSummary>,
     /// Held pages over time, if asked for.
     pub timeline: Option<Timeline>,
+    /// Of how many pages the stack is known, where rows or conditions ask for stacks.
+    pub(crate) stacks: Option<StackShare>,
+    /// The whole stacks of the rows.
+    pub(crate) stack_texts: StackTexts,
     /// True when the trace holds RemoveFromWS events.
     pub has_removals: bool,
     /// True when data was lost, the file is damaged, or what is tracked does not agree with the trace.
@@ -138,11 +147,7 @@ impl ReferenceSet {
         Self::replayed(trace, query, Some(each))
     }
 
-    fn replayed(
-        trace: &Trace,
-        query: &Query,
-        mut each: Option<&mut dyn FnMut(&Holding)>,
-    ) -> Result<ReferenceSet, Error> {
+    fn replayed(trace: &Trace, query: &Query, each: Option<&mut dyn FnMut(&Holding)>) -> Result<ReferenceSet, Error> {
         let key_parts = KeyParts::of(query.kept());
         let has_names = key_parts.file || key_parts.detail;
         let has_services = query.kept().any(|dimension| dimension == Dimension::Process(ProcessFacet::Service));
@@ -150,7 +155,7 @@ impl ReferenceSet {
         let etl = trace.etl();
         need_accesses(trace)?;
         let (window, span, sequence) = scenario(trace, query)?;
-        let end = sequence.map_or(Moment::LAST, |sequence| sequence.first);
+        let (stacks, told) = key_parts.stack.then(|| AccessStacks::new(trace, query)).unzip();
 
         let spaces = UnrolledSpaces::new(&trace.spaces().by_process_id, etl);
         let keys = trace.owner_keys();
@@ -171,26 +176,48 @@ impl ReferenceSet {
             key_parts,
             holdings: each.is_some(),
             slice_records: query.slice_records,
+            stacks: stacks.as_ref(),
             names: match has_names {
                 true => FileNames::new(&trace.files().names),
                 false => FileNames::default(),
             },
             drive_paths: DrivePaths::new(&trace.system().volumes),
         };
-        let mut outcome =
-            replay::replay(etl, &context, end, |kept| each.iter_mut().for_each(|each| each(&context.holding(kept))));
-        let shards = std::mem::take(&mut outcome.shards).into_iter().map(|(shard, _)| shard).collect();
-        let verification = sequence
-            .map(|sequence| Verification::new(etl, &lifetimes, shards, &outcome.outside, sequence, query.examples));
-        let mut set = Self::counted(etl, query, &context, outcome);
-        set.unverified = verification.is_none().then(|| unverified(trace));
-        set.verification = verification;
-        set.add_warnings(trace, query.max_residue);
+        let mut set = match stacks {
+            None => Self::verified::<()>(etl, query, &context, sequence, each),
+            Some(_) => Self::verified::<u32>(etl, query, &context, sequence, each),
+        };
+        set.unverified = set.verification.is_none().then(|| unverified(trace));
+        set.stack_texts = stacks.map(AccessStacks::into_texts).unwrap_or_default();
+        set.add_warnings(trace, query.max_residue, told.unwrap_or_default());
         Ok(set)
     }
 
+    /// The replay up to the final sequence, and the comparison with it. `S` is what is kept of the stacks of accesses.
+    fn verified<S: AccessStack>(
+        etl: &EtlFile,
+        query: &Query,
+        context: &ReplayContext<'_>,
+        sequence: Option<&Snapshot>,
+        mut each: Option<&mut dyn FnMut(&Holding)>,
+    ) -> ReferenceSet {
+        let end = sequence.map_or(Moment::LAST, |sequence| sequence.first);
+        let each = |kept: &KeptHolding<S>| each.iter_mut().for_each(|each| each(&context.holding(kept)));
+        let mut outcome = replay::replay(etl, context, end, each);
+        let shards = std::mem::take(&mut outcome.shards).into_iter().map(|(shard, _)| shard).collect();
+        let compare =
+            |sequence| Verification::new(etl, context.lifetimes, shards, &outcome.outside, sequence, query.examples);
+        let verification = sequence.map(compare);
+        ReferenceSet { verification, ..Self::counted(etl, query, context, outcome) }
+    }
+
     /// What was counted; the verification and doubts are added later.
-    fn counted(etl: &EtlFile, query: &Query, context: &ReplayContext<'_>, outcome: ReplayResult<'_>) -> ReferenceSet {
+    fn counted<S>(
+        etl: &EtlFile,
+        query: &Query,
+        context: &ReplayContext<'_>,
+        outcome: ReplayResult<'_, S>,
+    ) -> ReferenceSet {
         let pages = |pages: i64| u64::try_from(pages).unwrap_or(0);
         let seconds = |moment: Moment| etl.clock.nanos(moment.time);
         let ReplayResult { totals, held, groups, .. } = outcome;
@@ -225,6 +252,8 @@ impl ReferenceSet {
             tree: context.tree(&rows, query),
             rows,
             timeline: groups.map(|groups| groups.finish(&etl.clock)),
+            stacks: context.stack_share(&totals.rows, query),
+            stack_texts: StackTexts::default(),
             has_removals: context.optional_events.removals,
             doubtful: false,
             doubts: Vec::new(),

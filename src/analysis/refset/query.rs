@@ -6,6 +6,7 @@ use crate::etl::time_slice;
 use crate::facets::vocabulary::*;
 use crate::facets::{Condition, Dimension as _, FileFacet, ProcessFacet, Values, dimensions};
 use crate::model::window::Bound;
+use crate::symbols::folders::SymbolFolders;
 use crate::units::Nanos;
 
 dimensions! {
@@ -20,6 +21,9 @@ dimensions! {
             ACCESS_REASON.of(Values::OneOf(|| reason::AccessReason::ALL.map(reason::AccessReason::name).to_vec()));
         ReleaseReason: RELEASE_REASON.of(Values::OneOf(releases));
         Impact: IMPACT.of(Values::OneOf(|| reason::Impact::ALL.map(reason::Impact::name).to_vec()));
+        Stack: STACK;
+        Function: FUNCTION;
+        Module: MODULE;
     }
 }
 
@@ -28,6 +32,11 @@ impl Dimension {
     pub const PROCESS: Dimension = Dimension::Process(ProcessFacet::Process);
     /// The file of a page.
     pub const FILE: Dimension = Dimension::File(FileFacet::File);
+
+    /// True for those of the stack of the access.
+    pub const fn is_of_stacks(self) -> bool {
+        matches!(self, Dimension::Stack | Dimension::Function | Dimension::Module)
+    }
 }
 
 /// Reasons of releases, and that of a page that was not released.
@@ -79,6 +88,8 @@ pub struct Query {
     pub examples: usize,
     /// Records that are followed at a time, about: memory grows with it. No result depends on it.
     pub slice_records: u64,
+    /// Where symbol files are looked for, for rows by stack and function.
+    pub symbols: SymbolFolders,
 }
 
 impl Default for Query {
@@ -96,6 +107,7 @@ impl Default for Query {
             max_residue: 0.01,
             examples: 10,
             slice_records: time_slice::RECORDS,
+            symbols: SymbolFolders::default(),
         }
     }
 }
@@ -133,6 +145,11 @@ impl Query {
             ))),
             None => Ok(self.timeline_by.clone()),
         }
+    }
+
+    /// True when stacks of accesses are asked for.
+    pub fn wants_stacks(&self) -> bool {
+        self.kept().any(Dimension::is_of_stacks)
     }
 
     /// What rows must be kept apart by.

@@ -14,6 +14,7 @@ pub struct KeyParts {
     pub access_reason: bool,
     pub release_reason: bool,
     pub impact: bool,
+    pub stack: bool,
 }
 
 impl KeyParts {
@@ -28,6 +29,7 @@ impl KeyParts {
                 Dimension::AccessReason => parts.access_reason = true,
                 Dimension::ReleaseReason => parts.release_reason = true,
                 Dimension::Impact => parts.impact = true,
+                Dimension::Stack | Dimension::Function | Dimension::Module => parts.stack = true,
             }
         }
         parts
@@ -59,6 +61,8 @@ pub struct RowKey {
     pub access_reason: Option<AccessReason>,
     pub release_reason: Option<ReleaseReason>,
     pub impact: Option<Impact>,
+    /// Number of the stack of the access; 0 where it has none, and where no row asks for it.
+    pub stack: u32,
 }
 
 /// Counts of a row. Negative for holdings that began before the window and ended in it, where rows keep impact apart.

@@ -1,5 +1,6 @@
 //! Rows of the reference set: labels for the keys of the totals, conditions, groups, order.
 
+use crate::analysis::refset::access_stacks::StackShare;
 use crate::analysis::refset::context::ReplayContext;
 use crate::analysis::refset::query::{Dimension, HELD, Query, RowOrder};
 use crate::analysis::refset::row_key::{FileCode, RowCount, RowKey};
@@ -53,7 +54,10 @@ impl ReplayContext<'_> {
 
     /// True when a key meets all conditions.
     pub fn meets(&self, key: &RowKey, conditions: &[Condition<Dimension>]) -> bool {
-        conditions.iter().all(|condition| condition.lets_pass([&self.label(key, condition.dimension)]))
+        conditions.iter().all(|condition| match self.stacks.filter(|_| condition.dimension.is_of_stacks()) {
+            Some(stacks) => condition.lets_pass(&stacks.labels_to_filter(key.stack, condition.dimension)),
+            None => condition.lets_pass([&self.label(key, condition.dimension)]),
+        })
     }
 
     /// The label of a key in a dimension.
@@ -74,7 +78,21 @@ impl ReplayContext<'_> {
             Dimension::AccessReason => Label::maybe(key.access_reason.map(|reason| reason.name())),
             Dimension::ReleaseReason => Label::name(key.release_reason.map_or(HELD, |reason| reason.name())),
             Dimension::Impact => Label::maybe(key.impact.map(|impact| impact.name())),
+            Dimension::Stack | Dimension::Function | Dimension::Module => {
+                self.stacks.map_or_else(Label::nothing, |stacks| stacks.label(key.stack, dimension))
+            }
         }
+    }
+
+    /// Of how many pages the stack is known, of those that meet the conditions on other facts.
+    pub fn stack_share(&self, all: &FastMap<RowKey, RowCount>, query: &Query) -> Option<StackShare> {
+        // Read anew: what they match here is no answer to the user's patterns.
+        let others: Vec<Condition<Dimension>> = (query.conditions.iter())
+            .filter(|condition| !condition.dimension.is_of_stacks())
+            .filter_map(|condition| Condition::parse(&condition.text()).ok())
+            .collect();
+        let rows = all.iter().filter(|(key, _)| self.meets(key, &others));
+        Some(self.stacks?.share(rows.map(|(key, count)| (*key, count.pages))))
     }
 
     /// The rows as a tree.

@@ -9,7 +9,7 @@ use crate::analysis::refset::summary::{HeldSummary, ProcessHeld};
 use crate::analysis::refset::totals::process_peaks::ProcessPeak;
 use crate::analysis::refset::totals::timeline::{PeakAndAverage, Timeline, TimelineGroup};
 use crate::analysis::table::{Column, Dimension as _, Field, Fit, Line, Measured, Node, Table, Value};
-use crate::facets::Label;
+use crate::facets::{Label, LabelKind};
 use crate::model::category::Category;
 use crate::units::Nanos;
 use std::borrow::Cow;
@@ -41,6 +41,11 @@ impl ReferenceSet {
         self.dimensions.contains(&Dimension::Impact)
     }
 
+    /// True when conditions on stacks chose the rows.
+    pub fn chooses_stacks(&self) -> bool {
+        self.filter.iter().any(|(name, _)| Dimension::parse(name).is_ok_and(Dimension::is_of_stacks))
+    }
+
     /// The rows.
     pub fn table(&self) -> Table {
         let columns = match self.with_impact() {
@@ -48,8 +53,14 @@ impl ReferenceSet {
             false => vec![PAGES, SIZE, SHARE],
         };
         let all = self.tree.measure;
-        Table::of_groups(&self.dimensions, &self.rows, &self.tree, &all, &columns)
-            .with_total(&self.tree, &all, &columns)
+        let mut table = Table::of_groups(&self.dimensions, &self.rows, &self.tree, &all, &columns)
+            .with_total(&self.tree, &all, &columns);
+        // Programs get whole stacks.
+        for (row, record) in self.rows.iter().zip(&mut table.records) {
+            let labels = row.labels.iter().zip(record).filter(|(label, _)| matches!(label.kind(), LabelKind::Cut(_)));
+            labels.for_each(|(label, value)| *value = self.stack_texts.value(label));
+        }
+        table
     }
 
     /// Largest categories and processes of what is held at the window's end.

@@ -11,13 +11,15 @@ use crate::units::count;
 
 impl ReferenceSet {
     /// What casts doubt on the trace, on the account, and what was not recorded.
-    pub(super) fn add_warnings(&mut self, trace: &Trace, max_residue: f64) {
+    pub(super) fn add_warnings(&mut self, trace: &Trace, max_residue: f64, of_symbols: Vec<String>) {
         let trust = trace.trust();
         self.missing = trace.missing(&REFERENCE_SET);
         let is_told = |need: &&Need| ["WorkingSet", "Memory"].contains(&need.keyword);
         let costs: Vec<Need> = self.missing.iter().filter(|need| !is_told(need)).copied().collect();
         self.doubts = trust.doubts();
         self.doubts.extend(self.own_doubts(trust, max_residue));
+        self.doubts.extend(self.stacks.filter(|share| share.accesses_with_stack == 0).map(|_| no_stacks()));
+        self.doubts.extend(of_symbols.into_iter().map(|text| note("symbols_missing", text)));
         self.doubts.extend(trust.not_there_for(REFERENCE_SET.name, &costs));
         self.warnings = texts(&self.doubts);
         self.doubtful = any_grave(&self.doubts);
@@ -98,6 +100,12 @@ fn grave(code: &'static str, text: String) -> Doubt {
 
 fn note(code: &'static str, text: String) -> Doubt {
     Doubt::note(REFERENCE_SET.name, code, text)
+}
+
+fn no_stacks() -> Doubt {
+    let text = "no record of a page access has a stack: rows by stack, function and module have one label (xperf: \
+                -stackwalk PageAccess+PageAccessEx)";
+    note("no_stacks", text.into())
 }
 
 /// The doubt of a trace without RemoveFromWS events.

@@ -1,13 +1,14 @@
 //! Stacks of chosen events, for analyses that have rows of their own: by the moment of the event.
 
+use super::frame_labels::FrameLabels;
 use super::frame_names::{Label, Names};
 use super::join::{self, Joined};
 use super::stack_texts::StackTexts;
 use super::symbol_use;
-use crate::etl::record_id::HookId;
+use crate::etl::record_id::{HookId, RecordId};
 use crate::load::stacks::first_walk::{Parts, session_pointer};
 use crate::load::stacks::frame_lists::ListId;
-use crate::load::stacks::second_walk::{EventChoice, Events, StackEvent};
+use crate::load::stacks::second_walk::{EventChoice, Events};
 use crate::moment::Moment;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
@@ -29,30 +30,31 @@ impl EventStacks {
     /// Number of the stack of events without one.
     pub(crate) const NONE: u32 = 0;
 
-    /// Joins the stacks of a trace with its events of these kinds, and looks for symbols; warnings of that search.
-    pub(crate) fn new(trace: &Trace, hooks: &'static [HookId], symbols: &SymbolFolders) -> (EventStacks, Vec<String>) {
-        EventStacks::join(trace, hooks, symbols, |event| event.chosen.is_some())
+    /// Joins the stacks of a trace with its events of these kinds, and looks for symbols; warnings of that search. Events without a
+    /// stack are not collected: of most kinds they are many.
+    pub(crate) fn new(trace: &Trace, hooks: &[HookId], symbols: &SymbolFolders) -> (EventStacks, Vec<String>) {
+        EventStacks::join(trace, symbols, |kind| matches!(kind, RecordId::Kernel(hook) if hooks.contains(&hook)))
     }
 
     /// The same of all events that have stacks.
     pub(crate) fn of_all(trace: &Trace, symbols: &SymbolFolders) -> (EventStacks, Vec<String>) {
-        EventStacks::join(trace, &[], symbols, |_| true)
+        EventStacks::join(trace, symbols, |_| true)
     }
 
     fn join(
         trace: &Trace,
-        hooks: &'static [HookId],
         symbols: &SymbolFolders,
-        is_wanted: fn(&StackEvent) -> bool,
+        is_wanted: impl Fn(RecordId) -> bool,
     ) -> (EventStacks, Vec<String>) {
         let parts = Parts::new(trace.etl());
-        let mut events = Events::new(trace.etl(), &parts.parts, &EventChoice::AnyOf(hooks));
+        let mut events = Events::new(trace.etl(), &parts.parts, &EventChoice::WithStacks);
         let Joined { stacks: attached, .. } = join::join(&parts, &mut events);
         let names = Names::new(&parts.addresses, session_pointer(trace.etl()));
         let mut found = EventStacks { by_moment: Vec::new(), stacks: vec![(None, None)], names };
         let mut numbers: FastMap<NamedStack, u32> = FastMap::default();
+        let is_wanted: Vec<bool> = events.kinds.iter().map(|kind| is_wanted(*kind)).collect();
         for (event, stack) in events.events.iter().zip(&attached) {
-            if !is_wanted(&event.value) || !stack.has_stack() {
+            if !stack.has_stack() || !is_wanted.get(event.value.kind as usize).is_some_and(|wanted| *wanted) {
                 continue;
             }
             found.names.go_to(event.moment.time);
@@ -80,7 +82,40 @@ impl EventStacks {
         self.by_moment.get(at).filter(|(event, _)| *event == moment).map_or(EventStacks::NONE, |(_, stack)| *stack)
     }
 
-    fn frames(&self, number: u32) -> impl Iterator<Item = Label> {
+    /// The same for events that are asked for nearly in order: `place` is where the one before was found.
+    pub(crate) fn find_near(&self, moment: Moment, place: &mut usize) -> u32 {
+        let events = self.by_moment.as_slice();
+        let is_before = |at: usize| events.get(at).is_some_and(|(event, _)| *event < moment);
+        let mut low = (*place).min(events.len());
+        let (mut high, mut step) = (low, 1);
+        while low > 0 && !is_before(low - 1) {
+            (low, high, step) = (low.saturating_sub(step), low - 1, step * 2);
+        }
+        while is_before(high) {
+            (low, high, step) = (high + 1, high.saturating_add(step).min(events.len()), step * 2);
+        }
+        let at = low + events.get(low..high).unwrap_or_default().partition_point(|(event, _)| *event < moment);
+        *place = at;
+        events.get(at).filter(|(event, _)| *event == moment).map_or(EventStacks::NONE, |(_, stack)| *stack)
+    }
+
+    /// How many events have a stack.
+    pub(crate) fn events(&self) -> usize {
+        self.by_moment.len()
+    }
+
+    /// How many different stacks there are, that of no frames included.
+    pub(crate) fn distinct(&self) -> usize {
+        self.stacks.len()
+    }
+
+    /// Labels of all frames.
+    pub(crate) fn frame_labels(&self) -> FrameLabels {
+        FrameLabels::new(&self.names)
+    }
+
+    /// The frames of a stack, innermost first; one stands for none.
+    pub(crate) fn frames(&self, number: u32) -> impl Iterator<Item = Label> {
         let (kernel, user) = self.stacks.get(number as usize).copied().unwrap_or_default();
         let part = |list: Option<ListId>| list.map_or(&[][..], |list| self.names.labels.get(list));
         let none = (kernel.is_none() && user.is_none()).then_some(Label::NoStack);
@@ -108,5 +143,33 @@ impl EventStacks {
     /// Outermost first; a `;` inside a name becomes `:`.
     pub(crate) fn text(&self, number: u32) -> String {
         self.names(number).iter().rev().map(|name| name.replace(';', ":")).collect::<Vec<_>>().join(";")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::{PointerSize, Ticks};
+    use proptest::prelude::*;
+
+    proptest! {
+        /// From any place, forwards and back.
+        #[test]
+        fn stacks_near_a_place_are_those_found_without_it(
+            events in prop::collection::btree_set(0i64..300, 0..80),
+            asked in prop::collection::vec((0i64..300, prop::option::of(0usize..400)), 0..80),
+        ) {
+            let moment = |time: i64| Moment { time: Ticks(time / 2), order: (time % 2) as u64 };
+            let names = Names::new(&[], PointerSize::P8);
+            let by_moment = (1u32..).zip(&events).map(|(number, time)| (moment(*time), number)).collect();
+            let stacks = EventStacks { by_moment, stacks: Vec::new(), names };
+            let mut place = 0;
+            for (time, jump) in asked {
+                place = jump.unwrap_or(place);
+                let found = stacks.find_near(moment(time), &mut place);
+                prop_assert_eq!(found, stacks.find(moment(time)));
+                prop_assert_eq!(found != EventStacks::NONE, events.contains(&time));
+            }
+        }
     }
 }

@@ -1,10 +1,10 @@
 //! The JSON object of `pfnset refset`.
 
-use crate::analysis::refset::ReferenceSet;
 use crate::analysis::refset::final_state_check::Verification;
 use crate::analysis::refset::reason::{AccessReason, ReleaseReason};
 use crate::analysis::refset::totals::mem_info_ws::MemInfoWsCheck;
 use crate::analysis::refset::totals::timeline::{PeakAndAverage, Timeline};
+use crate::analysis::refset::{ReferenceSet, StackShare};
 use crate::analysis::table::Dimension as _;
 use crate::answer::facts::{Fact, Facts};
 use crate::event::page::PageUse;
@@ -26,10 +26,24 @@ pub(super) fn facts(set: &ReferenceSet) -> Facts<'_> {
         .is("working_sets", set.mem_info_ws.as_ref().map(working_sets))
         .is("group_by", set.dimensions.iter().map(|dimension| dimension.name()).collect::<Vec<_>>())
         .has("rows", Fact::table(|| set.table()));
-    match &set.timeline {
+    let facts = match &set.timeline {
         Some(line) => facts.has("timeline", timeline(line)),
         None => facts,
+    };
+    match set.stacks {
+        Some(share) => facts.is("stacks", stacks(share)),
+        None => facts,
     }
+}
+
+/// Of what the stack is known.
+fn stacks(share: StackShare) -> Value {
+    json!({
+        "pages": share.pages,
+        "pages_with_stack": share.pages_with_stack,
+        "accesses": share.accesses,
+        "accesses_with_stack": share.accesses_with_stack,
+    })
 }
 
 /// What was looked at.

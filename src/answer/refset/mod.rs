@@ -12,7 +12,7 @@ use crate::answer::content::{Answer, Place, Units};
 use crate::answer::numbers::{self, Unit};
 use crate::answer::rows::{Records, Rows};
 use crate::trace::doubt::grave;
-use sentences::{agreement, graphics, reasons, row_notes, rows_title, title, verdict};
+use sentences::{agreement, graphics, reasons, row_notes, rows_title, stack_share, title, verdict};
 
 /// The view that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,6 +124,7 @@ fn selection(set: &ReferenceSet, conditions: &str) -> Vec<Block> {
     let (selected, all) = (numbers::count(selected.unsigned_abs()), numbers::count(set.held_at_stop));
     let mut screen = headed(title(set, "Held at stop,"), conditions);
     screen.push(Block::Line(format!("{selected} of the {all} pages held at stop")));
+    screen.extend(stack_share(set).map(Block::Line));
     screen.extend(largest(set));
     screen
 }
@@ -143,7 +144,8 @@ fn largest(set: &ReferenceSet) -> Vec<Block> {
 fn row_screen(set: &ReferenceSet, conditions: &str) -> Vec<Block> {
     let mut screen = headed(title(set, rows_title(set)), conditions);
     screen.extend([Block::Blank, Block::Rows(0)]);
-    screen.extend(row_notes(set).into_iter().flat_map(|note| [Block::Blank, Block::Text(note)]));
+    let notes = row_notes(set).into_iter().chain(stack_share(set));
+    screen.extend(notes.flat_map(|note| [Block::Blank, Block::Text(note)]));
     screen
 }
 
@@ -153,6 +155,7 @@ fn timeline_screen(set: &ReferenceSet, conditions: &str) -> Vec<Block> {
     let groups = if timeline.is_by_category() { "categories" } else { "groups" };
     let mut screen = headed(title(set, "Held pages"), conditions);
     screen.extend([Block::Blank, Block::Ranked(0, groups, timeline.columns_left_out() as u64)]);
+    screen.extend(stack_share(set).into_iter().flat_map(|note| [Block::Blank, Block::Text(note)]));
     screen
 }
 

@@ -1,10 +1,10 @@
 //! What the answer of `pfnset refset` says in sentences.
 
-use crate::analysis::refset::ReferenceSet;
 use crate::analysis::refset::final_state_check::Verification;
 use crate::analysis::refset::graphics_events::GraphicsEvents;
 use crate::analysis::refset::query::Dimension;
 use crate::analysis::refset::totals::mem_info_ws::MemInfoWsCheck;
+use crate::analysis::refset::{ReferenceSet, StackShare};
 use crate::answer::numbers;
 use crate::model::window::Origin;
 use crate::units::Nanos;
@@ -47,6 +47,27 @@ pub(super) fn row_notes(set: &ReferenceSet) -> Vec<String> {
             .filter_map(|(is_shown, note)| is_shown.then_some(note))
             .collect(),
     }
+}
+
+/// Of how many pages the stack is known, where rows or conditions ask for stacks.
+pub(super) fn stack_share(set: &ReferenceSet) -> Option<String> {
+    let StackShare { pages, pages_with_stack, accesses, accesses_with_stack } = set.stacks?;
+    let of_accesses = format!(
+        "of {} of the {} page accesses of the trace",
+        numbers::count(accesses_with_stack),
+        numbers::count(accesses)
+    );
+    if set.with_impact() {
+        // Pages of both signs have no share.
+        return Some(format!("Stacks are known {of_accesses}. Pages that were held at the start have none."));
+    }
+    let [known, all] = [pages_with_stack, pages].map(i64::unsigned_abs);
+    let share = if all == 0 { String::new() } else { format!(" ({})", numbers::percent(known, all)) };
+    let [known, all] = [known, all].map(numbers::count);
+    let before = if set.chooses_stacks() { ", before the conditions on stacks," } else { "" };
+    Some(format!(
+        "Stacks are known of {known} of {all} pages{share}{before} and {of_accesses}. Pages that were held at the start have none."
+    ))
 }
 
 /// What Windows says of working sets.

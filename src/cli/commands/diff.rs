@@ -9,14 +9,16 @@ use crate::analysis::diff::tolerance::Tolerance;
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::table::{Condition, Dimension as _};
 use crate::answer::diff;
-use crate::cli::args::{Common, OneOf, OutputFormat, RowArgs, conditions, grouped_by, listed};
+use crate::cli::args::{Common, OneOf, OutputFormat, RowArgs, conditions, grouped_by, listed, refuse};
 use crate::cli::exit::Exit;
 use crate::cli::recordings::{Recording, Recordings};
+use crate::cli::symbols::SymbolArgs;
 use crate::cli::{output, progress, terminal, trace};
 use crate::error::Error;
 use crate::imported::wpa::WpaOptions;
 use crate::imported::wpa::culture::{Culture, Sign};
 use crate::input::STANDARD_INPUT;
+use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
@@ -54,6 +56,7 @@ Examples:
   pfnset diff trace.etl wpa.csv --group-by category --where list=Standby
   pfnset diff yesterday.etl today.etl --top 20 --tolerance 1MiB
   pfnset diff yesterday.etl today.etl --refset --group-by process
+  pfnset diff old.etl new.etl --refset --group-by function --symbols C:\\symbols
   pfnset diff kernel.etl --with user.etl wpa.csv
   pfnset diff baseline.json trace.etl --group-by category --format markdown
   pfnset diff trace.etl wpa.csv --map Kategorie=category --locale de"))]
@@ -64,6 +67,8 @@ pub struct Diff {
     pub common: Common,
     #[command(flatten)]
     pub rows: RowArgs,
+    #[command(flatten)]
+    pub symbols: SymbolArgs,
     /// Order of the rows
     #[arg(long, value_parser = ORDERS, default_value = "difference", value_name = "BY")]
     pub sort: DiffOrder,
@@ -169,6 +174,7 @@ impl Diff {
             snapshots: self.snapshot.unwrap_or_default(),
             matching,
             tolerance: self.tolerance,
+            symbols: SymbolFolders::default(),
         })
     }
 
@@ -182,7 +188,14 @@ impl Diff {
     /// Runs the command.
     pub fn run(&self) -> anyhow::Result<Exit> {
         let common = &self.common;
-        let query = self.query()?;
+        let mut query = self.query()?;
+        let has_names = query.wants_stacks();
+        let reason =
+            "names functions: it is for rows or conditions by function or module, as in --refset --group-by function";
+        refuse("--symbols", &[(!self.symbols.symbols.is_empty() && !has_names, reason)])?;
+        if has_names {
+            query.symbols = self.symbols.folders(common.quiet, common.output.as_deref())?;
+        }
         self.rows.check(common.format)?;
         let locale = self.locale.unwrap_or_default();
         let culture = Culture { decimal: self.decimal.or(locale.decimal), group: self.group.or(locale.group) };

@@ -7,6 +7,7 @@ use crate::answer::refset::{self, RefsetView};
 use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, RowArgs, conditions, grouped_by, help, refuse};
 use crate::cli::each::{Each, Show, TraceQuestion};
 use crate::cli::exit::Exit;
+use crate::cli::symbols::SymbolArgs;
 use crate::cli::{notes, output, trace};
 use crate::error::Error;
 use crate::model::window::{Bound, duration};
@@ -39,12 +40,18 @@ Impact says when a page was held:
 Charged pages (impact_pages in CSV and JSON) counts each physical page once:
 for the process that accessed it first, until the last holder releases it.
 
+Stack, function and module are those of the access that a row counts, if stacks
+were recorded: of the record that put the page into the working set, of a charged
+page that of its first holder. Rows have the innermost frame; as conditions,
+function and module find any frame of the stack.
+
 Patterns: * any text, ? any character, a leading ! excludes, ; separates; case does not matter.
 
 Examples:
   pfnset refset trace.etl
   pfnset refset trace.etl --group-by process,category --top 5
   pfnset refset trace.etl --where \"process=chrome.exe*\" --group-by file
+  pfnset refset trace.etl --group-by impact,function --symbols C:\\symbols
   pfnset refset trace.etl --from \"click*\" --to 12.5 --group-by impact,process
   pfnset refset trace.etl --timeline 100ms --format csv -o held.csv
   pfnset refset trace.etl --timeline 1 --where \"process=chrome*\" --group-by process
@@ -59,6 +66,8 @@ pub struct Refset {
     pub rows: RowArgs,
     #[command(flatten)]
     pub columns: ColumnArgs,
+    #[command(flatten)]
+    pub symbols: SymbolArgs,
     /// Order of the rows [default: pages]
     #[arg(long, value_parser = ORDERS, value_name = "BY")]
     pub sort: Option<RowOrder>,
@@ -147,6 +156,13 @@ impl Refset {
             query.group_by = vec![Dimension::Category]; // of many traces, rows by process and category are too many to read
         }
         query.summary_rows = rows.top.unwrap_or(query.summary_rows);
+        let has_names = query.wants_stacks();
+        let reason =
+            "names functions: it is for rows or conditions by stack, function or module, as in --group-by function";
+        refuse("--symbols", &[(!self.symbols.symbols.is_empty() && !has_names, reason)])?;
+        if has_names {
+            query.symbols = self.symbols.folders(common.quiet, common.output.as_deref())?;
+        }
         self.check(&query)?;
         let question = TraceQuestion { common, each: &self.each, schema: "pfnset.refset", unit: rows.unit() };
         let exit = question.answer(|path, trace, show| self.of_trace(&query, path, trace, show))?;
@@ -156,8 +172,9 @@ impl Refset {
 
     fn of_trace(&self, query: &Query, path: &Path, trace: &Trace, show: Show<'_>) -> anyhow::Result<Exit> {
         let (common, rows) = (&self.common, &self.rows);
-        // One walk for the events, one for the pages.
-        let mut set = trace::with_bar(common, trace, 2, || ReferenceSet::answer(trace, query))?;
+        // One walk for the events, one for the pages; stacks take two more.
+        let walks = if query.wants_stacks() { 4 } else { 2 };
+        let mut set = trace::with_bar(common, trace, walks, || ReferenceSet::answer(trace, query))?;
         let view = match () {
             () if self.verify => RefsetView::Verification,
             () if self.timeline.is_some() => RefsetView::Timeline,

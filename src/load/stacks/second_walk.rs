@@ -40,8 +40,8 @@ pub enum EventChoice {
     Heap,
     /// `0x0e20`, `0x0e21`.
     Pool,
-    /// Kernel events with any of these hook ids, each counted as one.
-    AnyOf(&'static [HookId]),
+    /// None: only events that have stacks are wanted, of all kinds.
+    WithStacks,
     /// Any other kind.
     Other(RecordId),
 }
@@ -59,8 +59,7 @@ impl EventChoice {
             EventChoice::Disk => DISK_STARTS,
             EventChoice::Heap => &[HEAP_ALLOC, HEAP_REALLOC],
             EventChoice::Pool => &[POOL_ALLOC, SESSION_ALLOC],
-            EventChoice::AnyOf(hooks) => hooks,
-            EventChoice::Other(_) => &[],
+            EventChoice::WithStacks | EventChoice::Other(_) => &[],
         }
     }
 
@@ -260,14 +259,9 @@ impl Reader<'_> {
                 }
                 _ => None,
             },
-            (
-                EventChoice::Ready
-                | EventChoice::PageAccess
-                | EventChoice::Disk
-                | EventChoice::AnyOf(_)
-                | EventChoice::Other(_),
-                _,
-            ) => counted(1, event.and_then(owner_by_payload).unwrap_or(of_header)),
+            (EventChoice::Ready | EventChoice::PageAccess | EventChoice::Disk | EventChoice::Other(_), _) => {
+                counted(1, event.and_then(owner_by_payload).unwrap_or(of_header))
+            }
             _ => None,
         }
     }

@@ -77,9 +77,9 @@ impl PageFacts {
     }
 }
 
-/// A page that is held. 24 bytes, because there can be many millions.
+/// A page that is held. 24 bytes, because there can be many millions; more only where the stack of its access is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct HeldPage {
+pub struct HeldPage<S = ()> {
     /// When it was accessed.
     pub since: Ticks,
     /// Shareable pages: `u2` of the identity (file key or prototype PTE address, with flag bits). Private pages: file
@@ -87,37 +87,48 @@ pub struct HeldPage {
     pub identity: u64,
     /// What is known of it.
     pub page: PageFacts,
+    /// The stack of its access.
+    pub stack: S,
 }
 
-impl Default for HeldPage {
+impl<S: Default> Default for HeldPage<S> {
     fn default() -> Self {
-        HeldPage { since: Ticks(0), identity: 0, page: PageFacts(0) }
+        HeldPage { since: Ticks(0), identity: 0, page: PageFacts(0), stack: S::default() }
     }
 }
 
 impl HeldPage {
     /// A private page.
     pub const fn private(since: Ticks, page: PageFacts, view: u64) -> HeldPage {
-        HeldPage { since, identity: view, page }
+        HeldPage { since, identity: view, page, stack: () }
     }
 
     /// A shareable page.
     pub const fn shareable(since: Ticks, page: PageFacts, identity: u64) -> HeldPage {
-        HeldPage { since, identity, page: PageFacts(page.0 | SHAREABLE) }
+        HeldPage { since, identity, page: PageFacts(page.0 | SHAREABLE), stack: () }
     }
 
+    /// The same page with the stack of its access.
+    #[inline(always)]
+    pub fn with_stack<S>(self, stack: S) -> HeldPage<S> {
+        let HeldPage { since, identity, page, stack: () } = self;
+        HeldPage { since, identity, page, stack }
+    }
+}
+
+impl<S: Copy> HeldPage<S> {
     /// The same page, counted outside of working sets: a kernel page of the active rundown.
-    pub const fn outside(self) -> HeldPage {
+    pub const fn outside(self) -> Self {
         HeldPage { page: PageFacts(self.page.0 | OUTSIDE), ..self }
     }
 
     /// The same page, held since before the window.
-    pub const fn before(self, before: bool) -> HeldPage {
+    pub const fn before(self, before: bool) -> Self {
         HeldPage { page: PageFacts(self.page.0 | if before { BEFORE } else { 0 }), ..self }
     }
 
     /// The same page in another frame.
-    pub const fn in_frame(self, pfn: u64) -> HeldPage {
+    pub const fn in_frame(self, pfn: u64) -> Self {
         HeldPage { page: PageFacts(self.page.0 & !PFN | pfn & PFN), ..self }
     }
 
@@ -147,7 +158,7 @@ impl HeldPage {
     }
 
     /// True when another access is of the same page. Private pages are identified by their address alone.
-    pub fn is_same(&self, other: &HeldPage) -> bool {
+    pub fn is_same(&self, other: &Self) -> bool {
         match (self.is_shareable(), other.is_shareable()) {
             (false, false) => true,
             (true, true) if self.is_combined() || other.is_combined() => self.identity == other.identity,
@@ -213,7 +224,10 @@ mod tests {
             (PageUse::ProcessPrivate, Category::Win32Heap, page.pfn)
         );
         assert_eq!((facts.combined().pfn(), facts.combined().category()), (0, Category::PageFileMappedSection));
-        assert_eq!((size_of::<HeldPage>(), size_of::<Option<PageLocation>>()), (24, 16));
+        assert_eq!(
+            (size_of::<HeldPage>(), size_of::<HeldPage<u32>>(), size_of::<Option<PageLocation>>()),
+            (24, 32, 16)
+        );
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! A page of a working set is one address; a shareable page that is mapped at two addresses of one owner counts once.
 //! Pages without an address (kernel pages of some uses) are kept by their frame, above all addresses.
 
+use crate::analysis::refset::access_stacks::AccessStack;
 use crate::analysis::refset::pages::held_page::{HeldPage, PageLocation};
 use crate::analysis::refset::pages::page_map::PageMap;
 use foldhash::HashMap as FastMap;
@@ -23,18 +24,18 @@ pub enum AccessResult {
 
 /// The pages of one owner.
 #[derive(Debug, Default)]
-pub struct WorkingSetPages {
-    pages: PageMap<HeldPage>,
+pub struct WorkingSetPages<S = ()> {
+    pages: PageMap<HeldPage<S>>,
     /// Where the shareable page with a frame was mapped first. What is kept there is the page as it was accessed first.
     frames: FastMap<u64, PageLocation>,
     /// Further addresses of the pages that have several, which is seldom, by frame.
     others: FastMap<u64, BTreeSet<PageLocation>>,
 }
 
-impl WorkingSetPages {
+impl<S: AccessStack> WorkingSetPages<S> {
     /// What is held at a place.
     #[inline(always)]
-    pub fn get(&self, place: PageLocation) -> Option<&HeldPage> {
+    pub fn get(&self, place: PageLocation) -> Option<&HeldPage<S>> {
         self.pages.get(place.0)
     }
 
@@ -52,7 +53,7 @@ impl WorkingSetPages {
     /// Adds a page. Pages whose release was not logged go to `gone`: another page that was held at the place, or that was
     /// in the frame before.
     #[inline(always)]
-    pub fn enter(&mut self, place: PageLocation, held: HeldPage, mut gone: impl FnMut(HeldPage)) -> AccessResult {
+    pub fn enter(&mut self, place: PageLocation, held: HeldPage<S>, mut gone: impl FnMut(HeldPage<S>)) -> AccessResult {
         let pfn = held.page.pfn();
         if let Some(old) = self.pages.insert(place.0, held) {
             if old.is_same(&held) {
@@ -83,7 +84,7 @@ impl WorkingSetPages {
 
     /// Takes out all places of a page whose frame is no longer its own.
     #[cold]
-    fn remove_all(&mut self, pfn: u64, first: PageLocation) -> Option<HeldPage> {
+    fn remove_all(&mut self, pfn: u64, first: PageLocation) -> Option<HeldPage<S>> {
         for place in self.others.remove(&pfn).into_iter().flatten() {
             self.pages.remove(place.0);
         }
@@ -92,7 +93,7 @@ impl WorkingSetPages {
 
     /// Takes a page out; gives it when the owner does not hold it at another address still.
     #[inline(always)]
-    pub fn leave(&mut self, place: PageLocation) -> Option<HeldPage> {
+    pub fn leave(&mut self, place: PageLocation) -> Option<HeldPage<S>> {
         let held = self.pages.remove(place.0)?;
         if !held.has_frame() {
             return Some(held);
@@ -106,7 +107,7 @@ impl WorkingSetPages {
 
     /// The same, where pages have several addresses.
     #[cold]
-    fn leave_one_of(&mut self, place: PageLocation, held: HeldPage) -> Option<HeldPage> {
+    fn leave_one_of(&mut self, place: PageLocation, held: HeldPage<S>) -> Option<HeldPage<S>> {
         let Entry::Occupied(mut entry) = self.others.entry(held.page.pfn()) else {
             self.frames.remove(&held.page.pfn());
             return Some(held);
@@ -125,7 +126,7 @@ impl WorkingSetPages {
     }
 
     /// Takes out the page with this frame, wherever it is.
-    pub fn leave_frame(&mut self, pfn: u64) -> Option<HeldPage> {
+    pub fn leave_frame(&mut self, pfn: u64) -> Option<HeldPage<S>> {
         match self.frames.remove(&pfn) {
             Some(first) => self.remove_all(pfn, first),
             None => self.leave(PageLocation::frame(pfn)),
@@ -133,12 +134,12 @@ impl WorkingSetPages {
     }
 
     /// Places held in `[low, high)`, a page counted whole when a byte of it is inside.
-    pub fn places_in(&self, low: u64, high: u64) -> impl Iterator<Item = PageLocation> + use<> {
+    pub fn places_in(&self, low: u64, high: u64) -> impl Iterator<Item = PageLocation> + use<S> {
         self.pages.members(low, high).into_iter().map(PageLocation)
     }
 
     /// Every page once, with one of its places, in any order.
-    pub fn distinct(&self) -> impl Iterator<Item = (PageLocation, HeldPage)> {
+    pub fn distinct(&self) -> impl Iterator<Item = (PageLocation, HeldPage<S>)> {
         self.pages.iter().map(|(page, &held)| (PageLocation(page), held)).filter(|(place, held)| {
             let several = if self.others.is_empty() { None } else { self.others.get(&held.page.pfn()) };
             !held.has_frame() || several.is_none_or(|others| !others.contains(place))
@@ -163,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_page_at_two_addresses_counts_once() {
-        let mut set = WorkingSetPages::default();
+        let mut set: WorkingSetPages = WorkingSetPages::default();
         let none = |held: HeldPage| panic!("{held:?}");
         assert_eq!(set.enter(PageLocation::address(0x1000), file(7, 0x100), none), AccessResult::New);
         assert_eq!(set.enter(PageLocation::address(0x9000), file(7, 0x100), none), AccessResult::SecondMapping);
@@ -176,7 +177,7 @@ mod tests {
 
     #[test]
     fn what_must_have_left_unnoticed_is_handed_out() {
-        let mut set = WorkingSetPages::default();
+        let mut set: WorkingSetPages = WorkingSetPages::default();
         let mut gone = Vec::new();
         set.enter(PageLocation::address(0x1000), file(7, 0x100), |held| gone.push(held.page.pfn()));
         set.enter(PageLocation::address(0x1000), private(9), |held| gone.push(held.page.pfn()));
@@ -189,7 +190,7 @@ mod tests {
 
     #[test]
     fn ranges_find_addresses_and_no_frames() {
-        let mut set = WorkingSetPages::default();
+        let mut set: WorkingSetPages = WorkingSetPages::default();
         for page in [1, 63, 64] {
             set.enter(PageLocation::address(page << 12), private(page), |_| ());
         }

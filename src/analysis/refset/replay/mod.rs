@@ -17,6 +17,7 @@ mod update_queue;
 mod working_set;
 mod wpa_observer;
 
+use crate::analysis::refset::access_stacks::AccessStack;
 use crate::analysis::refset::context::ReplayContext;
 use crate::analysis::refset::replay::outside_working_sets::{OutsideEvent, OutsideWorkingSets};
 use crate::analysis::refset::replay::owner_attribution::group_of;
@@ -42,11 +43,11 @@ use std::sync::{Mutex, PoisonError};
 
 /// What the replay of a trace gives.
 #[derive(Debug)]
-pub struct ReplayResult<'h> {
+pub struct ReplayResult<'h, S = ()> {
     /// Owners as they are at the end, and what was counted of them; at the end all of it is in [`ReplayResult::totals`].
-    pub shards: Vec<(Shard<'h>, ShardTotals)>,
+    pub shards: Vec<(Shard<'h, S>, ShardTotals<S>)>,
     /// All totals.
-    pub totals: ShardTotals,
+    pub totals: ShardTotals<S>,
     /// Groups of pages over time, for a timeline.
     pub groups: Option<GroupsOverTime<'h>>,
     /// Records in the window of what each working set has.
@@ -62,26 +63,26 @@ pub struct ReplayResult<'h> {
 }
 
 /// A replay between two slices.
-struct Replay<'h> {
+struct Replay<'h, S> {
     context: &'h ReplayContext<'h>,
-    outcome: ReplayResult<'h>,
+    outcome: ReplayResult<'h, S>,
     /// Global events after the current slice.
     global_events: Vec<(Moment, GlobalEvent)>,
     /// Updates of processes that have not started yet, and when they were logged.
-    not_started: Vec<(Moment, Update)>,
+    not_started: Vec<(Moment, Update<S>)>,
     /// Events of pool and ranges after the current slice.
     outside_events: Vec<OutsideEvent>,
-    shared: SharedPages,
+    shared: SharedPages<S>,
 }
 
 /// Replays the trace up to `end`, the first moment that is not replayed. Holdings, where the query asks for them, are passed on
 /// after each slice.
-pub fn replay<'h>(
+pub fn replay<'h, S: AccessStack>(
     etl: &EtlFile,
     context: &'h ReplayContext<'h>,
     end: Moment,
-    mut each: impl FnMut(&KeptHolding),
-) -> ReplayResult<'h> {
+    mut each: impl FnMut(&KeptHolding<S>),
+) -> ReplayResult<'h, S> {
     let (rank, _) = ranks(&etl.buffers);
     // The working sets are emptied before the window: replaying begins at the last time that this happened.
     let resets = context.window.resets.iter().copied();
@@ -94,7 +95,7 @@ pub fn replay<'h>(
 
     let mut replay = Replay::new(context, begin, last);
     let slices = slices(&context.survey.spans, begin.time, last.time, context.slice_records);
-    let mut readers: Vec<SliceReader<'_>> = Vec::new();
+    let mut readers: Vec<SliceReader<'_, S>> = Vec::new();
     for (number, slice) in slices.iter().enumerate() {
         readers = read(etl, slice, readers, || SliceReader::new(context, end), range);
         let until = if number + 1 == slices.len() { last } else { Moment { time: slice.to, order: u64::MAX } };
@@ -112,13 +113,13 @@ pub fn replay<'h>(
 }
 
 /// Reads the buffers of a slice in parallel, with the readers of the slice before.
-fn read<'r>(
+fn read<'r, S: AccessStack>(
     etl: &EtlFile,
     slice: &TimeSlice,
-    readers: Vec<SliceReader<'r>>,
-    new: impl Fn() -> SliceReader<'r> + Sync,
+    readers: Vec<SliceReader<'r, S>>,
+    new: impl Fn() -> SliceReader<'r, S> + Sync,
     range: EventRange<'_>,
-) -> Vec<SliceReader<'r>> {
+) -> Vec<SliceReader<'r, S>> {
     // Buffers of one processor are in time order, so the updates of a shard are a few sorted runs.
     let mut by_processor = slice.buffers.clone();
     by_processor.sort_by_key(|&index| etl.buffers.get(index as usize).map_or(0, |buffer| buffer.processor));
@@ -132,8 +133,8 @@ fn read<'r>(
     etl.fold_some(&by_processor, reader, |reader, _, area| range.read(area, reader))
 }
 
-impl<'h> Replay<'h> {
-    fn new(context: &'h ReplayContext<'h>, begin: Moment, last: Moment) -> Replay<'h> {
+impl<'h, S: AccessStack> Replay<'h, S> {
+    fn new(context: &'h ReplayContext<'h>, begin: Moment, last: Moment) -> Replay<'h, S> {
         let window = &context.window;
         let resets = window.resets.iter().map(|&reset| (reset, GlobalEvent::Reset));
         let all = resets.chain([(window.to.min(last), GlobalEvent::Stop)]);
@@ -159,7 +160,7 @@ impl<'h> Replay<'h> {
 
     /// Collects from the readers what belongs to no owner, and queues the updates whose process has started by `until`.
     /// Returns the global events up to `until`.
-    fn collect(&mut self, readers: &mut [SliceReader<'_>], until: Moment) -> Vec<(Moment, GlobalEvent)> {
+    fn collect(&mut self, readers: &mut [SliceReader<'_, S>], until: Moment) -> Vec<(Moment, GlobalEvent)> {
         for reader in readers.iter_mut() {
             self.not_started.append(&mut reader.not_started);
             self.outside_events.append(&mut reader.outside);
@@ -179,11 +180,11 @@ impl<'h> Replay<'h> {
     }
 
     /// Replays all shards up to `until`.
-    fn replay_shards(&mut self, readers: &[SliceReader<'_>], due: &[(Moment, GlobalEvent)], until: Moment) {
+    fn replay_shards(&mut self, readers: &[SliceReader<'_, S>], due: &[(Moment, GlobalEvent)], until: Moment) {
         let context = self.context;
         let shards = self.outcome.shards.par_iter_mut().enumerate();
         shards.for_each_init(Vec::new, |room, (index, (shard, totals))| {
-            let chunks: Vec<&[Update]> = readers.iter().flat_map(|reader| reader.updates.chunks(index)).collect();
+            let chunks: Vec<&[Update<S>]> = readers.iter().flat_map(|reader| reader.updates.chunks(index)).collect();
             shard.replay(&mut Recorder { context, totals }, OrderedUpdates::new(&chunks, room), due, until);
         });
     }
@@ -201,7 +202,7 @@ impl<'h> Replay<'h> {
     fn merge(&mut self, due: &[(Moment, GlobalEvent)], until: Moment) {
         let (context, outcome) = (self.context, &mut self.outcome);
         let all = &mut outcome.totals;
-        let mut shares: Vec<SharedPageChange> =
+        let mut shares: Vec<SharedPageChange<S>> =
             outcome.shards.iter_mut().flat_map(|(_, totals)| totals.shares.drain(..)).collect();
         shares.sort_by_key(|share| share.moment);
         self.outside_events.sort_by_key(|event| event.moment);
@@ -230,7 +231,7 @@ impl<'h> Replay<'h> {
         self.outside_events.drain(..applied);
     }
 
-    fn finish(self, readers: &[SliceReader<'_>]) -> ReplayResult<'h> {
+    fn finish(self, readers: &[SliceReader<'_, S>]) -> ReplayResult<'h, S> {
         let mut outcome = self.outcome;
         let window = &self.context.window;
         for (shard, totals) in &mut outcome.shards {

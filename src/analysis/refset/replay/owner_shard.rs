@@ -4,6 +4,7 @@
 //! replayed in parallel. Address-space events come from the history, where the model keeps them; page events come as
 //! updates.
 
+use crate::analysis::refset::access_stacks::AccessStack;
 use crate::analysis::refset::pages::held_page::{HeldPage, PageLocation};
 use crate::analysis::refset::reason::ReleaseReason;
 use crate::analysis::refset::replay::owner_attribution::process_id;
@@ -35,24 +36,24 @@ pub enum GlobalEvent {
 
 /// A shard of owners.
 #[derive(Debug, Default)]
-pub struct Shard<'h> {
-    processes: Vec<ProcessReplay<'h>>,
+pub struct Shard<'h, S = ()> {
+    processes: Vec<ProcessReplay<'h, S>>,
     /// Index of an id's processes.
     by_id: FastMap<u32, usize>,
     /// The owner that was asked for last, and the index of its processes: successive updates often have one owner.
     latest: Option<(OwnerId, usize)>,
     /// The system, sessions, keys that name no process.
-    others: FastMap<OwnerId, WorkingSet>,
+    others: FastMap<OwnerId, WorkingSet<S>>,
     /// Pages of pagefile-backed sections: prototype PTE, owner and place; index of the owner's processes.
     section_pages: BTreeMap<(u64, OwnerId, PageLocation), usize>,
 }
 
-impl<'h> Shard<'h> {
+impl<'h, S: AccessStack> Shard<'h, S> {
     /// Replays updates up to `until`, with the global events of that time.
     pub fn replay(
         &mut self,
-        recorder: &mut Recorder<'_, 'h>,
-        mut updates: OrderedUpdates<'_>,
+        recorder: &mut Recorder<'_, 'h, S>,
+        mut updates: OrderedUpdates<'_, S>,
         events: &[(Moment, GlobalEvent)],
         until: Moment,
     ) {
@@ -78,7 +79,7 @@ impl<'h> Shard<'h> {
     }
 
     #[inline]
-    fn apply(&mut self, recorder: &mut Recorder<'_, 'h>, update: &Update) {
+    fn apply(&mut self, recorder: &mut Recorder<'_, 'h, S>, update: &Update<S>) {
         let index = match self.latest {
             Some((owner, index)) if owner == update.owner => index,
             _ => self.find(recorder, update),
@@ -105,7 +106,7 @@ impl<'h> Shard<'h> {
     }
 
     /// Finds the processes of an owner; an index that is none stands for owners that are no process.
-    fn find(&mut self, recorder: &Recorder<'_, 'h>, update: &Update) -> usize {
+    fn find(&mut self, recorder: &Recorder<'_, 'h, S>, update: &Update<S>) -> usize {
         let index = match process_id(update.owner, recorder.context.lifetimes) {
             Some(id) => *self.by_id.entry(id).or_insert_with(|| {
                 self.processes.push(ProcessReplay::new(recorder.context, id, update.moment));
@@ -118,16 +119,16 @@ impl<'h> Shard<'h> {
     }
 
     /// Applies the events of every process up to a moment: frees, unmapped views, ends.
-    fn advance(&mut self, recorder: &mut Recorder<'_, 'h>, moment: Moment) {
+    fn advance(&mut self, recorder: &mut Recorder<'_, 'h, S>, moment: Moment) {
         self.processes.iter_mut().for_each(|process| process.advance(recorder, moment));
     }
 
     /// All working sets.
-    pub fn working_sets(&self) -> impl Iterator<Item = &WorkingSet> {
+    pub fn working_sets(&self) -> impl Iterator<Item = &WorkingSet<S>> {
         self.processes.iter().filter_map(ProcessReplay::working_set).chain(self.others.values())
     }
 
-    fn global_event(&mut self, recorder: &mut Recorder<'_, 'h>, moment: Moment, event: GlobalEvent) {
+    fn global_event(&mut self, recorder: &mut Recorder<'_, 'h, S>, moment: Moment, event: GlobalEvent) {
         match event {
             GlobalEvent::Reset => {
                 let processes = self.processes.iter_mut().filter_map(ProcessReplay::working_set_mut);
@@ -146,7 +147,7 @@ impl<'h> Shard<'h> {
     }
 
     /// Pages of pagefile-backed sections with prototype PTEs at `[low, high)` are released.
-    fn delete_section(&mut self, recorder: &mut Recorder<'_, 'h>, moment: Moment, low: u64, high: u64) {
+    fn delete_section(&mut self, recorder: &mut Recorder<'_, 'h, S>, moment: Moment, low: u64, high: u64) {
         let at = |prototype_pte: u64| (prototype_pte, OwnerId::SYSTEM, PageLocation::address(0));
         let gone: Vec<_> = self.section_pages.range(at(low)..at(high)).map(|(&page, &index)| (page, index)).collect();
         for (page, index) in gone {
@@ -156,7 +157,7 @@ impl<'h> Shard<'h> {
                 Some(process) => process.working_set_mut().filter(|set| set.owner == owner),
                 None => self.others.get_mut(&owner),
             };
-            let is_it = |held: &HeldPage| held.is_shareable() && held.identity & !1 == prototype_pte;
+            let is_it = |held: &HeldPage<S>| held.is_shareable() && held.identity & !1 == prototype_pte;
             if let Some(set) = set.filter(|set| set.pages.get(place).is_some_and(is_it)) {
                 set.leave(recorder, moment, place, ReleaseReason::PageFileMappedSectionDelete);
             }

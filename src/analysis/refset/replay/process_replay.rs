@@ -4,6 +4,7 @@
 //! Events are applied when the replay comes to their moment; frees and unmapped views release pages then. Rundown records
 //! at the end describe what is known already.
 
+use crate::analysis::refset::access_stacks::AccessStack;
 use crate::analysis::refset::context::ReplayContext;
 use crate::analysis::refset::reason::ReleaseReason;
 use crate::analysis::refset::replay::update::Update;
@@ -21,14 +22,14 @@ use crate::moment::{At, Moment};
 
 /// The process that has the id now.
 #[derive(Debug)]
-struct Current {
-    working_set: WorkingSet,
+struct Current<S> {
+    working_set: WorkingSet<S>,
     space: LiveSpace,
 }
 
 /// All processes of one id.
 #[derive(Debug)]
-pub struct ProcessReplay<'h> {
+pub struct ProcessReplay<'h, S = ()> {
     /// Address-space events that have not been applied.
     events: &'h [At<SpaceEvent>],
     /// All of them.
@@ -37,14 +38,14 @@ pub struct ProcessReplay<'h> {
     lives: &'h [ProcessLifetime],
     /// Moment of the first event or process end that has not been applied.
     due: Moment,
-    current: Option<Current>,
+    current: Option<Current<S>>,
     /// What the id holds by WPA's rules.
     pub wpa: WpaObserver,
 }
 
-impl<'h> ProcessReplay<'h> {
+impl<'h, S: AccessStack> ProcessReplay<'h, S> {
     /// The id as it is just before `moment`.
-    pub fn new(context: &ReplayContext<'h>, process_id: u32, moment: Moment) -> ProcessReplay<'h> {
+    pub fn new(context: &ReplayContext<'h>, process_id: u32, moment: Moment) -> ProcessReplay<'h, S> {
         let all_events = context.spaces.of(process_id);
         let lives = context.lifetimes.lifetimes_of(process_id);
         let events = all_events.get(all_events.partition_point(|event| event.moment < moment)..).unwrap_or_default();
@@ -55,14 +56,14 @@ impl<'h> ProcessReplay<'h> {
 
     /// Applies events and process ends up to and including `moment`.
     #[inline(always)]
-    pub fn advance(&mut self, recorder: &mut Recorder<'_, 'h>, moment: Moment) {
+    pub fn advance(&mut self, recorder: &mut Recorder<'_, 'h, S>, moment: Moment) {
         if self.due <= moment {
             self.catch_up(recorder, moment);
         }
     }
 
     #[cold]
-    fn catch_up(&mut self, recorder: &mut Recorder<'_, 'h>, moment: Moment) {
+    fn catch_up(&mut self, recorder: &mut Recorder<'_, 'h, S>, moment: Moment) {
         loop {
             let event = self.events.split_first();
             let life = self.lives.split_first();
@@ -86,7 +87,7 @@ impl<'h> ProcessReplay<'h> {
         }
     }
 
-    fn end(&mut self, recorder: &mut Recorder<'_, 'h>, life: &ProcessLifetime) {
+    fn end(&mut self, recorder: &mut Recorder<'_, 'h, S>, life: &ProcessLifetime) {
         let reason = if life.end_logged { ReleaseReason::ProcessEnd } else { ReleaseReason::NotLogged };
         if life.end_logged {
             self.wpa = WpaObserver::default();
@@ -96,7 +97,7 @@ impl<'h> ProcessReplay<'h> {
         }
     }
 
-    fn apply_event(&mut self, recorder: &mut Recorder<'_, 'h>, event: &At<SpaceEvent>) {
+    fn apply_event(&mut self, recorder: &mut Recorder<'_, 'h, S>, event: &At<SpaceEvent>) {
         let space = self.current.as_ref().map(|current| &current.space);
         let released = match event.value {
             SpaceEvent::Region { phase: Phase::End, base, size, flags } => {
@@ -131,7 +132,7 @@ impl<'h> ProcessReplay<'h> {
 
     /// Applies an update that comes next; the replay has been advanced to its moment.
     #[inline(always)]
-    pub fn apply(&mut self, recorder: &mut Recorder<'_, 'h>, update: &Update) {
+    pub fn apply(&mut self, recorder: &mut Recorder<'_, 'h, S>, update: &Update<S>) {
         let context = recorder.context;
         if update.is_wpa() && self.wpa.observe(update, context.optional_events) && context.window.holds(update.moment) {
             add(&mut recorder.totals.balance.wpa_reaccesses, update.page.reason() as usize, 1);
@@ -148,7 +149,7 @@ impl<'h> ProcessReplay<'h> {
 
     /// Another process has the id now. Its space is that after the events which were applied.
     #[cold]
-    fn begin(&mut self, recorder: &mut Recorder<'_, 'h>, update: &Update) {
+    fn begin(&mut self, recorder: &mut Recorder<'_, 'h, S>, update: &Update<S>) {
         if let Some(before) = self.current.take() {
             before.working_set.leave_all(recorder, update.moment, ReleaseReason::NotLogged);
         }
@@ -169,12 +170,12 @@ impl<'h> ProcessReplay<'h> {
     }
 
     /// The working set of the process that has the id now.
-    pub fn working_set(&self) -> Option<&WorkingSet> {
+    pub fn working_set(&self) -> Option<&WorkingSet<S>> {
         self.current.as_ref().map(|current| &current.working_set)
     }
 
     /// The same, to change it.
-    pub fn working_set_mut(&mut self) -> Option<&mut WorkingSet> {
+    pub fn working_set_mut(&mut self) -> Option<&mut WorkingSet<S>> {
         self.current.as_mut().map(|current| &mut current.working_set)
     }
 }

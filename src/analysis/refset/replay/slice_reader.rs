@@ -2,6 +2,7 @@
 //!
 //! The hot path: a trace holds tens of millions of page events.
 
+use crate::analysis::refset::access_stacks::AccessStack;
 use crate::analysis::refset::context::ReplayContext;
 use crate::analysis::refset::replay::outside_working_sets::{OutsideEvent, OutsideKind};
 use crate::analysis::refset::replay::owner_attribution::{Attribution, Attributor};
@@ -46,7 +47,7 @@ pub fn shard_of(group: u64) -> usize {
 
 /// A thread's reader.
 #[derive(Debug)]
-pub struct SliceReader<'a> {
+pub struct SliceReader<'a, S = ()> {
     context: &'a ReplayContext<'a>,
     attributor: Attributor<'a>,
     /// First moment that is not followed.
@@ -54,11 +55,13 @@ pub struct SliceReader<'a> {
     /// Last stamp of the slice.
     until: Ticks,
     /// Updates by shard.
-    pub updates: UpdateQueue,
+    pub updates: UpdateQueue<S>,
     /// Updates after the slice's end, with their shards.
-    ahead: Vec<(usize, Update)>,
+    ahead: Vec<(usize, Update<S>)>,
     /// Updates of processes that start later, with the moment at which they were logged: it is their order.
-    pub not_started: Vec<(Moment, Update)>,
+    pub not_started: Vec<(Moment, Update<S>)>,
+    /// Where the stack of the access before was found.
+    last_stack: usize,
     /// Accesses of all slices.
     pub balance: Balance,
     /// Records in the window of what each working set has.
@@ -69,9 +72,9 @@ pub struct SliceReader<'a> {
     pub deleted_sections: Vec<(Moment, u64, u64)>,
 }
 
-impl<'a> SliceReader<'a> {
+impl<'a, S: AccessStack> SliceReader<'a, S> {
     /// A reader that has read nothing.
-    pub fn new(context: &'a ReplayContext<'a>, end: Moment) -> SliceReader<'a> {
+    pub fn new(context: &'a ReplayContext<'a>, end: Moment) -> SliceReader<'a, S> {
         SliceReader {
             context,
             attributor: Attributor::new(context.lifetimes),
@@ -80,6 +83,7 @@ impl<'a> SliceReader<'a> {
             updates: UpdateQueue::new(SHARDS),
             ahead: Vec::new(),
             not_started: Vec::new(),
+            last_stack: 0,
             balance: Balance::default(),
             recorded_sets: 0,
             outside: Vec::new(),
@@ -101,23 +105,27 @@ impl<'a> SliceReader<'a> {
     #[inline(always)]
     fn keep(&mut self, attribution: Attribution, logged: Moment) {
         let Attribution { update, group, process_id, is_known } = attribution;
-        if update.kind().is_access() && self.context.window.holds(logged) {
-            add(&mut self.balance.accesses, update.page.reason() as usize, 1);
-            self.balance.never_held += u64::from(!update.is_corrected());
-            self.balance.unattributed += u64::from(!is_known);
+        let mut stack = S::default();
+        if update.kind().is_access() {
+            stack = S::find(self.context.stacks, logged, &mut self.last_stack);
+            if self.context.window.holds(logged) {
+                add(&mut self.balance.accesses, update.page.reason() as usize, 1);
+                self.balance.never_held += u64::from(!update.is_corrected());
+                self.balance.unattributed += u64::from(!is_known);
+            }
         }
         let together = update.moment == logged && group == u64::from(process_id);
         if update.is_corrected() {
             let update = if together { update } else { update.without_wpa() };
-            self.put(group, update, logged);
+            self.put(group, update.with_stack(stack), logged);
         }
         if update.is_wpa() && !(together && update.is_corrected()) {
-            self.put(u64::from(process_id), update.for_wpa(process_id, logged), logged);
+            self.put(u64::from(process_id), update.for_wpa(process_id, logged).with_stack(stack), logged);
         }
     }
 
     #[inline(always)]
-    fn put(&mut self, group: u64, update: Update, logged: Moment) {
+    fn put(&mut self, group: u64, update: Update<S>, logged: Moment) {
         if update.moment != logged {
             self.put_later(update, logged);
         } else if update.moment.time > self.until {
@@ -130,7 +138,7 @@ impl<'a> SliceReader<'a> {
     /// Keeps an update of a process that has not started yet.
     #[cold]
     #[inline(never)]
-    fn put_later(&mut self, update: Update, logged: Moment) {
+    fn put_later(&mut self, update: Update<S>, logged: Moment) {
         let window = &self.context.window;
         // Emptied working sets hold nothing of it.
         let stays = !window.resets.iter().any(|&reset| logged <= reset && reset < update.moment);
@@ -144,7 +152,7 @@ impl<'a> SliceReader<'a> {
     }
 }
 
-impl EventVisitor for SliceReader<'_> {
+impl<S: AccessStack> EventVisitor for SliceReader<'_, S> {
     #[inline(always)]
     fn working_set_event(&mut self, event: WorkingSetEvent, header: EventHeader) {
         // Each arm ends by itself: if the arms joined, the compiler would pass all fields through memory.

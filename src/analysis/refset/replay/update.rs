@@ -1,5 +1,5 @@
 //! Updates of working sets: what a page event does to its owner's working set. 48 bytes, because a time slice holds half a
-//! million of them.
+//! million of them; more only where the stacks of accesses are kept.
 
 use crate::analysis::refset::pages::held_page::PageFacts;
 use crate::analysis::refset::reason::AccessReason;
@@ -63,7 +63,7 @@ impl UpdateKind {
 
 /// One update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Update {
+pub struct Update<S = ()> {
     /// When it happens.
     pub moment: Moment,
     /// Whose working set; where only WPA's rules see the update: the process id under which they count it.
@@ -74,6 +74,8 @@ pub struct Update {
     address: u64,
     /// The page.
     pub page: PageFacts,
+    /// The stack of an access.
+    pub stack: S,
 }
 
 const KIND: u64 = 15;
@@ -87,7 +89,7 @@ impl Update {
     pub fn new(moment: Moment, kind: UpdateKind, page: &PageIdentity, address: u64, pointer: PointerSize) -> Update {
         let bits = if pointer == PointerSize::P8 { POINTER_64 } else { 0 };
         let address = address & !(PAGE_BYTES - 1) | bits | CORRECTED | WPA | kind as u64;
-        Update { moment, owner: OwnerId::SYSTEM, identity: page.u2, address, page: PageFacts::of(page) }
+        Update { moment, owner: OwnerId::SYSTEM, identity: page.u2, address, page: PageFacts::of(page), stack: () }
     }
 
     /// With another kind.
@@ -115,6 +117,15 @@ impl Update {
         Update { address: self.address & !CORRECTED, owner, moment, ..self }
     }
 
+    /// With the stack of the access.
+    #[inline(always)]
+    pub fn with_stack<S>(self, stack: S) -> Update<S> {
+        let Update { moment, owner, identity, address, page, stack: () } = self;
+        Update { moment, owner, identity, address, page, stack }
+    }
+}
+
+impl<S> Update<S> {
     /// True when it changes a working set.
     #[inline(always)]
     pub const fn is_corrected(&self) -> bool {
@@ -170,6 +181,6 @@ mod tests {
         }
         let wide = Update::new(moment, UpdateKind::Private, &page, 0x1000, PointerSize::P8);
         assert_eq!((wide.pointer(), wide.page.reason()), (PointerSize::P8, AccessReason::PrivatePageAccess));
-        assert_eq!(size_of::<Update>(), 48);
+        assert_eq!((size_of::<Update>(), size_of::<Update<u32>>()), (48, 56));
     }
 }

@@ -13,29 +13,30 @@ const CHUNK_BITS: u32 = 8;
 const CHUNK: usize = 1 << CHUNK_BITS;
 
 /// The updates of one shard.
-#[derive(Debug, Clone, Default)]
-struct Chunks {
-    full: Vec<Vec<Update>>,
-    open: Vec<Update>,
+#[derive(Debug, Clone)]
+struct Chunks<S> {
+    full: Vec<Vec<Update<S>>>,
+    open: Vec<Update<S>>,
 }
 
 /// Updates by shard.
 #[derive(Debug)]
-pub struct UpdateQueue {
-    shards: Vec<Chunks>,
+pub struct UpdateQueue<S = ()> {
+    shards: Vec<Chunks<S>>,
     /// Empty chunks.
-    spare: Vec<Vec<Update>>,
+    spare: Vec<Vec<Update<S>>>,
 }
 
-impl UpdateQueue {
+impl<S: Copy> UpdateQueue<S> {
     /// So many empty shards.
-    pub fn new(shards: usize) -> UpdateQueue {
-        UpdateQueue { shards: vec![Chunks::default(); shards], spare: Vec::new() }
+    pub fn new(shards: usize) -> UpdateQueue<S> {
+        let empty = Chunks { full: Vec::new(), open: Vec::new() };
+        UpdateQueue { shards: vec![empty; shards], spare: Vec::new() }
     }
 
     /// Adds an update to a shard.
     #[inline(always)]
-    pub fn push(&mut self, shard: usize, update: Update) {
+    pub fn push(&mut self, shard: usize, update: Update<S>) {
         let Some(chunks) = self.shards.get_mut(shard) else { return };
         if chunks.open.len() == chunks.open.capacity() {
             // Without the update: where its address is taken, it goes through memory.
@@ -45,7 +46,7 @@ impl UpdateQueue {
     }
 
     /// The updates of a shard.
-    pub fn chunks(&self, shard: usize) -> impl Iterator<Item = &[Update]> {
+    pub fn chunks(&self, shard: usize) -> impl Iterator<Item = &[Update<S>]> {
         let chunks = self.shards.get(shard).into_iter();
         chunks.flat_map(|chunks| chunks.full.iter().chain([&chunks.open])).map(Vec::as_slice)
     }
@@ -60,10 +61,10 @@ impl UpdateQueue {
     }
 }
 
-impl Chunks {
+impl<S> Chunks<S> {
     #[cold]
     #[inline(never)]
-    fn begin(&mut self, spare: &mut Vec<Vec<Update>>) {
+    fn begin(&mut self, spare: &mut Vec<Vec<Update<S>>>) {
         let full = std::mem::replace(&mut self.open, spare.pop().unwrap_or_else(|| Vec::with_capacity(CHUNK)));
         self.full.extend(Some(full).filter(|full| !full.is_empty()));
     }
@@ -78,14 +79,14 @@ const STAMP_BITS: u32 = 32;
 /// The updates of one shard in order of their moments. What is sorted are 8 bytes instead of 48. Each thread's updates are
 /// a few sorted runs already, which the stable sort merges.
 #[derive(Debug)]
-pub struct OrderedUpdates<'u> {
-    chunks: &'u [&'u [Update]],
+pub struct OrderedUpdates<'u, S = ()> {
+    chunks: &'u [&'u [Update<S>]],
     order: &'u [Entry],
 }
 
-impl<'u> OrderedUpdates<'u> {
+impl<'u, S> OrderedUpdates<'u, S> {
     /// Puts the updates of `chunks` in order. `room` is memory that is used again.
-    pub fn new(chunks: &'u [&'u [Update]], room: &'u mut Vec<Entry>) -> OrderedUpdates<'u> {
+    pub fn new(chunks: &'u [&'u [Update<S>]], room: &'u mut Vec<Entry>) -> OrderedUpdates<'u, S> {
         room.clear();
         room.reserve(chunks.iter().map(|chunk| chunk.len()).sum());
         let stamps = || chunks.iter().copied().flatten().map(|update| update.moment.time.0);
@@ -108,7 +109,7 @@ impl<'u> OrderedUpdates<'u> {
     }
 
     #[inline(always)]
-    fn update(&self, entry: Entry) -> Option<&'u Update> {
+    fn update(&self, entry: Entry) -> Option<&'u Update<S>> {
         let place = entry & (u64::MAX >> STAMP_BITS);
         self.chunks.get((place >> CHUNK_BITS) as usize)?.get(place as usize % CHUNK)
     }
@@ -119,15 +120,16 @@ impl<'u> OrderedUpdates<'u> {
     }
 
     /// The updates.
-    pub fn iter(&self) -> impl Iterator<Item = &'u Update> {
+    pub fn iter(&self) -> impl Iterator<Item = &'u Update<S>> {
         self.order.iter().filter_map(|&entry| self.update(entry))
     }
 
     /// The updates up to and with a moment, and those after it.
-    pub fn split(&self, moment: Moment) -> (OrderedUpdates<'u>, OrderedUpdates<'u>) {
+    pub fn split(&self, moment: Moment) -> (OrderedUpdates<'u, S>, OrderedUpdates<'u, S>) {
         let is_now = |&entry: &Entry| self.update(entry).is_some_and(|update| update.moment <= moment);
         let (now, later) = self.order.split_at(self.order.partition_point(is_now));
-        (OrderedUpdates { order: now, ..*self }, OrderedUpdates { order: later, ..*self })
+        let of = |order| OrderedUpdates { chunks: self.chunks, order };
+        (of(now), of(later))
     }
 }
 

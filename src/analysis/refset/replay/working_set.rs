@@ -1,6 +1,7 @@
 //! One owner's working set: what each update does to it, by the corrected rules.
 
 use crate::analysis::category_rules::Rule;
+use crate::analysis::refset::access_stacks::AccessStack;
 use crate::analysis::refset::pages::held_page::{HeldPage, PageLocation};
 use crate::analysis::refset::pages::working_set_pages::{AccessResult, WorkingSetPages};
 use crate::analysis::refset::reason::{AccessReason, ReleaseReason};
@@ -17,44 +18,50 @@ use crate::units::is_kernel_address;
 
 /// An owner and its pages.
 #[derive(Debug)]
-pub struct WorkingSet {
+pub struct WorkingSet<S = ()> {
     /// Whose.
     pub owner: OwnerId,
     /// What it holds.
-    pub pages: WorkingSetPages,
+    pub pages: WorkingSetPages<S>,
     /// How much it holds over time; of the system and the sessions [`ShardTotals`](crate::analysis::refset::totals::shard_totals::ShardTotals) has it.
     pub tally: HeldStatistics,
 }
 
-impl WorkingSet {
+impl<S: AccessStack> WorkingSet<S> {
     /// An owner that holds nothing.
-    pub fn new(owner: OwnerId) -> WorkingSet {
+    pub fn new(owner: OwnerId) -> WorkingSet<S> {
         WorkingSet { owner, pages: WorkingSetPages::default(), tally: HeldStatistics::default() }
     }
 
     /// Applies an update. `space` says what a private page's address belongs to, and the file key of its view.
     #[inline(always)]
-    pub fn apply(&mut self, recorder: &mut Recorder<'_, '_>, update: &Update, space: impl FnOnce(u64) -> (Layer, u64)) {
+    pub fn apply(
+        &mut self,
+        recorder: &mut Recorder<'_, '_, S>,
+        update: &Update<S>,
+        space: impl FnOnce(u64) -> (Layer, u64),
+    ) {
         let (moment, page, identity) = (update.moment, update.page, update.identity);
         let own_data = || {
             let (layer, view) = space(update.address());
             HeldPage::private(moment.time, page.own_data(Rule::of_layer(layer).category()), view)
+                .with_stack(update.stack)
         };
+        let kernel_page = HeldPage::private(moment.time, page, 0).with_stack(update.stack);
+        let shareable = HeldPage::shareable(moment.time, page, identity).with_stack(update.stack);
         let at = PageLocation::address(update.address());
         match update.kind() {
             UpdateKind::Private | UpdateKind::Kernel if page.page_use() == PageUse::ProcessPrivate => {
                 self.enter(recorder, moment, user_place(update), own_data());
             }
-            UpdateKind::Private => {
-                self.enter(recorder, moment, kernel_place(update), HeldPage::private(moment.time, page, 0))
-            }
+            UpdateKind::Private => self.enter(recorder, moment, kernel_place(update), kernel_page),
             UpdateKind::Kernel => {
                 let inside = recorder.context.window.holds(moment);
                 add(&mut recorder.totals.kernel.by_use, page.page_use() as usize, u64::from(inside));
-                self.enter(recorder, moment, kernel_place(update), HeldPage::private(moment.time, page, 0).outside());
+                self.enter(recorder, moment, kernel_place(update), kernel_page.outside());
             }
             UpdateKind::Shareable => {
-                self.enter(recorder, moment, user_place(update), HeldPage::shareable(moment.time, page, identity));
+                self.enter(recorder, moment, user_place(update), shareable);
             }
             UpdateKind::CopyOnWrite => {
                 if self.pages.get(at).is_some_and(HeldPage::is_shareable) {
@@ -66,7 +73,7 @@ impl WorkingSet {
                 if self.pages.get(at).is_some_and(|held| !held.is_shareable()) {
                     self.leave(recorder, moment, at, ReleaseReason::PageCombine);
                 }
-                self.enter(recorder, moment, at, HeldPage::shareable(moment.time, page, identity));
+                self.enter(recorder, moment, at, shareable);
             }
             UpdateKind::Recorded => {
                 let tracked = u64::try_from(self.tally.now).unwrap_or(0);
@@ -89,7 +96,7 @@ impl WorkingSet {
     }
 
     /// The content of a page is deleted.
-    fn release(&mut self, recorder: &mut Recorder<'_, '_>, update: &Update) {
+    fn release(&mut self, recorder: &mut Recorder<'_, '_, S>, update: &Update<S>) {
         let (moment, reason) = (update.moment, ReleaseReason::PageRelease);
         match update.page.page_use() {
             PageUse::ProcessPrivate => {
@@ -109,7 +116,7 @@ impl WorkingSet {
 
     /// A page is accessed.
     #[inline(always)]
-    fn enter(&mut self, recorder: &mut Recorder<'_, '_>, moment: Moment, place: PageLocation, held: HeldPage) {
+    fn enter(&mut self, recorder: &mut Recorder<'_, '_, S>, moment: Moment, place: PageLocation, held: HeldPage<S>) {
         let inside = recorder.context.window.holds(moment);
         // What the rundown names was held when the working sets had been emptied, so since before the window.
         let rundown = held.page.reason() == AccessReason::ActiveRundown;
@@ -135,7 +142,7 @@ impl WorkingSet {
     #[inline(always)]
     pub fn leave(
         &mut self,
-        recorder: &mut Recorder<'_, '_>,
+        recorder: &mut Recorder<'_, '_, S>,
         moment: Moment,
         place: PageLocation,
         reason: ReleaseReason,
@@ -148,7 +155,7 @@ impl WorkingSet {
     /// All pages at `[low, high)` are released.
     pub fn leave_range(
         &mut self,
-        recorder: &mut Recorder<'_, '_>,
+        recorder: &mut Recorder<'_, '_, S>,
         moment: Moment,
         (low, high): (u64, u64),
         reason: ReleaseReason,
@@ -159,7 +166,7 @@ impl WorkingSet {
     }
 
     /// Everything is released: the owner ends.
-    pub fn leave_all(mut self, recorder: &mut Recorder<'_, '_>, moment: Moment, reason: ReleaseReason) {
+    pub fn leave_all(mut self, recorder: &mut Recorder<'_, '_, S>, moment: Moment, reason: ReleaseReason) {
         for (_, held) in self.pages.distinct() {
             recorder.left(moment, self.owner, &held, reason, &mut self.tally);
         }
@@ -168,14 +175,14 @@ impl WorkingSet {
     }
 
     /// Everything is forgotten: the working sets have been emptied.
-    pub fn forget(&mut self, recorder: &mut Recorder<'_, '_>, moment: Moment) {
+    pub fn forget(&mut self, recorder: &mut Recorder<'_, '_, S>, moment: Moment) {
         for (_, held) in std::mem::take(&mut self.pages).distinct() {
             recorder.forgotten(moment, self.owner, &held, &mut self.tally);
         }
     }
 
     /// The window ends: what is held now goes into the rows.
-    pub fn stop(&self, recorder: &mut Recorder<'_, '_>) {
+    pub fn stop(&self, recorder: &mut Recorder<'_, '_, S>) {
         for (_, held) in self.pages.distinct() {
             recorder.held_at_stop(self.owner, &held);
         }
@@ -184,11 +191,11 @@ impl WorkingSet {
 
 /// Where a process's page is kept. An address of 0 is an unknown one.
 #[inline(always)]
-fn user_place(update: &Update) -> PageLocation {
+fn user_place<S>(update: &Update<S>) -> PageLocation {
     if update.address() == 0 { PageLocation::frame(update.page.pfn()) } else { PageLocation::address(update.address()) }
 }
 
-fn kernel_place(update: &Update) -> PageLocation {
+fn kernel_place<S>(update: &Update<S>) -> PageLocation {
     let is_kernel = is_kernel_address(update.identity, update.pointer());
     PageLocation::of_kernel_page(update.page.page_use(), update.page.pfn(), update.identity, is_kernel)
 }

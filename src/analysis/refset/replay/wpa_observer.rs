@@ -63,7 +63,7 @@ impl WpaObserver {
 
     /// Observes an update; true when it is an access of a page that is held already.
     #[inline]
-    pub fn observe(&mut self, update: &Update, needs: OptionalEvents) -> bool {
+    pub fn observe<S>(&mut self, update: &Update<S>, needs: OptionalEvents) -> bool {
         match update.kind() {
             UpdateKind::Private => {
                 let (block, frames, bit) = self.block(update.address());

@@ -1,5 +1,6 @@
 //! Holdings of pages one by one, for callers that want each of them, not their counts.
 
+use crate::analysis::refset::access_stacks::AccessStack;
 use crate::analysis::refset::context::ReplayContext;
 use crate::analysis::refset::pages::held_page::HeldPage;
 use crate::analysis::refset::query::Dimension;
@@ -12,11 +13,11 @@ use crate::units::Ticks;
 
 /// A holding as the replay keeps it until the end of its slice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct KeptHolding {
+pub struct KeptHolding<S = ()> {
     /// Whose.
     pub owner: OwnerId,
     /// The page.
-    pub held: HeldPage,
+    pub held: HeldPage<S>,
     /// Why and when it ended; `None` when it is held at the window's end.
     pub released: Option<(ReleaseReason, Ticks)>,
 }
@@ -47,7 +48,7 @@ pub struct Holding {
 
 impl ReplayContext<'_> {
     /// A kept holding with its names.
-    pub fn holding(&self, kept: &KeptHolding) -> Holding {
+    pub fn holding<S: AccessStack>(&self, kept: &KeptHolding<S>) -> Holding {
         let (key, _) = self.row(kept.owner, &kept.held, kept.released.map(|(reason, _)| reason));
         let page = kept.held.page;
         Holding {

@@ -1,6 +1,7 @@
 //! Totals over time of what one shard of owners does. Sums only, so that shards can be added up in any order; what
 //! depends on the order among owners (the peak, the first holder of a shared page) is handed on as changes.
 
+use crate::analysis::refset::access_stacks::AccessStack;
 use crate::analysis::refset::context::ReplayContext;
 use crate::analysis::refset::pages::held_page::HeldPage;
 use crate::analysis::refset::reason::{AccessReason, ReleaseReason};
@@ -21,7 +22,7 @@ use foldhash::HashMap as FastMap;
 
 /// The totals of one shard. Counts are pages.
 #[derive(Debug, Default)]
-pub struct ShardTotals {
+pub struct ShardTotals<S = ()> {
     /// What came and went.
     pub balance: Balance,
     /// Kernel pages of the active rundown.
@@ -31,11 +32,11 @@ pub struct ShardTotals {
     /// The same by groups, for a timeline.
     pub groups: GroupChanges,
     /// Holders of shareable pages since they were taken last.
-    pub shares: Vec<SharedPageChange>,
+    pub shares: Vec<SharedPageChange<S>>,
     /// Rows.
     pub rows: FastMap<RowKey, RowCount>,
     /// Holdings one by one, where they are asked for, until the end of the slice.
-    pub holdings: Vec<KeptHolding>,
+    pub holdings: Vec<KeptHolding<S>>,
     /// What the system holds, with the private pages of sessions.
     pub system: HeldStatistics,
     /// What the sessions hold apart from those.
@@ -71,11 +72,11 @@ impl KernelPages {
 
 /// Counts what the context asks for.
 #[derive(Debug)]
-pub struct Recorder<'t, 'h> {
+pub struct Recorder<'t, 'h, S = ()> {
     /// What is counted.
     pub context: &'t ReplayContext<'h>,
     /// Where.
-    pub totals: &'t mut ShardTotals,
+    pub totals: &'t mut ShardTotals<S>,
 }
 
 /// A change of the number of held pages.
@@ -87,10 +88,10 @@ struct Change {
     pages: i64,
 }
 
-impl Recorder<'_, '_> {
+impl<S: AccessStack> Recorder<'_, '_, S> {
     /// A page is held from now on.
     #[inline]
-    pub fn entered(&mut self, moment: Moment, owner: OwnerId, held: &HeldPage, tally: &mut HeldStatistics) {
+    pub fn entered(&mut self, moment: Moment, owner: OwnerId, held: &HeldPage<S>, tally: &mut HeldStatistics) {
         if held.is_outside() {
             return;
         }
@@ -108,7 +109,7 @@ impl Recorder<'_, '_> {
         &mut self,
         moment: Moment,
         owner: OwnerId,
-        held: &HeldPage,
+        held: &HeldPage<S>,
         reason: ReleaseReason,
         tally: &mut HeldStatistics,
     ) {
@@ -134,7 +135,7 @@ impl Recorder<'_, '_> {
     }
 
     /// A page is forgotten because the working sets have been emptied.
-    pub fn forgotten(&mut self, moment: Moment, owner: OwnerId, held: &HeldPage, tally: &mut HeldStatistics) {
+    pub fn forgotten(&mut self, moment: Moment, owner: OwnerId, held: &HeldPage<S>, tally: &mut HeldStatistics) {
         if !held.is_outside() {
             self.change(Change { moment, since: moment.time, owner, pages: -1 }, held, tally);
             self.totals.balance.emptied += u64::from(self.context.window.holds(moment));
@@ -143,7 +144,7 @@ impl Recorder<'_, '_> {
 
     /// The number of held pages changes.
     #[inline(always)]
-    fn change(&mut self, change: Change, held: &HeldPage, tally: &mut HeldStatistics) {
+    fn change(&mut self, change: Change, held: &HeldPage<S>, tally: &mut HeldStatistics) {
         let Change { moment, since, owner, pages } = change;
         let (totals, category) = (&mut *self.totals, held.page.category());
         totals.held.change(moment, pages);
@@ -165,7 +166,7 @@ impl Recorder<'_, '_> {
     }
 
     /// The window ends while a page is held.
-    pub fn held_at_stop(&mut self, owner: OwnerId, held: &HeldPage) {
+    pub fn held_at_stop(&mut self, owner: OwnerId, held: &HeldPage<S>) {
         if held.is_outside() {
             self.totals.kernel.at_stop += 1;
         } else {
@@ -177,16 +178,16 @@ impl Recorder<'_, '_> {
 
     /// Adds a holding to its row. Private pages are physical pages of their own; shareable ones are counted where all
     /// holders are known.
-    fn add_row(&mut self, owner: OwnerId, held: &HeldPage, release: Option<ReleaseReason>) {
+    fn add_row(&mut self, owner: OwnerId, held: &HeldPage<S>, release: Option<ReleaseReason>) {
         let (key, pages) = self.context.row(owner, held, release);
         let impact_pages = if held.is_shareable() { 0 } else { pages };
         *self.totals.rows.entry(key).or_default() += RowCount { pages, impact_pages };
     }
 }
 
-impl ShardTotals {
+impl<S> ShardTotals<S> {
     /// Adds another shard's totals; changes and shares have been taken before.
-    pub fn append(&mut self, other: ShardTotals) {
+    pub fn append(&mut self, other: ShardTotals<S>) {
         self.balance += other.balance;
         add_all(&mut self.kernel.by_use, &other.kernel.by_use);
         self.kernel.released += other.kernel.released;

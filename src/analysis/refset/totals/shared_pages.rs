@@ -1,6 +1,7 @@
 //! Physical pages that several owners share. Each counts once, for the owner that accessed it first, from the access of its
 //! first holder to the release of its last holder. So impact sizes add up to the memory of the system.
 
+use crate::analysis::refset::access_stacks::AccessStack;
 use crate::analysis::refset::context::ReplayContext;
 use crate::analysis::refset::pages::held_page::HeldPage;
 use crate::analysis::refset::reason::ReleaseReason;
@@ -11,41 +12,41 @@ use foldhash::HashMap as FastMap;
 
 /// A shareable page got or lost a holder.
 #[derive(Debug, Clone, Copy)]
-pub struct SharedPageChange {
+pub struct SharedPageChange<S = ()> {
     /// When.
     pub moment: Moment,
     /// Who.
     pub owner: OwnerId,
     /// The holding.
-    pub held: HeldPage,
+    pub held: HeldPage<S>,
     /// Why it ended; `None` when it began.
     pub release: Option<ReleaseReason>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Shared {
+struct Shared<S> {
     holders: u32,
     owner: OwnerId,
-    held: HeldPage,
+    held: HeldPage<S>,
 }
 
 /// All shared pages.
 #[derive(Debug, Default)]
-pub struct SharedPages {
-    pages: FastMap<(bool, u64), Shared>,
+pub struct SharedPages<S = ()> {
+    pages: FastMap<(bool, u64), Shared<S>>,
 }
 
 /// A combined page is known by its prototype PTE, any other by its frame.
-fn key(held: &HeldPage) -> (bool, u64) {
+fn key<S: Copy>(held: &HeldPage<S>) -> (bool, u64) {
     if held.is_combined() { (true, held.identity) } else { (false, held.page.pfn()) }
 }
 
-impl SharedPages {
+impl<S: AccessStack> SharedPages<S> {
     /// Applies changes in time order.
     pub fn apply(
         &mut self,
         context: &ReplayContext<'_>,
-        shares: &[SharedPageChange],
+        shares: &[SharedPageChange<S>],
         rows: &mut FastMap<RowKey, RowCount>,
     ) {
         for share in shares {
