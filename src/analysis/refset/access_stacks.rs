@@ -2,10 +2,10 @@
 
 use crate::analysis::refset::query::{Dimension, Query};
 use crate::analysis::refset::row_key::RowKey;
-use crate::analysis::stacks::{EventStacks, FrameLabels, StackTexts};
+use crate::analysis::stacks::{EventStacks, FunctionLabels, StackTexts};
 use crate::etl::record_id::HookId;
 use crate::event::hooks::{PAGE_ACCESS, PAGE_ACCESS_EX};
-use crate::facets::Label;
+use crate::facets::{Condition, Label};
 use crate::moment::Moment;
 use crate::trace::Trace;
 use std::fmt::Debug;
@@ -48,7 +48,8 @@ impl AccessStack for u32 {
 #[derive(Debug)]
 pub struct AccessStacks {
     stacks: EventStacks,
-    frames: FrameLabels,
+    /// For conditions; empty where there is none on functions.
+    functions: FunctionLabels,
     /// By stack, the number of its text; empty where rows do not ask for it.
     texts_of_stacks: Vec<u32>,
     texts: StackTexts,
@@ -72,17 +73,15 @@ impl AccessStacks {
     /// Joins the stacks of a trace with its accesses, and looks for symbols; warnings of that search.
     pub fn new(trace: &Trace, query: &Query) -> (AccessStacks, Vec<String>) {
         let (stacks, warnings) = EventStacks::new(trace, ACCESSES, &query.symbols);
-        let wants = |dimensions: &[Dimension]| query.kept().any(|dimension| dimensions.contains(&dimension));
-        let frames = match wants(&[Dimension::Function, Dimension::Module]) {
-            true => stacks.frame_labels(),
-            false => FrameLabels::default(),
-        };
+        let asks_for_functions = query.conditions.iter().any(|one| one.dimension == Dimension::Function);
+        let functions = if asks_for_functions { stacks.function_labels() } else { FunctionLabels::default() };
         let mut texts = StackTexts::default();
-        let numbers = 0..if wants(&[Dimension::Stack]) { stacks.distinct() as u32 } else { 0 };
+        let wants_texts = query.kept().any(|dimension| dimension == Dimension::Stack);
+        let numbers = 0..if wants_texts { stacks.distinct() as u32 } else { 0 };
         let texts_of_stacks = numbers.map(|number| stacks.text_number(number, &mut texts)).collect();
         texts.rank();
         let accesses = ACCESSES.iter().map(|&hook| trace.survey().kernel_count(hook)).sum();
-        (AccessStacks { stacks, frames, texts_of_stacks, texts, accesses }, warnings)
+        (AccessStacks { stacks, functions, texts_of_stacks, texts, accesses }, warnings)
     }
 
     /// True when no access has a stack.
@@ -96,22 +95,21 @@ impl AccessStacks {
 
     /// The label of a stack, or of its innermost frame; that of a very long stack is cut.
     pub fn label(&self, stack: u32, dimension: Dimension) -> Label {
-        let innermost = || self.stacks.frames(stack).next();
-        let of_frame = |label: Option<&Label>| label.cloned().unwrap_or_else(Label::nothing);
         match dimension {
-            Dimension::Function => of_frame(innermost().and_then(|frame| self.frames.function(frame))),
-            Dimension::Module => of_frame(innermost().and_then(|frame| self.frames.module(frame))),
+            Dimension::Function => self.stacks.function_label(stack),
+            Dimension::Module => self.stacks.module_label(stack),
             _ => self.texts.label(self.text(stack)),
         }
     }
 
-    /// What a condition looks at: the whole stack, or all of its frames.
-    pub fn labels_to_filter(&self, stack: u32, dimension: Dimension) -> Vec<Label> {
-        let frames = self.stacks.frames(stack);
-        match dimension {
-            Dimension::Function => frames.filter_map(|frame| self.frames.function(frame)).cloned().collect(),
-            Dimension::Module => frames.filter_map(|frame| self.frames.module(frame)).cloned().collect(),
-            _ => vec![Label::name(self.texts.text(self.text(stack)))],
+    /// True when a stack meets a condition: the whole stack, or any of its frames.
+    pub fn meets(&self, stack: u32, condition: &Condition<Dimension>) -> bool {
+        match condition.dimension {
+            Dimension::Function => {
+                condition.lets_pass(self.stacks.frames(stack).filter_map(|frame| self.functions.of(frame)))
+            }
+            Dimension::Module => condition.lets_pass(&self.stacks.module_labels(stack)),
+            _ => condition.lets_pass([&Label::name(self.texts.text(self.text(stack)))]),
         }
     }
 

@@ -55,7 +55,7 @@ impl ReplayContext<'_> {
     /// True when a key meets all conditions.
     pub fn meets(&self, key: &RowKey, conditions: &[Condition<Dimension>]) -> bool {
         conditions.iter().all(|condition| match self.stacks.filter(|_| condition.dimension.is_of_stacks()) {
-            Some(stacks) => condition.lets_pass(&stacks.labels_to_filter(key.stack, condition.dimension)),
+            Some(stacks) => stacks.meets(key.stack, condition),
             None => condition.lets_pass([&self.label(key, condition.dimension)]),
         })
     }

@@ -1,41 +1,42 @@
-//! Labels of the frames of stacks, each made once: stacks share most of their frames.
+//! Labels of the frames of stacks.
 
 use super::frame_names::{Label as Frame, Names};
 use crate::facets::Label;
 use crate::load::stacks::frame_lists::ListId;
 use foldhash::HashMap as FastMap;
 
-/// By frame, the labels of its function and of its module.
+/// By frame, the label of its function: for conditions, which look at every frame of every stack. Stacks share most of them.
 #[derive(Debug, Default)]
-pub(crate) struct FrameLabels(FastMap<Frame, (Label, Label)>);
+pub(crate) struct FunctionLabels(FastMap<Frame, Label>);
 
-impl FrameLabels {
+impl FunctionLabels {
     /// Of all frames that have names.
-    pub fn new(names: &Names) -> FrameLabels {
+    pub fn new(names: &Names) -> FunctionLabels {
         let lists = (0..names.labels.len() as u32).flat_map(|list| names.labels.get(ListId(list)));
         let mut labels = FastMap::default();
         for &frame in lists.chain([&Frame::NoStack]) {
-            labels.entry(frame).or_insert_with(|| labels_of(names, frame));
+            labels.entry(frame).or_insert_with(|| function(names, frame));
         }
-        FrameLabels(labels)
+        FunctionLabels(labels)
     }
 
     /// The label of the function.
-    pub fn function(&self, frame: Frame) -> Option<&Label> {
-        self.0.get(&frame).map(|(function, _)| function)
-    }
-
-    /// The label of the module.
-    pub fn module(&self, frame: Frame) -> Option<&Label> {
-        self.0.get(&frame).map(|(_, module)| module)
+    pub fn of(&self, frame: Frame) -> Option<&Label> {
+        self.0.get(&frame)
     }
 }
 
-fn labels_of(names: &Names, frame: Frame) -> (Label, Label) {
+/// The label of a frame's function.
+pub(super) fn function(names: &Names, frame: Frame) -> Label {
     let text = names.text(frame);
+    if frame == Frame::NoStack { Label::unknown(text) } else { Label::name(text) }
+}
+
+/// The label of a frame's module.
+pub(super) fn module(names: &Names, frame: Frame) -> Label {
     match (frame, names.module(frame)) {
-        (Frame::NoStack, _) => (Label::unknown(&*text), Label::unknown(&*text)),
-        (_, Some(module)) => (Label::name(text), Label::name(module)),
-        (_, None) => (Label::name(text), Label::nothing().shown_as("no module")),
+        (Frame::NoStack, _) => Label::unknown(names.text(frame)),
+        (_, Some(module)) => Label::name(module),
+        (_, None) => Label::nothing().shown_as("no module"),
     }
 }

@@ -24,7 +24,7 @@ mod tree;
 pub(crate) use address_spaces::AddressSpaces;
 pub use counts::StackCounts;
 pub use dimension::Dimension;
-pub(crate) use frame_labels::FrameLabels;
+pub(crate) use frame_labels::FunctionLabels;
 pub(crate) use frame_names::{Names, Texts};
 pub use join::JoinCounts;
 pub(crate) use of_events::EventStacks;

@@ -1,18 +1,19 @@
 //! Stacks of chosen events, for analyses that have rows of their own: by the moment of the event.
 
-use super::frame_labels::FrameLabels;
-use super::frame_names::{Label, Names};
+use super::frame_labels::{self, FunctionLabels};
+use super::frame_names::{Label as Frame, Names};
 use super::join::{self, Joined};
 use super::stack_texts::StackTexts;
 use super::symbol_use;
 use crate::etl::record_id::{HookId, RecordId};
+use crate::facets::Label;
 use crate::load::stacks::first_walk::{Parts, session_pointer};
 use crate::load::stacks::frame_lists::ListId;
 use crate::load::stacks::second_walk::{EventChoice, Events};
 use crate::moment::Moment;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
-use foldhash::HashMap as FastMap;
+use foldhash::{HashMap as FastMap, HashSet as FastSet};
 
 /// Kernel and user part of a stack, with names.
 type NamedStack = (Option<ListId>, Option<ListId>);
@@ -109,16 +110,33 @@ impl EventStacks {
         self.stacks.len()
     }
 
-    /// Labels of all frames.
-    pub(crate) fn frame_labels(&self) -> FrameLabels {
-        FrameLabels::new(&self.names)
+    /// Labels of the functions of all frames.
+    pub(crate) fn function_labels(&self) -> FunctionLabels {
+        FunctionLabels::new(&self.names)
+    }
+
+    /// The label of the innermost function of a stack.
+    pub(crate) fn function_label(&self, number: u32) -> Label {
+        self.frames(number).next().map_or_else(Label::nothing, |frame| frame_labels::function(&self.names, frame))
+    }
+
+    /// The label of the module of the innermost frame.
+    pub(crate) fn module_label(&self, number: u32) -> Label {
+        self.frames(number).next().map_or_else(Label::nothing, |frame| frame_labels::module(&self.names, frame))
+    }
+
+    /// Labels of all modules of a stack.
+    pub(crate) fn module_labels(&self, number: u32) -> Vec<Label> {
+        let mut seen = FastSet::default();
+        let is_first = |frame: &Frame| seen.insert(self.names.module(*frame));
+        self.frames(number).filter(is_first).map(|frame| frame_labels::module(&self.names, frame)).collect()
     }
 
     /// The frames of a stack, innermost first; one stands for none.
-    pub(crate) fn frames(&self, number: u32) -> impl Iterator<Item = Label> {
+    pub(crate) fn frames(&self, number: u32) -> impl Iterator<Item = Frame> {
         let (kernel, user) = self.stacks.get(number as usize).copied().unwrap_or_default();
         let part = |list: Option<ListId>| list.map_or(&[][..], |list| self.names.labels.get(list));
-        let none = (kernel.is_none() && user.is_none()).then_some(Label::NoStack);
+        let none = (kernel.is_none() && user.is_none()).then_some(Frame::NoStack);
         part(kernel).iter().chain(part(user)).copied().chain(none)
     }
 
@@ -135,7 +153,7 @@ impl EventStacks {
     /// The number of the text of a stack.
     pub(crate) fn text_number(&self, number: u32, texts: &mut StackTexts) -> u32 {
         match self.stacks.get(number as usize).copied().unwrap_or_default() {
-            (None, None) => texts.of_frames(&self.names, &[Label::NoStack]),
+            (None, None) => texts.of_frames(&self.names, &[Frame::NoStack]),
             (kernel, user) => texts.of_lists(&self.names, kernel, user),
         }
     }
