@@ -61,6 +61,7 @@ const CODES: &[(&str, bool)] = &[
     ("frees_lost", false),
     ("differs_from_rundown", false),
     ("unknown", false),
+    ("start_unknown", false),
     // Rows of events.
     ("unreadable_manifest", false),
     // Sides of a comparison and baselines.

@@ -261,6 +261,13 @@ fn outputs(schema: &str) -> Vec<Vec<&str>> {
             "diff held.csv refset-small.etl --format json",
             "diff two.etl --with beside.etl resident-small.etl --format json",
         ],
+        "pfnset.diff_allocations" => &[
+            "diff alloc-x86.etl stacks-keys.etl --allocations --of commit --format json --tolerance 4MiB --all --group-by process,thread,reason,size,pages",
+            "diff alloc-x86.etl alloc-x86.etl --allocations --of pool --format json --all --group-by tag,pool,session",
+            "diff alloc-x86.etl stacks-keys.etl --allocations --of pool --format json --group-by tag,pool,session",
+            "diff alloc-x86.etl stacks-keys.etl --allocations --of heap --format json --group-by heap,source,stack,function,free_stack,free_function",
+            "diff stacks-keys.etl stacks-keys.etl --allocations --of heap --all --format json --group-by heap,source,stack,function,free_stack,free_function",
+        ],
         "pfnset.check" => &[
             "check resident-small.etl --budgets budgets.toml --baseline resident-small.etl --format json",
             "check two.etl --with beside.etl --budgets budgets.toml --baseline two.etl --format json",

@@ -16,6 +16,7 @@ mod counter;
 mod counters;
 mod cpu;
 mod diff;
+mod diff_allocations;
 mod diff_forms;
 mod dimensions;
 mod each;

@@ -79,16 +79,14 @@ impl CommitOfProcesses {
     }
 }
 
-/// What makes the commit at the end doubtful: `allocations` has it in lines of its own. None for other kinds.
+/// What makes the sums at the end doubtful: `allocations` has it in lines of its own.
 pub(crate) fn doubts_at_end(set: &AllocationSet) -> Vec<Doubt> {
-    let note = |code, text| Doubt::note(AllocationKind::Commit.needs().name, code, text);
+    let note = |code, text| Doubt::note(set.of.needs().name, code, text);
     let mut doubts = Vec::new();
-    if set.of != AllocationKind::Commit {
-        return doubts;
-    }
     if set.hole_until.is_some() && set.total.doubtful_bytes > 0 {
         let bytes = count(u64::try_from(set.total.doubtful_bytes).unwrap_or(u64::MAX));
-        let text = format!("commit at the end: {bytes} bytes of it may have been freed by records that were lost");
+        let text =
+            format!("{} at the end: {bytes} bytes of it may have been freed by records that were lost", set.of.name());
         doubts.push(note("frees_lost", text));
     }
     if let Some(Check::Commit(check)) = set.check

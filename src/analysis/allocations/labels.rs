@@ -10,6 +10,7 @@ use crate::model::process::Processes;
 use crate::moment::Moment;
 use crate::units::{Ticks, count};
 use foldhash::HashMap as FastMap;
+use std::collections::BTreeMap;
 
 /// What is not known, or is not there.
 pub const ABSENT: u32 = u32::MAX;
@@ -43,6 +44,8 @@ impl<T: Clone + Eq + std::hash::Hash> Numbered<T> {
 #[derive(Debug)]
 pub struct Labels<'t> {
     processes: &'t Processes,
+    /// Names under which processes are put together, by their labels.
+    put_together: Option<&'t BTreeMap<String, String>>,
     stacks: Option<EventStacks>,
     heaps: Numbered<u64>,
     /// Names of functions.
@@ -65,9 +68,13 @@ struct ProcessName {
 
 impl<'t> Labels<'t> {
     /// With the names of a trace.
-    pub fn new(processes: &'t Processes, stacks: Option<EventStacks>) -> Labels<'t> {
+    pub fn new(
+        processes: &'t Processes,
+        put_together: Option<&'t BTreeMap<String, String>>,
+        stacks: Option<EventStacks>,
+    ) -> Labels<'t> {
         let (heaps, functions, process_names) = (Numbered::new(), Numbered::new(), Numbered::new());
-        Labels { processes, stacks, heaps, functions, stack_texts: StackTexts::default(), process_names }
+        Labels { processes, put_together, stacks, heaps, functions, stack_texts: StackTexts::default(), process_names }
     }
 
     /// The number of a heap.
@@ -94,6 +101,12 @@ impl<'t> Labels<'t> {
             Dimension::Process => vec![Label::name(lives.label(number, self.processes))],
             Dimension::Function | Dimension::FreeFunction => self.functions(number),
             Dimension::Stack | Dimension::FreeStack => vec![Label::name(self.stack_text(number))],
+            // Nobody writes the blanks that fill a tag up to four characters.
+            Dimension::Tag => {
+                let label = self.of_row(dimension, number);
+                let without = label.trim_end_matches(' ').to_owned();
+                vec![label.shown_as(&without)]
+            }
             _ => vec![self.of_row(dimension, number)],
         }
     }
@@ -106,11 +119,21 @@ impl<'t> Labels<'t> {
     pub fn row_number(&mut self, dimension: Dimension, number: u32, lives: &Lives) -> u32 {
         match dimension {
             _ if number == ABSENT => ABSENT,
-            Dimension::Process => self.process_names.number(ProcessName {
-                label: lives.label(number, self.processes),
-                start: lives.start(number),
-                instance: lives.instance(number, self.processes),
-            }),
+            Dimension::Process => {
+                let label = lives.label(number, self.processes);
+                let name = match self.put_together {
+                    Some(names) => {
+                        let label = names.get(&label).cloned().unwrap_or(label);
+                        ProcessName { label, start: None, instance: None }
+                    }
+                    None => ProcessName {
+                        label,
+                        start: lives.start(number),
+                        instance: lives.instance(number, self.processes),
+                    },
+                };
+                self.process_names.number(name)
+            }
             Dimension::Function | Dimension::FreeFunction => {
                 let innermost = self.stacks.as_ref().and_then(|stacks| stacks.functions(number).next());
                 self.functions

@@ -76,7 +76,8 @@ impl AllocationKind {
         }
     }
 
-    fn is_recorded(self, trace: &Trace) -> bool {
+    /// True when a trace has records of it.
+    pub(crate) fn is_recorded(self, trace: &Trace) -> bool {
         let mut hooks = self.hooks().iter().chain(self.rundowns());
         hooks.any(|hook| trace.survey().kernel_count(*hook) > 0)
     }
@@ -150,7 +151,7 @@ impl AllocationSet {
         let (stacks, told) = query.wants_stacks().then(|| EventStacks::new(trace, of.hooks(), &query.symbols)).unzip();
         let hole_until = holes::hole_until(trace);
         let lives = Lives::new(&trace.system().processes);
-        let labels = Labels::new(trace.processes(), stacks);
+        let labels = Labels::new(trace.processes(), query.put_together.as_ref(), stacks);
         let mut counting = Counting::new((lives, labels), of, (query, &group_by), (range, Some(grid)), hole_until);
         let replayed = replay::replay(trace, of, &mut counting);
         let instance = |life: &LifeId| counting.lives.instance(*life, trace.processes());

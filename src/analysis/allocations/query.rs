@@ -10,6 +10,7 @@ use crate::model::pool_tags::PoolTags;
 use crate::model::window::Bound;
 use crate::symbols::folders::SymbolFolders;
 use crate::units::Nanos;
+use std::collections::BTreeMap;
 
 dimensions! {
     /// What pieces are grouped and filtered by.
@@ -98,6 +99,8 @@ pub struct AllocationQuery {
     pub to: Option<Bound>,
     /// What pool tags stand for.
     pub(crate) pool_tags: PoolTags,
+    /// Names under which processes are put together, by their labels: so peaks are those of all of a name. `None`: each by itself.
+    pub(crate) put_together: Option<BTreeMap<String, String>>,
     /// Where symbol files are looked for.
     pub symbols: SymbolFolders,
     /// Step of the timeline.
@@ -122,7 +125,7 @@ impl AllocationQuery {
     }
 
     /// All dimensions that are asked for.
-    pub(super) fn dimensions(&self) -> impl Iterator<Item = Dimension> {
+    pub(crate) fn dimensions(&self) -> impl Iterator<Item = Dimension> {
         self.group_by.iter().copied().chain(self.conditions.iter().map(|condition| condition.dimension))
     }
 }

@@ -124,6 +124,11 @@ impl AllocationSet {
         self.rows.iter().map(move |row| values(row).collect())
     }
 
+    /// The whole of a stack whose label is cut.
+    pub(crate) fn whole_stack(&self, number: u32) -> String {
+        self.stack_texts.text(number)
+    }
+
     fn label_fields(&self) -> Vec<Field> {
         let fields = self.dimensions.iter().flat_map(|dimension| match dimension {
             Dimension::Process => vec![Field::new("process"), Field::new("process_start_s")],

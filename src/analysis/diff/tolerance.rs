@@ -20,12 +20,13 @@ impl Default for Tolerance {
 }
 
 /// Units of a tolerance in bytes. MB means 2²⁰ bytes, as in WPA.
-const UNITS: [(&[&str], u64); 5] = [
+const UNITS: [(&[&str], u64); 6] = [
     (&["", "page", "pages"], PAGE_BYTES),
     (&["b", "byte", "bytes"], 1),
     (&["kib", "kb"], 1 << 10),
     (&["mib", "mb"], 1 << 20),
     (&["gib", "gb"], 1 << 30),
+    (&["tib", "tb"], 1 << 40),
 ];
 
 impl FromStr for Tolerance {
@@ -75,6 +76,7 @@ mod tests {
             ("10", Tolerance::Bytes(40_960)),
             ("3 pages", Tolerance::Bytes(12_288)),
             ("1.5MiB", Tolerance::Bytes(3 << 19)),
+            ("2 TiB", Tolerance::Bytes(2 << 40)),
             ("2 %", Tolerance::Share(20_000)),
             ("0.5%", Tolerance::Share(5000)),
         ] {

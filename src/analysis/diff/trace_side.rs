@@ -139,11 +139,15 @@ impl<'t> ResidentSide<'t> {
 
     /// When its processes started.
     pub fn starts(&self) -> Starts {
-        let start = |process: &Instance| {
-            process.start_time().map_or(0, |time| u64::try_from(self.trace.time(time).0).unwrap_or(0) + 1)
-        };
-        self.trace.processes().instances.iter().map(|process| (process.label(), start(process))).collect()
+        starts(self.trace)
     }
+}
+
+/// When the processes of a trace started.
+pub(super) fn starts(trace: &Trace) -> Starts {
+    let start =
+        |process: &Instance| process.start_time().map_or(0, |time| u64::try_from(trace.time(time).0).unwrap_or(0) + 1);
+    trace.processes().instances.iter().map(|process| (process.label(), start(process))).collect()
 }
 
 /// A reference set of a trace.

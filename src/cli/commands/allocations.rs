@@ -75,7 +75,7 @@ pub struct Allocations {
     pub timeline: Option<Nanos>,
 }
 
-const KINDS: OneOf<AllocationKind> = OneOf(&[
+pub(super) const KINDS: OneOf<AllocationKind> = OneOf(&[
     ("commit", "Commit by VirtualAlloc", AllocationKind::Commit),
     ("pool", "Kernel pool", AllocationKind::Pool),
     ("heap", "Blocks of Win32 heaps", AllocationKind::Heap),

@@ -1,15 +1,19 @@
 //! `pfnset diff`.
 
+use crate::analysis::allocations::{AllocationQuery, Dimension as AllocationDimension};
 use crate::analysis::diff::Diff as Comparison;
+use crate::analysis::diff::allocations::{AllocationDiff, AllocationDiffQuery, AllocationMeasure};
 use crate::analysis::diff::dimension::Dimension;
 use crate::analysis::diff::processes::Match;
 use crate::analysis::diff::query::DiffQuery;
 use crate::analysis::diff::rows::DiffOrder;
+use crate::analysis::diff::source::Source;
 use crate::analysis::diff::tolerance::Tolerance;
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::table::{Condition, Dimension as _};
-use crate::answer::diff;
+use crate::answer::{diff, diff_allocations};
 use crate::cli::args::{Common, OneOf, OutputFormat, RowArgs, conditions, grouped_by, listed, refuse};
+use crate::cli::commands::allocations::KINDS;
 use crate::cli::exit::Exit;
 use crate::cli::recordings::{Recording, Recordings};
 use crate::cli::symbols::SymbolArgs;
@@ -18,6 +22,7 @@ use crate::error::Error;
 use crate::imported::wpa::WpaOptions;
 use crate::imported::wpa::culture::{Culture, Sign};
 use crate::input::STANDARD_INPUT;
+use crate::load::allocations::AllocationKind;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
 use anyhow::Context;
@@ -28,7 +33,8 @@ fn help(rest: &str) -> String {
     let all = || Dimension::ALL.iter().copied();
     let resident = listed("", all().filter(|dimension| dimension.resident(false).is_some()));
     let reference = listed("with --refset: ", all().filter(|dimension| dimension.reference().is_some()));
-    format!("Dimensions:\n{resident}\n{reference}\n\n{rest}")
+    let allocations = listed("with --allocations: ", AllocationDimension::ALL.iter().copied());
+    format!("Dimensions:\n{resident}\n{reference}\n{allocations}\n\n{rest}")
 }
 
 #[derive(Debug, Args)]
@@ -40,7 +46,8 @@ The content of a file decides what it is, not its name. Without --group-by the
 sides are compared by the finest dimensions that both have; two traces by
 process and category. A trace beside a table of WPA is counted by WPA's rules,
 everything else by the corrected ones. --refset compares what was touched while
-the traces were recorded.
+the traces were recorded, --allocations commit, pool or heap blocks that were
+allocated meanwhile.
 
 A terminal shows the first rows, as many as it has room for, and --top any
 number; pipes, CSV and JSON have all rows that differ, with --all the others too.
@@ -57,6 +64,7 @@ Examples:
   pfnset diff yesterday.etl today.etl --top 20 --tolerance 1MiB
   pfnset diff yesterday.etl today.etl --refset --group-by process
   pfnset diff old.etl new.etl --refset --group-by function --symbols C:\\symbols
+  pfnset diff yesterday.etl today.etl --allocations --of pool --measure growth
   pfnset diff kernel.etl --with user.etl wpa.csv
   pfnset diff baseline.json trace.etl --group-by category --format markdown
   pfnset diff trace.etl wpa.csv --map Kategorie=category --locale de"))]
@@ -67,8 +75,6 @@ pub struct Diff {
     pub common: Common,
     #[command(flatten)]
     pub rows: RowArgs,
-    #[command(flatten)]
-    pub symbols: SymbolArgs,
     /// Order of the rows
     #[arg(long, value_parser = ORDERS, default_value = "difference", value_name = "BY")]
     pub sort: DiffOrder,
@@ -78,6 +84,17 @@ pub struct Diff {
     /// Compare reference sets (of traces; files say what they are)
     #[arg(long)]
     pub refset: bool,
+    /// Compare what two traces allocated
+    #[arg(long, conflicts_with_all = ["refset", "classification", "snapshot", "map", "locale", "decimal", "group"])]
+    pub allocations: bool,
+    /// With --allocations: what was allocated [default: the first of them in both traces]
+    #[arg(long, value_parser = KINDS, value_name = "KIND", requires = "allocations")]
+    pub of: Option<AllocationKind>,
+    /// With --allocations: what decides whether rows differ [default: outstanding]
+    #[arg(long, value_parser = MEASURES, value_name = "MEASURE", requires = "allocations")]
+    pub measure: Option<AllocationMeasure>,
+    #[command(flatten)]
+    pub symbols: SymbolArgs,
     /// By whose rules pages are counted [default: WPA's beside a table of WPA, else corrected]
     #[arg(long, value_enum, value_name = "RULES")]
     pub classification: Option<Rules>,
@@ -106,6 +123,12 @@ pub struct Diff {
     #[arg(long, value_name = "SIGN")]
     pub group: Option<Sign>,
 }
+
+const MEASURES: OneOf<AllocationMeasure> = OneOf(&[
+    ("outstanding", "What is there at the end", AllocationMeasure::Outstanding),
+    ("growth", "At the end less at the beginning", AllocationMeasure::Growth),
+    ("peak", "The most at any time", AllocationMeasure::Peak),
+]);
 
 const ORDERS: OneOf<DiffOrder> = OneOf(&[
     ("difference", "Largest difference first", DiffOrder::Difference),
@@ -151,16 +174,19 @@ fn mapping(text: &str) -> Result<(String, String), String> {
 }
 
 impl Diff {
-    fn query(&self) -> anyhow::Result<DiffQuery> {
-        let matching = match (self.matching, self.apart) {
+    fn how_matched(&self) -> Result<Option<Match>, Error> {
+        Ok(match (self.matching, self.apart) {
             (Some(MatchBy::Pid), true) => {
-                return Err(Error::Usage("--apart is for --match name: ids tell processes apart anyway".into()).into());
+                return Err(Error::Usage("--apart is for --match name: ids tell processes apart anyway".into()));
             }
             (_, true) => Some(Match::NameAndStart),
             (Some(MatchBy::Pid), _) => Some(Match::Pid),
             (Some(MatchBy::Name), _) => Some(Match::Name),
             (None, _) => None,
-        };
+        })
+    }
+
+    fn query(&self) -> anyhow::Result<DiffQuery> {
         let group_by = self.rows.group_by.as_deref().map(|names| Dimension::parse_list(names, 7));
         Ok(DiffQuery {
             reference: self.refset,
@@ -172,9 +198,33 @@ impl Diff {
             keeps_same: self.all,
             by_wpa: self.classification.map(|rules| rules == Rules::Wpa),
             snapshots: self.snapshot.unwrap_or_default(),
-            matching,
+            matching: self.how_matched()?,
             tolerance: self.tolerance,
             symbols: SymbolFolders::default(),
+        })
+    }
+
+    fn allocation_query(&self) -> anyhow::Result<AllocationDiffQuery> {
+        let mut allocations = AllocationQuery {
+            of: self.of,
+            conditions: conditions(&self.rows.conditions)?,
+            ..AllocationQuery::default()
+        };
+        if let Some(names) = &self.rows.group_by {
+            allocations.group_by(names).context("--group-by")?;
+        }
+        if allocations.wants_stacks() {
+            allocations.symbols = self.symbols.folders(self.common.quiet, self.common.output.as_deref())?;
+        }
+        Ok(AllocationDiffQuery {
+            measure: self.measure.unwrap_or_default(),
+            matching: self.how_matched()?,
+            tolerance: self.tolerance,
+            order: self.sort,
+            keeps_same: self.all,
+            top: self.rows.top,
+            screen: self.screen(),
+            allocations,
         })
     }
 
@@ -188,12 +238,17 @@ impl Diff {
     /// Runs the command.
     pub fn run(&self) -> anyhow::Result<Exit> {
         let common = &self.common;
-        let mut query = self.query()?;
-        let has_names = query.wants_stacks();
-        let reason =
-            "names functions: it is for rows or conditions by function or module, as in --refset --group-by function";
+        let (mut query, allocations) = match self.allocations {
+            true => (DiffQuery::default(), Some(self.allocation_query()?)),
+            false => (self.query()?, None),
+        };
+        let has_names = match &allocations {
+            Some(query) => query.allocations.wants_stacks(),
+            None => query.wants_stacks(),
+        };
+        let reason = "names functions: it is for rows or conditions by function or module with --refset, also by stack with --allocations";
         refuse("--symbols", &[(!self.symbols.symbols.is_empty() && !has_names, reason)])?;
-        if has_names {
+        if has_names && allocations.is_none() {
             query.symbols = self.symbols.folders(common.quiet, common.output.as_deref())?;
         }
         self.rows.check(common.format)?;
@@ -213,17 +268,36 @@ impl Diff {
             let flags = "--map, --locale, --decimal and --group";
             return Err(Error::Usage(format!("{flags} are for a table that WPA exported: no side is one")).into());
         }
-        let traces: Vec<&Trace> = [&left, &right].into_iter().filter_map(|side| side.trace()).collect();
-        let total = traces.iter().map(|trace| 2 * trace.etl().size_bytes()).sum();
-        let done = || traces.iter().map(|trace| trace.etl().bytes_read()).sum();
-        let found = progress::with_bar(common.quiet, total, done, || Comparison::new(&left, &right, &query))?;
+        if let Some(query) = &allocations {
+            return self.of_allocations([&left, &right], query);
+        }
+        let found = self.with_bar([&left, &right], || Comparison::new(&left, &right, &query))?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
         output::print(&diff::answer(&found, self.rows.unit()), common.format, common.csv.cells(), common)?;
-        let is_fine = !(common.strict && found.doubtful);
-        Ok(match () {
-            () if !is_fine => Exit::BadInput,
-            () if found.is_equal() => Exit::Fine,
+        Ok(self.exit(found.doubtful, found.is_equal()))
+    }
+
+    fn of_allocations(&self, sides: [&Source; 2], query: &AllocationDiffQuery) -> anyhow::Result<Exit> {
+        let [left, right] = sides;
+        let found = self.with_bar(sides, || AllocationDiff::new(left, right, query))?;
+        output::tell_unmatched(self.common.quiet, &Condition::unmatched(&query.allocations.conditions));
+        let answer = diff_allocations::answer(&found, self.rows.unit());
+        output::print(&answer, self.common.format, self.common.csv.cells(), &self.common)?;
+        Ok(self.exit(found.doubtful, found.is_equal()))
+    }
+
+    fn with_bar<T>(&self, sides: [&Source; 2], work: impl FnOnce() -> T) -> T {
+        let traces: Vec<&Trace> = sides.into_iter().filter_map(|side| side.trace()).collect();
+        let total = traces.iter().map(|trace| 2 * trace.etl().size_bytes()).sum();
+        let done = || traces.iter().map(|trace| trace.etl().bytes_read()).sum();
+        progress::with_bar(self.common.quiet, total, done, work)
+    }
+
+    fn exit(&self, is_doubtful: bool, is_equal: bool) -> Exit {
+        match () {
+            () if self.common.strict && is_doubtful => Exit::BadInput,
+            () if is_equal => Exit::Fine,
             () => Exit::Difference,
-        })
+        }
     }
 }

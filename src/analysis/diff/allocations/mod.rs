@@ -1,0 +1,218 @@
+//! Allocations of two traces: what is outstanding at the end, growth and peak of each row, on both sides.
+//!
+//! Processes are matched before records are read: so the peak of all processes of one name is that of their sum.
+
+mod rows;
+#[cfg(feature = "cli")]
+mod tables;
+
+pub use rows::{AllocationDiffRow, AllocationMeasure, AllocationSums, AllocationTotals};
+
+use super::processes::{Match, Matched, Starts};
+use super::query::SIDES;
+use super::rows::DiffOrder;
+use super::source::Source;
+use super::tolerance::Tolerance;
+use super::trace_side::starts;
+use crate::analysis::allocations::{AllocationQuery, AllocationSet, Dimension, doubts_at_end};
+use crate::error::{Error, Missing};
+use crate::load::allocations::AllocationKind;
+use crate::trace::doubt::{Doubt, any_grave, grave, texts};
+use crate::trace::{Parts, Trace};
+use crate::units::{Nanos, counted};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+/// A question.
+#[derive(Debug, Clone, Default)]
+pub struct AllocationDiffQuery {
+    /// Kind, dimensions, conditions, symbol files: the same for both sides.
+    pub allocations: AllocationQuery,
+    /// What decides whether a row differs.
+    pub measure: AllocationMeasure,
+    /// How processes are matched; `None`: by name.
+    pub matching: Option<Match>,
+    /// How much rows may differ.
+    pub tolerance: Tolerance,
+    /// How rows are ordered.
+    pub order: DiffOrder,
+    /// True to keep the rows that do not differ.
+    pub keeps_same: bool,
+    /// Rows that are shown; `None` = as many as `screen` has room for, or all.
+    pub top: Option<usize>,
+    /// Rows that a screen has room for, where there is one.
+    pub screen: Option<usize>,
+}
+
+/// One of the two traces.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct AllocationSide {
+    /// Its files, as the user named them.
+    pub files: Vec<PathBuf>,
+    /// Its allocations.
+    pub set: AllocationSet,
+}
+
+impl AllocationSide {
+    /// Length of what was compared.
+    pub(crate) fn length(&self) -> Nanos {
+        Nanos(self.set.window_times.1.0 - self.set.window_times.0.0)
+    }
+}
+
+/// What `pfnset diff --allocations` shows.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct AllocationDiff {
+    /// Doubts of both sides.
+    pub warnings: Vec<String>,
+    /// Those that make numbers wrong.
+    pub(crate) grave: Vec<Doubt>,
+    /// True when data of a trace was lost or a file is damaged.
+    pub doubtful: bool,
+    /// The kind.
+    pub of: AllocationKind,
+    /// What decides.
+    pub measure: AllocationMeasure,
+    /// The two sides.
+    pub sides: [AllocationSide; 2],
+    /// Dimensions of the rows.
+    pub dimensions: Vec<Dimension>,
+    /// Rows that differ by more than is allowed.
+    pub differing: Vec<AllocationDiffRow>,
+    /// Others, where they were asked for.
+    pub unchanged: Vec<AllocationDiffRow>,
+    /// All rows together.
+    pub all: AllocationTotals,
+    /// Rows that differ, but by no more than is allowed.
+    pub within: AllocationTotals,
+    /// Rows that do not differ.
+    pub same: AllocationTotals,
+    /// True when only what meets conditions was compared.
+    pub is_filtered: bool,
+    order: DiffOrder,
+    top: Option<usize>,
+    screen: Option<usize>,
+}
+
+impl AllocationDiff {
+    /// Compares.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a side that is no trace, those of [`AllocationSet::answer`] with the side's name.
+    pub fn new(left: &Source, right: &Source, query: &AllocationDiffQuery) -> Result<AllocationDiff, Error> {
+        let sources = [left, right];
+        let traces = [trace(0, left)?, trace(1, right)?];
+        traces.iter().for_each(|trace| trace.gather(Parts::SYSTEM));
+        let of = kind(traces, &query.allocations);
+        let matched = matched(traces, query.matching.unwrap_or(Match::Name));
+        let mut sets = Vec::new();
+        for ((side, trace), names) in traces.into_iter().enumerate().zip(&matched.sides) {
+            let put_together = Some(names.clone());
+            let asked = AllocationQuery { of: Some(of), put_together, ..query.allocations.clone() };
+            let place = sources.get(side).map(|source| source.path.clone()).unwrap_or_default();
+            sets.push(AllocationSet::answer(trace, &asked).map_err(|error| at_side(error, side, &place))?);
+        }
+        let Ok([left_set, right_set]) = <[AllocationSet; 2]>::try_from(sets) else {
+            return Err(Error::Usage("two sides are compared".into()));
+        };
+        let mut doubts: Vec<Doubt> = Vec::new();
+        for (name, set) in SIDES.iter().zip([&left_set, &right_set]) {
+            let all = set.doubts.iter().cloned().chain(doubts_at_end(set)).chain(unknown_start(set, query.measure));
+            doubts.extend(all.map(|doubt| doubt.named(name)));
+        }
+        let joined = rows::join([&left_set, &right_set], query);
+        let all = AllocationTotals::of_all([&left_set, &right_set], &joined, query.measure);
+        let (differing, fine): (Vec<_>, Vec<_>) = joined.into_iter().partition(AllocationDiffRow::differs);
+        let is_same = |row: &&AllocationDiffRow| row.delta() == 0;
+        let mut warnings = texts(&doubts);
+        warnings.extend(matched.renamed.first().map(|(left, right)| {
+            let count = counted(matched.renamed.len() as u64, "process has", "processes have");
+            format!("{count} the same id and another name: {left} on the left is {right} on the right")
+        }));
+        Ok(AllocationDiff {
+            warnings,
+            grave: grave(&doubts),
+            doubtful: any_grave(&doubts),
+            of,
+            measure: query.measure,
+            dimensions: left_set.dimensions.clone(),
+            sides: [
+                AllocationSide { files: left.files(), set: left_set },
+                AllocationSide { files: right.files(), set: right_set },
+            ],
+            all,
+            within: AllocationTotals::of(fine.iter().filter(|row| !is_same(row))),
+            same: AllocationTotals::of(fine.iter().filter(is_same)),
+            unchanged: if query.keeps_same { fine } else { Vec::new() },
+            differing,
+            is_filtered: !query.allocations.conditions.is_empty(),
+            order: query.order,
+            top: query.top,
+            screen: query.screen,
+        })
+    }
+
+    /// True when nothing of either side meets the conditions.
+    pub const fn has_no_match(&self) -> bool {
+        self.is_filtered && self.all.rows == 0
+    }
+
+    /// True when nothing differs by more than is allowed.
+    pub fn is_equal(&self) -> bool {
+        self.differing.is_empty() && !self.has_no_match()
+    }
+}
+
+fn trace(side: usize, source: &Source) -> Result<&Trace, Error> {
+    source.trace().ok_or_else(|| {
+        let side = SIDES.get(side).copied().unwrap_or_default();
+        Error::Usage(format!("allocations of two traces are compared: {side} ({}) is no trace", source.path.display()))
+    })
+}
+
+/// The kind that is asked for, or the first one that both sides have and that has the dimensions.
+fn kind(traces: [&Trace; 2], query: &AllocationQuery) -> AllocationKind {
+    let fits = |kind: &AllocationKind| query.dimensions().all(|of| of.only_of().is_none_or(|only| only == *kind));
+    let of_both = |kind: &AllocationKind| traces.iter().all(|trace| kind.is_recorded(trace));
+    let of_one = |kind: &AllocationKind| traces.iter().any(|trace| kind.is_recorded(trace));
+    let first =
+        |is: &dyn Fn(&AllocationKind) -> bool| AllocationKind::ALL.into_iter().filter(fits).find(|kind| is(kind));
+    query.of.or_else(|| first(&of_both)).or_else(|| first(&of_one)).unwrap_or(AllocationKind::Commit)
+}
+
+/// The names under which the processes of both sides are compared.
+fn matched(traces: [&Trace; 2], how: Match) -> Matched {
+    let labels = traces.map(|trace| -> BTreeSet<String> {
+        trace.processes().instances.iter().map(|process| process.label()).collect()
+    });
+    let starts: [Starts; 2] = match how {
+        Match::NameAndStart => traces.map(starts),
+        Match::Pid | Match::Name => Default::default(),
+    };
+    Matched::new(labels.each_ref(), how, &starts)
+}
+
+/// Which side lacks something.
+fn at_side(error: Error, side: usize, path: &std::path::Path) -> Error {
+    let side = SIDES.get(side).copied().unwrap_or_default();
+    let named = |what: String| format!("{side} ({}): {what}", path.display());
+    match error {
+        Error::MissingEvents(Missing { what, advice }) => Error::MissingEvents(Missing { what: named(what), advice }),
+        Error::MissingPart(what) => Error::MissingPart(named(what)),
+        other => other,
+    }
+}
+
+/// What is not in the sums, because nothing tells of it. Growth does not depend on it.
+fn unknown_start(set: &AllocationSet, measure: AllocationMeasure) -> Option<Doubt> {
+    let number = set.at_start.iter().find(|(source, _)| *source == "unknown").map(|(_, number)| *number)?;
+    let of = counted(number, "process", "processes");
+    let text = match set.of {
+        AllocationKind::Commit => format!("nothing tells what {of} had committed before the trace: it is in no sum"),
+        AllocationKind::Pool => "no pool snapshot tells what was allocated before the trace: it is in no sum".into(),
+        AllocationKind::Heap => format!("nothing tells what heap blocks {of} had before the trace: they are in no sum"),
+    };
+    (measure != AllocationMeasure::Growth).then(|| Doubt::note(set.of.needs().name, "start_unknown", text).of(number))
+}

@@ -1,0 +1,134 @@
+//! The answer of `pfnset diff --allocations`. Wire format: docs/json.md, schema `pfnset.diff_allocations`.
+
+use crate::analysis::diff::allocations::{
+    AllocationDiff, AllocationMeasure, AllocationSide, AllocationSums, AllocationTotals,
+};
+use crate::analysis::table::Dimension as _;
+use crate::answer::allocations::what;
+use crate::answer::block::Block;
+use crate::answer::content::{Answer, Units, name_of_files};
+use crate::answer::facts::{Fact, Facts};
+use crate::answer::numbers::{self, Unit};
+use crate::answer::rows::Records;
+use crate::units::counted;
+
+/// The answer of this comparison.
+pub fn answer(diff: &AllocationDiff, unit: Unit) -> Answer<'_> {
+    let AllocationTotals { left, right, .. } = diff.all;
+    let largest = [left, right].map(|sums| sums.of_measure(diff.measure).unsigned_abs()).into_iter().max();
+    let unit = unit.for_largest(u64::try_from(largest.unwrap_or(0)).unwrap_or(u64::MAX));
+    let verdict = verdict(diff);
+    let sides = sides(diff);
+    let mut screen: Vec<Block> = sides.iter().cloned().map(Block::Text).collect();
+    screen.extend([Block::Heading(verdict.clone()), Block::Blank, Block::Title(title(diff, unit)), Block::Rows(0)]);
+    screen.extend(not_listed(diff).map(Block::Text));
+    let mut document = vec![Block::Heading(verdict.clone())];
+    document.extend(sides.iter().cloned().map(|line| Block::Item(0, line)));
+    document.extend([Block::Blank, Block::Text(title(diff, unit)), Block::Blank, Block::Rows(0)]);
+    Answer {
+        warnings: diff.warnings.clone(),
+        grave: diff.grave.clone(),
+        facts: facts(diff),
+        tables: vec![diff.table().into()],
+        closing: sides.into_iter().chain([verdict]).collect(),
+        screen: Some(screen),
+        document: Some(document),
+        units: Units { size: unit, ..Units::default() },
+        ..Answer::new("pfnset.diff_allocations")
+    }
+}
+
+fn facts(diff: &AllocationDiff) -> Facts<'_> {
+    let [left, right] = diff.sides.each_ref().map(|side| {
+        let at_start = side.set.at_start.iter().fold(Facts::default(), |all, (source, number)| all.is(*source, number));
+        let facts = Facts::default()
+            .is("path", side.files.first().map(|path| path.display().to_string()))
+            .files(&side.files)
+            .is("window_s", side.length().seconds())
+            .has("at_start", Fact::Object(at_start));
+        Fact::Object(facts)
+    });
+    let total = diff.total_values().into_iter().fold(Facts::default(), |all, (name, value)| all.value(name, value));
+    let facts = Facts::default()
+        .has("warnings", Fact::Warnings)
+        .has("left", left)
+        .has("right", right)
+        .is("of", diff.of.name())
+        .is("measure", diff.measure.name())
+        .is("group_by", diff.dimensions.iter().map(|dimension| dimension.name()).collect::<Vec<_>>())
+        .is("equal", diff.is_equal())
+        .is("rows_compared", diff.all.rows)
+        .is("rows_within_tolerance", diff.within.rows)
+        .has("total", Fact::Object(total))
+        .has("differing", Fact::Records(Records::of(diff.table_of(&diff.differing))));
+    match diff.unchanged.is_empty() {
+        true => facts,
+        false => facts.has("agreeing", Fact::Records(Records::of(diff.table_of(&diff.unchanged)))),
+    }
+}
+
+/// `LEFT   trace.etl: 62.42 MiB at the end (297 pieces), growth 59.33 MiB, peak 80.00 MiB, in 12.345 s`.
+fn sides(diff: &AllocationDiff) -> [String; 2] {
+    let side = |name: &str, side: &AllocationSide, sums: AllocationSums| {
+        format!(
+            "{name:<5}  {}: {} at the end ({}), growth {}, peak {}, in {:.3} s",
+            name_of_files(&side.files),
+            amount(sums.outstanding),
+            counted(sums.pieces, "piece", "pieces"),
+            amount(sums.growth),
+            amount(sums.peak),
+            side.length().seconds(),
+        )
+    };
+    let [left, right] = &diff.sides;
+    [side("LEFT", left, diff.all.left), side("RIGHT", right, diff.all.right)]
+}
+
+fn amount(bytes: i128) -> String {
+    let sign = if bytes < 0 { "-" } else { "" };
+    format!("{sign}{}", numbers::bytes(u64::try_from(bytes.unsigned_abs()).unwrap_or(u64::MAX)))
+}
+
+const fn measured(measure: AllocationMeasure) -> &'static str {
+    match measure {
+        AllocationMeasure::Outstanding => "at the end",
+        AllocationMeasure::Growth => "growth",
+        AllocationMeasure::Peak => "peak",
+    }
+}
+
+/// `Commit, at the end; sizes in MiB`.
+fn title(diff: &AllocationDiff, unit: Unit) -> String {
+    let unit = unit.title().trim_start_matches("Size/");
+    format!("{}, {}; sizes in {unit}", what(diff.of), measured(diff.measure))
+}
+
+/// Whether the sides agree, and in what not.
+fn verdict(diff: &AllocationDiff) -> String {
+    let rows = counted(diff.all.rows, "row", "rows");
+    let within = match diff.within.rows {
+        0 => String::new(),
+        some => format!("; {} within the tolerance", counted(some, "row differs", "rows differ")),
+    };
+    if diff.has_no_match() {
+        return "No match: nothing of either side meets the conditions".into();
+    }
+    let measure = measured(diff.measure);
+    if diff.is_equal() {
+        let all = if diff.within.rows > 0 { "Equal within the tolerance" } else { "Equal" };
+        return format!("{all}: {rows}, {} {measure}{within}", amount(diff.all.left.of_measure(diff.measure)));
+    }
+    let total = match diff.all.delta {
+        0 => "the totals agree".to_owned(),
+        more if more > 0 => format!("RIGHT has {} more {measure}", amount(more)),
+        less => format!("LEFT has {} more {measure}", amount(less.saturating_neg())),
+    };
+    format!("Different: {} of {rows}; {total}{within}", numbers::count(diff.differing.len() as u64))
+}
+
+/// How the rows are seen that a screen had no room for.
+fn not_listed(diff: &AllocationDiff) -> Option<String> {
+    let (rows, listed) = (diff.rows().len(), diff.listed());
+    let shown = format!("The first {listed} of {} rows:", numbers::count(rows as u64));
+    diff.is_cut().then(|| format!("{shown} --top N shows more of them, a pipe and --format csv have all"))
+}

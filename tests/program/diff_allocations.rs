@@ -1,0 +1,160 @@
+//! `pfnset diff --allocations`: against what `pfnset allocations` says of each side.
+
+use crate::program::{Ran, out, run};
+use serde_json::{Value, json};
+
+const TRACE: &str = "alloc-x86.etl";
+const OTHER: &str = "stacks-keys.etl";
+
+fn diff(more: &[&str]) -> (i32, Value) {
+    let ran = run(&[&["diff", "--allocations", "-q", "--format", "json"], more].concat());
+    (ran.code, serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {ran:?}")))
+}
+
+fn allocations(trace: &str, more: &[&str]) -> Value {
+    serde_json::from_str(&out(&[&["allocations", trace, "-q", "--format", "json"], more].concat())).expect("JSON")
+}
+
+fn rows(of: &Value, key: &str) -> Vec<Value> {
+    of[key].as_array().cloned().unwrap_or_default()
+}
+
+#[test]
+fn a_trace_is_equal_to_itself_in_every_kind_and_grouping() {
+    let all = ["process", "thread", "reason", "size", "stack", "function", "free_stack", "free_function"];
+    let own: [(&str, &[&str]); 3] =
+        [("commit", &["pages"]), ("pool", &["tag", "pool", "session"]), ("heap", &["heap", "source"])];
+    for (kind, own) in own {
+        for dimension in all.iter().chain(own) {
+            let (code, found) = diff(&[TRACE, TRACE, "--of", kind, "--group-by", dimension, "--all"]);
+            assert_eq!((code, &found["equal"]), (0, &json!(true)), "{kind} by {dimension}");
+            assert!(rows(&found, "differing").is_empty() && !rows(&found, "agreeing").is_empty(), "{kind} {dimension}");
+        }
+        for measure in ["outstanding", "growth", "peak"] {
+            assert_eq!(diff(&[TRACE, TRACE, "--of", kind, "--measure", measure, "--match", "pid"]).0, 0, "{measure}");
+        }
+    }
+    let (code, found) = diff(&[OTHER, OTHER, "--group-by", "process,stack,function", "--apart", "--all"]);
+    let rows = rows(&found, "agreeing");
+    assert!(
+        code == 0 && rows.iter().any(|row| row["stack"].as_str().is_some_and(|text| text.contains(';'))),
+        "{rows:?}"
+    );
+}
+
+/// The parts of a row by which `allocations` and `diff` can be compared.
+fn sums(row: &Value) -> Value {
+    let number = |name: &str| row[name].as_i64().expect("a number");
+    json!([number("at_end_bytes"), number("at_end_bytes") - number("at_start_bytes"), number("peak_bytes")])
+}
+
+#[test]
+fn both_sides_are_those_of_allocations() {
+    let (code, found) = diff(&[TRACE, OTHER, "--of", "commit", "--group-by", "pages,thread", "--all"]);
+    assert_eq!(code, 1);
+    let joined: Vec<Value> = [rows(&found, "differing"), rows(&found, "agreeing")].concat();
+    for (side, trace) in [("left", TRACE), ("right", OTHER)] {
+        let of_side = |name: &str, row: &Value| row[format!("{side}_{name}")].clone();
+        let own = allocations(trace, &["--of", "commit", "--group-by", "pages,thread"]);
+        for row in rows(&own, "rows") {
+            let same = |joined: &&Value| joined["pages"] == row["pages"] && joined["thread"] == row["thread"];
+            let joined = joined.iter().find(same).unwrap_or_else(|| panic!("no {row}"));
+            let found = ["outstanding_bytes", "growth_bytes", "peak_bytes"].map(|name| of_side(name, joined));
+            assert_eq!(json!(found), sums(&row), "{side} {row}");
+            assert_eq!(of_side("pieces", joined), row["at_end_count"]);
+        }
+        let total = ["outstanding_bytes", "growth_bytes", "peak_bytes"].map(|name| of_side(name, &found["total"]));
+        assert_eq!(json!(total), sums(&own["total"]));
+    }
+    for row in &joined {
+        let number = |name: &str| row[name].as_i64().expect("a number");
+        assert_eq!(
+            number("delta_bytes"),
+            number("right_outstanding_bytes") - number("left_outstanding_bytes"),
+            "{row}"
+        );
+    }
+    assert!(rows(&found, "differing").iter().all(|row| row["delta_bytes"] != json!(0)));
+}
+
+/// All processes of one name are one row. Their peak is that of their sum, which is less than the sum of their peaks.
+#[test]
+fn the_peak_of_processes_of_one_name_is_that_of_their_sum() {
+    let (_, found) = diff(&[TRACE, TRACE, "--of", "commit", "--all"]);
+    let apart = rows(&allocations(TRACE, &["--of", "commit"]), "rows");
+    let mut together = 0;
+    for row in rows(&found, "agreeing") {
+        let name = row["process"].as_str().expect("a name");
+        let condition = format!("process={name}");
+        let own = allocations(TRACE, &["--of", "commit", "--where", &condition]);
+        assert_eq!(row["left_peak_bytes"], own["total"]["peak_bytes"], "{row}");
+        let begins = format!("{name} (");
+        let of_name = apart.iter().filter(|row| row["process"].as_str().is_some_and(|text| text.starts_with(&begins)));
+        let peaks: u64 = of_name.map(|row| row["peak_bytes"].as_u64().unwrap_or(0)).sum();
+        together += usize::from(Some(peaks) != row["left_peak_bytes"].as_u64());
+    }
+    assert!(together > 0, "no two processes of one name have their peaks at different times");
+}
+
+#[test]
+fn a_tolerance_and_a_condition_hold_for_both_sides() {
+    let (code, found) = diff(&[TRACE, OTHER, "--of", "commit", "--tolerance", "1 TiB", "--all"]);
+    assert_eq!((code, &found["equal"]), (0, &json!(true)));
+    assert!(found["rows_within_tolerance"].as_u64() > Some(0), "{found}");
+    let (code, found) = diff(&[TRACE, OTHER, "--of", "commit", "--where", "process=nobody.exe"]);
+    assert_eq!((code, &found["equal"]), (1, &json!(false)), "nothing was compared");
+    // The blanks that fill a tag up to four characters do not count.
+    let tags = rows(&allocations(TRACE, &["--of", "pool"]), "rows");
+    let tag = tags.iter().filter_map(|row| row["tag"].as_str()).find(|tag| tag.ends_with(' ')).expect("a short tag");
+    let condition = format!("tag={}", tag.trim_end());
+    let (code, found) = diff(&[TRACE, TRACE, "--of", "pool", "--where", &condition, "--all"]);
+    assert_eq!((code, rows(&found, "agreeing").len(), &rows(&found, "agreeing")[0]["tag"]), (0, 1, &json!(tag)));
+}
+
+#[test]
+fn doubts_of_both_sides_are_told() {
+    let (_, found) = diff(&[TRACE, TRACE, "--of", "heap"]);
+    let warnings = found["warnings"].as_array().expect("warnings");
+    for side in ["LEFT", "RIGHT"] {
+        for words in ["left out: ", "nothing tells what heap blocks "] {
+            let line = format!("{side}: {words}");
+            assert!(warnings.iter().any(|text| text.as_str().is_some_and(|text| text.starts_with(&line))), "{found}");
+        }
+    }
+}
+
+#[test]
+fn screens() {
+    let shown = |more: &[&str]| -> String {
+        let ran: Ran = run(&[&["diff", TRACE, OTHER, "--allocations", "-q"], more].concat());
+        assert_eq!(ran.code, 1, "{ran:?}");
+        ran.out
+    };
+    insta::assert_snapshot!("diff_commit", shown(&["--of", "commit", "--top", "5"]));
+    insta::assert_snapshot!("diff_growth", shown(&["--of", "commit", "--measure", "growth", "--group-by", "pages"]));
+    insta::assert_snapshot!("diff_peak", shown(&["--of", "commit", "--measure", "peak", "--top", "2"]));
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused() {
+    for (arguments, code, says) in [
+        (
+            &["diff", TRACE, "resident-small.etl", "--allocations", "--of", "pool"][..],
+            4,
+            "RIGHT (resident-small.etl): ",
+        ),
+        (&["diff", TRACE, TRACE, "--of", "pool"], 2, "--allocations"),
+        (&["diff", TRACE, TRACE, "--measure", "peak"], 2, "--allocations"),
+        (&["diff", TRACE, TRACE, "--allocations", "--refset"], 2, "--refset"),
+        (&["diff", TRACE, TRACE, "--allocations", "--snapshot", "0"], 2, "--snapshot"),
+        (&["diff", TRACE, TRACE, "--allocations", "--symbols", "."], 2, "--symbols names functions"),
+        (
+            &["diff", TRACE, TRACE, "--allocations", "--of", "heap", "--group-by", "tag"],
+            2,
+            "tag is a dimension of pool",
+        ),
+    ] {
+        let ran = run(arguments);
+        assert!(ran.code == code && ran.out.is_empty() && ran.err.contains(says), "{arguments:?}: {ran:?}");
+    }
+}
