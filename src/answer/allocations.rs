@@ -1,6 +1,6 @@
 //! The answer of `pfnset allocations`. Wire format: docs/json.md, schema `pfnset.allocations`.
 
-use crate::analysis::allocations::{AllocationOrder, AllocationSet, AllocationView, Check};
+use crate::analysis::allocations::{AllocationOrder, AllocationSet, AllocationView, Check, CommitSnapshot};
 use crate::analysis::table::Dimension as _;
 use crate::answer::block::Block;
 use crate::answer::content::{Answer, Units};
@@ -9,7 +9,7 @@ use crate::answer::numbers::{self, TimeUnit, Unit};
 use crate::answer::rows::{Records, Rows};
 use crate::load::allocations::AllocationKind;
 use crate::trace::doubt::grave;
-use crate::units::Nanos;
+use crate::units::{Nanos, PAGE_BYTES};
 use serde_json::json;
 
 /// Rows of the first screen where the user does not say.
@@ -35,13 +35,19 @@ pub struct AllocationDisplay {
 /// The answer of this result, in one of its views.
 pub fn answer(set: &AllocationSet, display: AllocationDisplay) -> Answer<'_> {
     let AllocationDisplay { view, order, is_summary, .. } = display;
-    let largest = set.total.peak.map_or(0, |(bytes, _)| u64::try_from(bytes).unwrap_or(u64::MAX));
+    let largest = match set.snapshot {
+        Some(_) => set.total.at_snapshot.committed.saturating_mul(PAGE_BYTES),
+        None => set.total.peak.map_or(0, |(bytes, _)| u64::try_from(bytes).unwrap_or(u64::MAX)),
+    };
     let unit = display.unit.for_largest(largest);
     let title = title(set, (view != AllocationView::Lifetimes).then_some(unit));
     let top = if is_summary { Some(display.top.unwrap_or(FIRST)) } else { display.top };
     let shown = title.clone();
     let rows = match display.is_timeline {
         true => set.timeline_table().titled(shown).into(),
+        false if set.snapshot.is_some() => {
+            Rows::new(row_records(set), move || set.row_table(view, order, top))
+        }
         false => Rows::new(row_records(set), move || set.row_table(view, order, top).titled(shown.clone())),
     };
     Answer {
@@ -49,7 +55,11 @@ pub fn answer(set: &AllocationSet, display: AllocationDisplay) -> Answer<'_> {
         grave: grave(&set.doubts),
         facts: facts(set, display),
         tables: vec![rows],
-        screen: is_summary.then(|| first_screen(set, title)),
+        document: set.snapshot.map(|at| not_resident(set, at, title.clone())),
+        screen: match set.snapshot {
+            Some(at) => Some(not_resident(set, at, title)),
+            None => is_summary.then(|| first_screen(set, title)),
+        },
         units: Units { size: unit, time: TimeUnit::Auto },
         ..Answer::new("pfnset.allocations")
     }
@@ -85,7 +95,12 @@ fn facts<'a>(set: &'a AllocationSet, display: AllocationDisplay) -> Facts<'a> {
         .has("total", Fact::Object(total))
         .has("records", Fact::Object(numbers(&set.records)))
         .has("check", check)
-        .is("hole_until_s", set.hole_until.map(Nanos::seconds))
+        .is("hole_until_s", set.hole_until.map(Nanos::seconds));
+    let facts = match set.snapshot {
+        None => facts,
+        Some(at) => facts.has("snapshot", Fact::Object(snapshot_facts(at))),
+    };
+    let facts = facts
         .is("group_by", set.dimensions.iter().map(|dimension| dimension.name()).collect::<Vec<_>>())
         .has("rows", Fact::lazy(move || Fact::Records(row_records(set))));
     if display.is_timeline {
@@ -93,6 +108,15 @@ fn facts<'a>(set: &'a AllocationSet, display: AllocationDisplay) -> Facts<'a> {
     } else {
         facts
     }
+}
+
+fn snapshot_facts<'a>(at: CommitSnapshot) -> Facts<'a> {
+    let bytes = |pages: u64| pages.saturating_mul(PAGE_BYTES);
+    Facts::default()
+        .is("index", at.index)
+        .is("time_s", at.time.seconds())
+        .is("private_bytes", bytes(at.private_pages))
+        .is("in_commit_bytes", bytes(at.in_commit))
 }
 
 /// All in some sentences: the balance, the peak, the check against the end rundown, what is doubtful.
@@ -120,7 +144,32 @@ fn title(set: &AllocationSet, unit: Option<Unit>) -> String {
     let to = end(set.window_times.1, &set.window.to_mark);
     let unit = unit.map_or("", |unit| unit.title().trim_start_matches("Size/"));
     let sizes = if unit.is_empty() { String::new() } else { format!("; sizes in {unit}") };
+    if let Some(at) = set.snapshot {
+        return format!("Commit that is not in RAM at snapshot {}, {:.6} s{sizes}", at.index, at.time.seconds());
+    }
     format!("{} from {from} to {to}{sizes}", what(set.of))
+}
+
+/// What is committed at a page sequence, and how much of it is in RAM.
+fn not_resident(set: &AllocationSet, at: CommitSnapshot, title: String) -> Vec<Block> {
+    let pages = |pages: u64| numbers::bytes(pages.saturating_mul(PAGE_BYTES));
+    let of = set.total.at_snapshot;
+    let share = match of.committed {
+        0 => String::new(),
+        all => format!(" ({:.1} %)", of.absent() as f64 * 100.0 / all as f64),
+    };
+    let sum = format!(
+        "Committed {}, in RAM {}, not in RAM {}{share}: never touched, or paged out",
+        pages(of.committed),
+        pages(of.resident),
+        pages(of.absent()),
+    );
+    let others = format!(
+        "Private pages in RAM: {}; {} of them in no commit of these records",
+        pages(at.private_pages),
+        pages(at.private_pages.saturating_sub(at.in_commit)),
+    );
+    vec![Block::Title(title), Block::Text(sum), Block::Text(others), Block::Blank, Block::Rows(0)]
 }
 
 fn first_screen(set: &AllocationSet, title: String) -> Vec<Block> {

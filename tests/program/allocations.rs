@@ -1,6 +1,10 @@
 //! `pfnset allocations` against what is known of a made-up trace: numbers that another program computed.
 
-use crate::program::{out, run};
+use crate::program::{finish, out, pfnset, run};
+use etl_writer::payloads::memory::{COMMIT, DECOMMIT, RESERVE, virtual_alloc, virtual_free};
+use etl_writer::payloads::pages::{IN_MEMORY, Identity, list};
+use etl_writer::payloads::process::{self, Process};
+use etl_writer::{Ptr::P8, Rec, Session, Trace};
 use serde_json::{Value, json};
 
 fn assert_refused(arguments: &[&str], says: &str) {
@@ -120,4 +124,69 @@ fn pool_tags_have_their_drivers() {
         &["allocations", TRACE, "--of", "pool", "--pooltags", TRACE],
         "no line of it is `TAG - DRIVER - TEXT`",
     );
+}
+
+/// app.exe commits 16 pages and gives 4 back, of the others 5 are in RAM; other.exe commits 8, all in RAM, and later 100. A page of
+/// app.exe lies in no commit.
+fn committed_and_not_in_ram() -> Vec<u8> {
+    let session = Session { processors: 1, ..Session::windows10() };
+    let mut time = session.t0;
+    let mut recs = Vec::new();
+    let mut log = |rec: Rec| {
+        time += 10;
+        recs.push(rec.at(time));
+    };
+    for (pid, name) in [(40, "app.exe"), (48, "other.exe")] {
+        log(Process::new(pid, name).rec(P8, 4, process::START));
+    }
+    let page = |number: u64| 0x10_0000 + number * 4096;
+    log(virtual_alloc(P8, page(0), 16 * 4096, 40, RESERVE | COMMIT).by(44, 40));
+    log(virtual_free(P8, page(12), 4 * 4096, 40, DECOMMIT).by(44, 40));
+    log(virtual_alloc(P8, page(0), 8 * 4096, 48, RESERVE | COMMIT).by(52, 48));
+    let of = |pid: u64, numbers: std::ops::Range<u64>| numbers.map(move |number| (pid, page(number)));
+    let pages = of(40, 3..7).chain(of(40, 11..12)).chain(of(40, 12..13)).chain(of(48, 0..8));
+    for (pfn, (pid, address)) in (0x100..).zip(pages) {
+        let page = Identity::private(pfn, pid, address);
+        log(if pfn == 0x101 { page.on_list(list::STANDBY) } else { page }.rec(P8, 4, IN_MEMORY));
+    }
+    log(virtual_alloc(P8, page(1000), 100 * 4096, 48, RESERVE | COMMIT).by(52, 48));
+    Trace::new(session).push_all(recs).finish()
+}
+
+#[test]
+fn commit_that_is_not_in_ram() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("both.etl"), committed_and_not_in_ram()).expect("room for a trace");
+    let of = |more: &[&str]| {
+        let line = [&["allocations", "both.etl", "-q", "--preset", "not-resident"], more].concat();
+        finish(pfnset(&line).current_dir(folder.path()))
+    };
+    let all: Value = serde_json::from_str(&of(&["--format", "json"]).out).expect("JSON");
+    let sums = |row: &Value| {
+        ["committed", "resident", "not_resident"].map(|name| {
+            let bytes = row[format!("snapshot_{name}_bytes")].as_u64().expect("bytes");
+            bytes / 4096
+        })
+    };
+    assert_eq!((sums(&all["total"]), sums(&all["rows"][0]), sums(&all["rows"][1])), ([20, 13, 7], [12, 5, 7], [8, 8, 0]));
+    assert_eq!(all["rows"][0]["process"], json!("app.exe (40)"));
+    assert_eq!([&all["snapshot"]["private_bytes"], &all["snapshot"]["in_commit_bytes"]], [&json!(14 * 4096), &json!(13 * 4096)]);
+    // Conditions choose rows, not what lies in commit.
+    let one: Value =
+        serde_json::from_str(&of(&["--format", "json", "--where", "process=other.exe"]).out).expect("JSON");
+    assert_eq!((sums(&one["total"]), &one["snapshot"]), ([8, 8, 0], &all["snapshot"]));
+    insta::assert_snapshot!("not_resident", of(&[]).out);
+    for (more, says) in [
+        (&["--from", "0"][..], "--from and --to have no effect"),
+        (&["--snapshot", "7"], "there is no snapshot 7"),
+        (&["--group-by", "reason"], "reason is known when a piece ends"),
+        (&["--where", "size=1"], "size is known when a piece ends"),
+        (&["--of", "pool"], "the keyword Pool"),
+    ] {
+        let ran = of(more);
+        assert!(ran.code != 0 && ran.out.is_empty() && ran.err.contains(says), "{more:?}: {ran:?}");
+    }
+    assert_refused(&["allocations", TRACE, "--preset", "leaks", "--snapshot", "0"], "--snapshot is for --preset not-resident");
+    let ran = run(&["allocations", TRACE, "--preset", "not-resident"]);
+    assert!(ran.code == 4 && ran.err.contains("InMemory"), "{ran:?}");
 }

@@ -222,6 +222,7 @@ fn outputs(schema: &str) -> Vec<Vec<&str>> {
         "pfnset.allocations" => &[
             "allocations alloc-x86.etl --format json --group-by process,thread,reason,size,pages --timeline 1",
             "allocations alloc-x86.etl --of pool --format json --group-by tag,pool,session",
+            "allocations two.etl --preset not-resident --format json",
             "allocations alloc-x86.etl --of heap --format json --group-by heap,source,stack,function,free_stack,free_function",
         ],
         "pfnset.stacks" => &[

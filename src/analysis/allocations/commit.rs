@@ -4,8 +4,9 @@
 //! pages in it: regions of 256 GiB are usual, and a hostile trace has larger ones.
 
 use super::counting::{Closing, Counting, Facts, Opening};
-use super::figures::Reason;
+use super::figures::{AtSnapshot, Reason};
 use super::page_set::{PageCounts, PageSet};
+use super::resident_pages::PagesOf;
 use crate::event::virtual_memory::VirtualRange;
 use crate::load::allocation_rule::{LeftOut, Verdict};
 use crate::moment::Moment;
@@ -140,8 +141,8 @@ pub struct Space {
     summed: BTreeMap<u64, (u64, u32)>,
     regions: Vec<Summed>,
     reservations: BTreeMap<u64, u64>,
-    /// Commit that only the end rundown tells, a piece for each region, bytes.
-    rests: Vec<u64>,
+    /// Commit that only the end rundown tells, a piece for each region: its pages, bytes.
+    rests: Vec<(Range<u64>, u64)>,
     /// True from the end rundown on.
     is_listed: bool,
 }
@@ -409,7 +410,7 @@ impl Space {
             listed.insert(region.pages.clone());
             if self.source == Source::EndRundown {
                 let rest = region.commit_bytes.saturating_sub(bytes(counts.inside(region.pages.clone())));
-                self.rests.extend((rest > 0).then_some(rest));
+                self.rests.extend((rest > 0).then(|| (region.pages.clone(), rest)));
             }
         }
         self.is_listed = true;
@@ -417,7 +418,7 @@ impl Space {
         let inside: u64 = listed.iter().map(|pages| counts.inside(pages)).sum();
         let summed: u64 = self.regions.iter().map(|region| region.committed).sum();
         let page = u128::from(PAGE_BYTES);
-        let rests: u128 = self.rests.iter().map(|rest| u128::from(*rest)).sum();
+        let rests: u128 = self.rests.iter().map(|(_, rest)| u128::from(*rest)).sum();
         let computed = (u128::from(all) + u128::from(summed)) * page + rests;
         check.processes += 1;
         check.equal += u64::from(computed == rundown);
@@ -427,12 +428,51 @@ impl Space {
         check.outside_bytes += u128::from(all - inside) * page;
     }
 
+    /// What is committed at a page sequence, of which these pages are in RAM. Returns how many of them are in what is committed.
+    pub fn at_snapshot(&self, resident: PagesOf<'_>, counting: &mut Counting<'_>) -> u64 {
+        let mut found = 0;
+        for (start, run) in &self.runs {
+            let pages = *start..run.end;
+            let part = AtSnapshot { committed: length(&pages), resident: resident.inside(&pages) };
+            found += part.resident;
+            counting.at_snapshot(run.opening, part);
+        }
+        let mut by_region: BTreeMap<u32, u64> = BTreeMap::new();
+        for (start, (end, region)) in &self.summed {
+            *by_region.entry(*region).or_default() += resident.inside(&(*start..*end));
+        }
+        for (number, inside) in by_region {
+            let Some(region) = self.regions.get(number as usize).filter(|region| region.committed > 0) else { continue };
+            let part = AtSnapshot { committed: region.committed, resident: inside.min(region.committed) };
+            found += part.resident;
+            let opening = counting.before(0, &self.facts);
+            counting.at_snapshot(opening, part);
+        }
+        if self.is_listed { found + self.rests_at_snapshot(resident, counting) } else { found }
+    }
+
+    /// The same for what only the end rundown tells, which can come after the page sequence.
+    pub fn rests_at_snapshot(&self, resident: PagesOf<'_>, counting: &mut Counting<'_>) -> u64 {
+        let unknown = self.known.as_ref().map(|known| resident.outside(known)).unwrap_or_default();
+        let unknown = resident.only(&unknown);
+        let mut found = 0;
+        for (pages, bytes) in &self.rests {
+            let committed = bytes.div_ceil(PAGE_BYTES);
+            let part = AtSnapshot { committed, resident: unknown.inside(pages).min(committed) };
+            found += part.resident;
+            let opening = counting.before(*bytes, &self.facts);
+            counting.at_snapshot(opening, part);
+        }
+        found
+    }
+
     /// The process, or the trace, ends.
     pub fn end(self, closing: Option<Closing>, counting: &mut Counting<'_>) {
         let runs = self.runs.into_iter().map(|(start, run)| (start..run.end, run));
         close_runs(runs, closing, counting);
         let summed = self.regions.iter().map(|region| bytes(region.committed));
-        for bytes in summed.chain(self.rests).filter(|bytes| *bytes > 0) {
+        let rests = self.rests.into_iter().map(|(_, bytes)| bytes);
+        for bytes in summed.chain(rests).filter(|bytes| *bytes > 0) {
             let opening = counting.before(bytes, &self.facts);
             counting.close(opening, bytes, closing);
         }

@@ -2,7 +2,7 @@
 //!
 //! Where a dimension is known only when a piece ends, changes of the sums are kept and sorted at the end: 32 bytes for each.
 
-use super::figures::{BEFORE, Figures, Piece, Reason, RowState};
+use super::figures::{AtSnapshot, BEFORE, Figures, Piece, Reason, RowState};
 use super::labels::{ABSENT, Labels};
 use super::lives::Lives;
 use super::query::{AllocationQuery, Dimension};
@@ -175,6 +175,12 @@ impl<'t> Counting<'t> {
             Some((time, _)) => self.change(time, code, -i128::from(bytes)),
             None => {}
         }
+    }
+
+    /// Pages of what was opened here, at a page sequence.
+    pub fn at_snapshot(&mut self, opening: Opening, pages: AtSnapshot) {
+        let Some(Some(row)) = self.row_of_code.get(opening.code.0 as usize).copied() else { return };
+        self.rows.get_mut(row.0 as usize).into_iter().for_each(|row| row.at_snapshot(pages));
     }
 
     /// The number of a combination, with what the end of the piece tells; `None` for a piece that nobody asks for.

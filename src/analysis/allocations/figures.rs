@@ -56,6 +56,29 @@ impl std::ops::Add for Amount {
     }
 }
 
+/// What is committed at a page sequence, pages.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AtSnapshot {
+    /// Committed.
+    pub committed: u64,
+    /// Of these in RAM.
+    pub resident: u64,
+}
+
+impl AtSnapshot {
+    /// Committed and not in RAM.
+    pub const fn absent(self) -> u64 {
+        self.committed.saturating_sub(self.resident)
+    }
+}
+
+impl AddAssign for AtSnapshot {
+    fn add_assign(&mut self, other: AtSnapshot) {
+        self.committed = self.committed.saturating_add(other.committed);
+        self.resident = self.resident.saturating_add(other.resident);
+    }
+}
+
 /// Stamp of what was opened before the trace.
 pub const BEFORE: Ticks = Ticks(i64::MIN);
 
@@ -91,6 +114,8 @@ pub struct Figures {
     pub peak: Option<(u128, Ticks)>,
     /// How long pieces of known opening lived that were closed in the window; ticks.
     pub lifetime: DelayStatistics,
+    /// At a page sequence, where one was asked for.
+    pub at_snapshot: AtSnapshot,
     /// Rows that were added up.
     pub rows: u32,
 }
@@ -136,6 +161,7 @@ impl AddAssign for Figures {
         self.kept += other.kept;
         self.freed_by.iter_mut().zip(other.freed_by).for_each(|(sum, amount)| *sum += amount);
         self.doubtful_bytes += other.doubtful_bytes;
+        self.at_snapshot += other.at_snapshot;
         self.oldest = [self.oldest, other.oldest].into_iter().flatten().min();
         // Peaks of several rows are not at one time, and percentiles cannot be added.
         (self.peak, self.lifetime) = match self.rows {
@@ -250,6 +276,11 @@ impl RowState {
         if piece.opened != BEFORE {
             self.lifetimes.add(ReadyKind::Other, time.0.saturating_sub(piece.opened.0).max(0) as u64);
         }
+    }
+
+    /// Pages of it at a page sequence.
+    pub fn at_snapshot(&mut self, pages: AtSnapshot) {
+        self.figures.at_snapshot += pages;
     }
 
     /// Bytes that were there before the trace.

@@ -16,6 +16,7 @@ mod page_set;
 mod pool;
 mod query;
 mod replay;
+mod resident_pages;
 mod rows;
 #[cfg(feature = "cli")]
 mod tables;
@@ -32,19 +33,23 @@ pub use tables::AllocationView;
 pub use timeline::TimelineStep;
 
 use crate::analysis::cpu::time_grid::{Grid, TickRange};
+use crate::analysis::resident::doubts::of_snapshots;
+use crate::analysis::resident::query::SnapshotChoice;
+use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::stacks::{EventStacks, StackTexts};
 use crate::error::Error;
 use crate::facets::Dimension as _;
 use crate::load::allocations::AllocationKind;
 use crate::model::window::Window;
 use crate::trace::analysis_needs::{AnalysisNeeds, COMMIT_ALLOCATIONS, HEAP_ALLOCATIONS, POOL_ALLOCATIONS};
-use crate::trace::doubt::{Doubt, any_grave, texts};
+use crate::trace::doubt::{self, Doubt, any_grave, texts};
 use crate::trace::readiness::Need;
 use crate::trace::{Parts, Trace};
 use crate::units::{Nanos, Ticks};
 use counting::{Counted, Counting};
 use labels::Labels;
 use lives::{LifeId, Lives};
+use resident_pages::ResidentPages;
 
 /// Steps of the curve on the first screen.
 const CURVE_STEPS: u64 = 48;
@@ -83,6 +88,20 @@ impl AllocationKind {
     }
 }
 
+/// A page sequence at which commit was compared with what is in RAM.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CommitSnapshot {
+    /// Number in the trace, from 0.
+    pub index: usize,
+    /// When, since trace start.
+    pub time: Nanos,
+    /// Private pages of all processes in RAM.
+    pub private_pages: u64,
+    /// Of these in what the records tell to be committed.
+    pub in_commit: u64,
+}
+
 /// What `pfnset allocations` shows.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -119,6 +138,8 @@ pub struct AllocationSet {
     pub check: Option<Check>,
     /// Instances of processes of which nobody tells what they had committed before the trace, in order.
     pub(crate) of_unknown_start: Vec<usize>,
+    /// The page sequence at which commit is compared with what is in RAM, where one was asked for.
+    pub snapshot: Option<CommitSnapshot>,
     /// End of the last hole in the records.
     pub hole_until: Option<Nanos>,
     /// Dimensions of the rows.
@@ -141,6 +162,7 @@ impl AllocationSet {
     pub fn answer(trace: &Trace, query: &AllocationQuery) -> Result<AllocationSet, Error> {
         trace.gather(Parts::SYSTEM);
         let of = kind(trace, query)?;
+        let asked = snapshot_asked_for(trace, of, query)?;
         let (etl, trust) = (trace.etl(), trace.trust());
         let (window, range) = TickRange::of_trace(trace, query.from.as_ref(), query.to.as_ref())?;
         let grid = match query.timeline {
@@ -153,7 +175,8 @@ impl AllocationSet {
         let lives = Lives::new(&trace.system().processes);
         let labels = Labels::new(trace.processes(), query.put_together.as_ref(), stacks);
         let mut counting = Counting::new((lives, labels), of, (query, &group_by), (range, Some(grid)), hole_until);
-        let replayed = replay::replay(trace, of, &mut counting);
+        let resident = asked.and_then(|at| trace.snapshots().get(at)).map(|at| ResidentPages::new(trace, at));
+        let replayed = replay::replay(trace, of, &mut counting, resident.as_ref());
         let instance = |life: &LifeId| counting.lives.instance(*life, trace.processes());
         let mut of_unknown_start: Vec<usize> = replayed.of_unknown_start.iter().filter_map(instance).collect();
         of_unknown_start.sort_unstable();
@@ -161,6 +184,9 @@ impl AllocationSet {
         labels.rank_stacks();
         let missing = trace.missing(of.needs());
         let mut doubts = warnings::warnings(trust, of.needs().name, &missing, &replayed, labels.lacks_stacks());
+        if let Some(index) = asked {
+            doubt::add(&mut doubts, of_snapshots(trace, &[index]));
+        }
         doubts.extend(told.into_iter().flatten().map(|text| Doubt::note(of.needs().name, "symbols_missing", text)));
         Ok(AllocationSet {
             warnings: texts(&doubts),
@@ -179,6 +205,12 @@ impl AllocationSet {
             records: replayed.records,
             check: replayed.check,
             of_unknown_start,
+            snapshot: asked.zip(resident.as_ref()).map(|(index, pages)| CommitSnapshot {
+                index,
+                time: trace.time(pages.moment.time),
+                private_pages: pages.len(),
+                in_commit: replayed.resident_in_commit,
+            }),
             hole_until: hole_until.map(|until| etl.clock.nanos(until)),
             rows: rows::rows(rows, &group_by, &labels, query, &etl.clock),
             stack_texts: labels.into_stack_texts(),
@@ -245,6 +277,23 @@ fn kind(trace: &Trace, query: &AllocationQuery) -> Result<AllocationKind, Error>
         true => Ok(of),
         false => Err(trace.cannot_run(of.needs())),
     }
+}
+
+/// The number of the page sequence at which commit is compared with what is in RAM.
+fn snapshot_asked_for(trace: &Trace, of: AllocationKind, query: &AllocationQuery) -> Result<Option<usize>, Error> {
+    let Some(choice) = query.at_snapshot else { return Ok(None) };
+    if of != AllocationKind::Commit {
+        return Err(Error::Usage(format!("commit is compared with what is in RAM, not {}", of.name())));
+    }
+    if let Some(late) = query.dimensions().find(|dimension| dimension.is_known_at_end(of)) {
+        let name = late.name();
+        return Err(Error::Usage(format!("{name} is known when a piece ends: at a page sequence nobody knows it")));
+    }
+    if choice == SnapshotChoice::All {
+        return Err(Error::Usage("commit is compared with what is in RAM at one page sequence".into()));
+    }
+    trace.gather(SnapshotContext::PARTS);
+    Ok(choice.indices(trace.need_snapshots()?)?.first().copied())
 }
 
 /// The step of the curve on the first screen.

@@ -1,5 +1,6 @@
 //! A query about allocations: kind, dimensions, conditions, window, timeline.
 
+use crate::analysis::resident::query::SnapshotChoice;
 use crate::error::Error;
 use crate::facets::vocabulary::{
     FREE_FUNCTION, FREE_STACK, FUNCTION, HEAP, PAGE_SIZE, POOL, REASON, SIZE, SOURCE, STACK, TAG, THREAD,
@@ -78,6 +79,8 @@ pub enum AllocationOrder {
     Pieces,
     /// Longest lives first.
     Lifetime,
+    /// Most that is committed and not in RAM first.
+    Absent,
     /// What was opened first and is still there.
     Oldest,
 }
@@ -105,6 +108,8 @@ pub struct AllocationQuery {
     pub symbols: SymbolFolders,
     /// Step of the timeline.
     pub timeline: Option<Nanos>,
+    /// A page sequence at which commit is compared with what is in RAM.
+    pub at_snapshot: Option<SnapshotChoice>,
     /// Only what was opened in the first half of the window and is alive at its end.
     pub only_leaks: bool,
 }

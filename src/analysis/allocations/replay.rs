@@ -8,12 +8,14 @@ use super::heap::Heaps;
 use super::labels::ABSENT;
 use super::lives::{LifeId, Owner};
 use super::pool::Pool;
+use super::resident_pages::{PagesOf, ResidentPages};
 use crate::etl::time_slice::{TimeSlice, slices};
 use crate::event::Phase;
 use crate::load::allocations::{
     AllocationEvent, AllocationKind, AllocationReader, AllocationRundowns, AllocationWhat, ListedRegion,
 };
 use crate::load::pool_rundown::ListedPool;
+use crate::model::process::Processes;
 use crate::moment::{At, Moment};
 use crate::trace::Trace;
 use foldhash::HashMap as FastMap;
@@ -37,6 +39,8 @@ pub struct Replayed {
     pub check: Option<Check>,
     /// Processes of which nobody tells what they had committed before the trace.
     pub of_unknown_start: Vec<LifeId>,
+    /// Pages in RAM at a page sequence that lie in what is committed.
+    pub resident_in_commit: u64,
 }
 
 /// The check against the end rundown.
@@ -57,6 +61,8 @@ enum Trigger {
     Listed(LifeId),
     /// An entry of a pool snapshot.
     Entry(ListedPool),
+    /// A page sequence.
+    Snapshot,
 }
 
 /// Regions of a process by a rundown, with its first record.
@@ -72,6 +78,9 @@ struct Commit {
     check: CommitCheck,
     of_unknown_start: Vec<LifeId>,
     number: u64,
+    /// True after the page sequence that was asked for.
+    is_after_snapshot: bool,
+    resident_in_commit: u64,
 }
 
 /// What is live, by kind.
@@ -82,8 +91,13 @@ enum State {
     Heap(Heaps),
 }
 
-/// Goes through all records of a kind.
-pub fn replay(trace: &Trace, kind: AllocationKind, counting: &mut Counting<'_>) -> Replayed {
+/// Goes through all records of a kind; `resident`: pages with which commit is compared at their time.
+pub fn replay(
+    trace: &Trace,
+    kind: AllocationKind,
+    counting: &mut Counting<'_>,
+    resident: Option<&ResidentPages>,
+) -> Replayed {
     let etl = trace.etl();
     let survey = trace.survey();
     let has_rundown = kind.rundowns().iter().any(|hook| survey.kernel_count(*hook) > 0);
@@ -100,9 +114,11 @@ pub fn replay(trace: &Trace, kind: AllocationKind, counting: &mut Counting<'_>) 
     if kind != AllocationKind::Pool {
         triggers.extend(counting.lives.ends().into_iter().map(|(moment, life)| (moment, Trigger::End(life))));
     }
+    triggers.extend(resident.map(|pages| (pages.moment, Trigger::Snapshot)));
     // Entries of one record keep their order.
     triggers.sort_by_key(|(moment, _)| *moment);
-    let mut replay = Replay { state, triggers, next: 0, allocations: 0, frees: 0 };
+    let resident = resident.map(|pages| (pages, trace.processes()));
+    let mut replay = Replay { state, triggers, next: 0, allocations: 0, frees: 0, resident };
     let reader = AllocationReader::new(etl, kind);
     if let Some((begin, end)) = crate::load::allocations::whole(&survey.spans) {
         let mut now = Slice::default();
@@ -142,15 +158,25 @@ fn has_start_snapshot(listed: &[At<ListedPool>]) -> bool {
     listed.iter().any(|entry| entry.value.phase == Phase::DcStart)
 }
 
-struct Replay {
+struct Replay<'t> {
     state: State,
     triggers: Vec<(Moment, Trigger)>,
     next: usize,
     allocations: u64,
     frees: u64,
+    resident: Option<(&'t ResidentPages, &'t Processes)>,
 }
 
-impl Replay {
+impl<'t> Replay<'t> {
+    /// The pages of a process in RAM.
+    fn resident_of(&self, life: LifeId, counting: &Counting<'_>) -> PagesOf<'t> {
+        let pages = self.resident.and_then(|(pages, processes)| {
+            let instance = counting.lives.instance(life, processes)?;
+            Some(pages.of(instance))
+        });
+        pages.unwrap_or(PagesOf::NONE)
+    }
+
     /// Events in their order.
     fn events(&mut self, events: &[AllocationEvent], counting: &mut Counting<'_>) {
         for batch in events.chunks(BATCH) {
@@ -187,21 +213,46 @@ impl Replay {
                 return;
             }
             self.next += 1;
+            if let Trigger::Listed(life) = trigger {
+                self.listed(life, counting);
+                continue;
+            }
             match (&mut self.state, trigger) {
                 (State::Commit(commit), Trigger::End(life)) => {
                     if let Some(space) = commit.spaces.remove(&life) {
                         space.end(Some(Closing { moment: at, reason: Reason::ProcessEnd }), counting);
                     }
                 }
-                (State::Commit(commit), Trigger::Listed(life)) => {
-                    if let (Some(space), Some((_, regions))) = (commit.spaces.get_mut(&life), commit.end.get(&life)) {
-                        space.end_rundown(regions, &mut commit.check);
-                    }
-                }
                 (State::Heap(heaps), Trigger::End(life)) => heaps.end_process(life, at, counting),
                 (State::Pool(pool), Trigger::Entry(entry)) => pool.listed(&entry, counting),
+                (State::Commit(_), Trigger::Snapshot) => self.at_snapshot(counting),
                 _ => {}
             }
+        }
+    }
+
+    /// The end rundown of a process begins.
+    fn listed(&mut self, life: LifeId, counting: &mut Counting<'_>) {
+        let resident = self.resident_of(life, counting);
+        let State::Commit(commit) = &mut self.state else { return };
+        if let (Some(space), Some((_, regions))) = (commit.spaces.get_mut(&life), commit.end.get(&life)) {
+            space.end_rundown(regions, &mut commit.check);
+            if commit.is_after_snapshot {
+                // What it tells of was there before the trace.
+                commit.resident_in_commit += space.rests_at_snapshot(resident, counting);
+            }
+        }
+    }
+
+    fn at_snapshot(&mut self, counting: &mut Counting<'_>) {
+        let State::Commit(commit) = &self.state else { return };
+        let found = commit.spaces.iter().map(|(life, space)| {
+            let resident = self.resident_of(*life, counting);
+            space.at_snapshot(resident, counting)
+        });
+        let found: u64 = found.sum();
+        if let State::Commit(commit) = &mut self.state {
+            (commit.is_after_snapshot, commit.resident_in_commit) = (true, found);
         }
     }
 
@@ -228,6 +279,7 @@ impl Replay {
                     records,
                     check: (!commit.end.is_empty()).then_some(Check::Commit(commit.check)),
                     of_unknown_start: commit.of_unknown_start,
+                    resident_in_commit: commit.resident_in_commit,
                 }
             }
             State::Pool(mut pool) => {

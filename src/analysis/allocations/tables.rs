@@ -7,6 +7,7 @@ use super::timeline::TimelineStep;
 use super::{AllocationSet, Check};
 use crate::analysis::table::{Column, Course, Field, Forms, Group, Line, Measured, Node, Table, Value};
 use crate::facets::Dimension as _;
+use crate::units::PAGE_BYTES;
 
 /// The columns that people see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +22,8 @@ pub enum AllocationView {
     Churn,
     /// How long pieces lived.
     Lifetimes,
+    /// What is committed and not in RAM.
+    NotResident,
 }
 
 /// A sum of bytes; those that no 64 bits hold are written with a fraction.
@@ -49,6 +52,8 @@ const PARTS: [Part; 8] = [
 
 const LIFETIME: [&str; 6] =
     ["lifetime_count", "lifetime_mean_ns", "lifetime_p50_ns", "lifetime_p95_ns", "lifetime_p99_ns", "lifetime_max_ns"];
+
+const SNAPSHOT: [&str; 3] = ["snapshot_committed_bytes", "snapshot_resident_bytes", "snapshot_not_resident_bytes"];
 
 impl AllocationSet {
     /// Names of the figures of a row.
@@ -87,6 +92,14 @@ impl AllocationSet {
         parts.chain(rest).chain([object]).chain(flat).collect()
     }
 
+    /// What is committed at a page sequence; nothing where none was asked for.
+    fn snapshot_values(&self, figures: &Figures) -> Vec<Value> {
+        let at = figures.at_snapshot;
+        let pages = self.snapshot.map(|_| [at.committed, at.resident, at.absent()]);
+        let bytes = |pages: u64| number(u128::from(pages) * u128::from(PAGE_BYTES));
+        pages.into_iter().flatten().map(bytes).collect()
+    }
+
     /// Count and times; `None` without pieces.
     fn lifetime_values(&self, figures: &Figures) -> Option<Vec<Value>> {
         let lifetime = &figures.lifetime;
@@ -99,6 +112,8 @@ impl AllocationSet {
     /// The figures of all rows together, with their names.
     pub fn total_values(&self) -> Vec<(Field, Value)> {
         let values = AllocationSet::figure_fields().into_iter().zip(self.figure_values(&self.total));
+        let at_snapshot = SNAPSHOT.map(Field::new).into_iter().zip(self.snapshot_values(&self.total));
+        let values = values.chain(at_snapshot);
         values.filter(|(field, _)| field.forms != Forms::Csv).collect()
     }
 
@@ -115,12 +130,16 @@ impl AllocationSet {
 
     /// Names of the values of a row for programs.
     pub(crate) fn row_fields(&self) -> impl Iterator<Item = Field> {
-        self.label_fields().into_iter().chain(AllocationSet::figure_fields())
+        let at_snapshot = self.snapshot.iter().flat_map(|_| SNAPSHOT.map(Field::new));
+        self.label_fields().into_iter().chain(AllocationSet::figure_fields()).chain(at_snapshot)
     }
 
     /// The rows for programs.
     pub(crate) fn row_records(&self) -> impl Iterator<Item = Vec<Value>> {
-        let values = |row: &AllocationRow| self.label_values(row).into_iter().chain(self.figure_values(&row.figures));
+        let values = |row: &AllocationRow| {
+            let figures = self.figure_values(&row.figures).into_iter().chain(self.snapshot_values(&row.figures));
+            self.label_values(row).into_iter().chain(figures)
+        };
         self.rows.iter().map(move |row| values(row).collect())
     }
 
@@ -232,6 +251,13 @@ fn columns(view: AllocationView) -> Vec<Measured<Figures, AllocationSet>> {
     const P95: Of = Measured::shown("p95", |figures, set| duration(figures, set.ns(figures.lifetime.p95)));
     const P99: Of = Measured::shown("p99", |figures, set| duration(figures, set.ns(figures.lifetime.p99)));
     const MAX: Of = Measured::shown("Longest", |figures, set| duration(figures, set.ns(figures.lifetime.max)));
+    const COMMITTED: Of = Measured::shown("Committed", |figures, _| of_pages(figures.at_snapshot.committed));
+    const RESIDENT: Of = Measured::shown("In RAM", |figures, _| of_pages(figures.at_snapshot.resident));
+    const ABSENT: Of = Measured::shown("Not in RAM", |figures, _| of_pages(figures.at_snapshot.absent()));
+    const ABSENT_SHARE: Of = Measured::shown("Share", |figures, _| {
+        let at = figures.at_snapshot;
+        if at.committed == 0 { Value::Nothing } else { Value::share(at.absent(), at.committed) }
+    });
     match view {
         AllocationView::Outstanding => vec![
             AT_END,
@@ -251,11 +277,16 @@ fn columns(view: AllocationView) -> Vec<Measured<Figures, AllocationSet>> {
             vec![ALLOCATED, ALLOCATIONS, FREED.leaves(1), FREES.leaves(0), TRANSIENT, AT_END.leaves(2)]
         }
         AllocationView::Lifetimes => vec![LIVES, MEAN, P50, P95, P99.leaves(0), MAX],
+        AllocationView::NotResident => vec![ABSENT, ABSENT_SHARE.leaves(1), COMMITTED, RESIDENT, PIECES.spare(0)],
     }
 }
 
 fn count(amount: Amount) -> i64 {
     i64::try_from(amount.count).unwrap_or(i64::MAX)
+}
+
+fn of_pages(pages: u64) -> Value {
+    size(u128::from(pages) * u128::from(PAGE_BYTES))
 }
 
 fn duration(figures: &Figures, nanos: u64) -> Value {

@@ -1,6 +1,7 @@
 //! `pfnset allocations`: from its flags to the report.
 
 use crate::analysis::allocations::{AllocationOrder, AllocationQuery, AllocationSet, AllocationView, Dimension};
+use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::table::Condition;
 use crate::answer::allocations::{self, AllocationDisplay};
 use crate::cli::args::{ColumnArgs, Common, OneOf, RowArgs, conditions, grouped_by, help, refuse};
@@ -33,6 +34,7 @@ Presets:
   growth     who grew most
   churn      who allocated and freed most
   lifetimes  how long pieces lived, with percentiles
+  not-resident  commit that is not in RAM at a page sequence (--snapshot)
 
 Patterns: * any text, ? any character, a leading ! excludes, ; separates; case does not matter.
 
@@ -41,6 +43,7 @@ Examples:
   pfnset allocations trace.etl --of pool --group-by tag,process --top 5
   pfnset allocations trace.etl --of pool --pooltags pooltag.txt
   pfnset allocations trace.etl --preset leaks --group-by function
+  pfnset allocations trace.etl --preset not-resident --top 10
   pfnset allocations trace.etl --from \"click*\" --to 12.5 --preset churn
   pfnset allocations trace.etl --timeline 100ms --format csv -o commit.csv"))]
 pub struct Allocations {
@@ -70,6 +73,9 @@ pub struct Allocations {
     /// Another view of the same
     #[arg(long, value_parser = PRESETS, value_name = "VIEW", hide_possible_values = true)]
     pub preset: Option<AllocationView>,
+    /// With --preset not-resident: at which page sequence, last or a number from 0 [default: last]
+    #[arg(long, value_name = "NUMBER", requires = "preset")]
+    pub snapshot: Option<SnapshotChoice>,
     /// What was allocated, freed and outstanding every STEP (seconds, or with a unit as in 100ms)
     #[arg(long, value_name = "STEP", value_parser = span, conflicts_with = "preset")]
     pub timeline: Option<Nanos>,
@@ -99,6 +105,7 @@ const PRESETS: OneOf<AllocationView> = OneOf(&[
     ("growth", "Who grew most", AllocationView::Growth),
     ("churn", "Who allocated and freed most", AllocationView::Churn),
     ("lifetimes", "How long pieces lived", AllocationView::Lifetimes),
+    ("not-resident", "What is committed and not in RAM", AllocationView::NotResident),
 ]);
 
 fn span(text: &str) -> Result<Nanos, String> {
@@ -114,8 +121,21 @@ impl Allocations {
             Some(AllocationView::Growth) => AllocationOrder::Growth,
             Some(AllocationView::Churn) => AllocationOrder::Allocated,
             Some(AllocationView::Lifetimes) => AllocationOrder::Lifetime,
+            Some(AllocationView::NotResident) => AllocationOrder::Absent,
             Some(AllocationView::Outstanding) | None => AllocationOrder::AtEnd,
         })
+    }
+
+    /// The page sequence of `--preset not-resident`.
+    fn at_snapshot(&self) -> Result<Option<SnapshotChoice>, Error> {
+        let is_asked = self.preset == Some(AllocationView::NotResident);
+        let has_window = self.from.is_some() || self.to.is_some();
+        refuse("--snapshot", &[(self.snapshot.is_some() && !is_asked, "is for --preset not-resident")])?;
+        refuse(
+            "--preset not-resident",
+            &[(has_window && is_asked, "shows the moment of a page sequence: --from and --to have no effect")],
+        )?;
+        Ok(is_asked.then(|| self.snapshot.unwrap_or_default()))
     }
 
     /// What pool tags stand for, of the file that the user gives.
@@ -134,6 +154,7 @@ impl Allocations {
     /// Runs the command.
     pub fn run(&self) -> anyhow::Result<Exit> {
         let (common, rows) = (&self.common, &self.rows);
+        let at_snapshot = self.at_snapshot()?;
         let mut query = AllocationQuery {
             of: self.of,
             conditions: conditions(&rows.conditions)?,
@@ -141,6 +162,7 @@ impl Allocations {
             from: self.from.clone(),
             to: self.to.clone(),
             timeline: self.timeline,
+            at_snapshot,
             only_leaks: self.preset == Some(AllocationView::Leaks),
             ..AllocationQuery::default()
         };

@@ -2,6 +2,7 @@
 
 use super::{PID, Piece};
 use etl_writer::payloads::memory::{virtual_alloc, virtual_free, virtual_rundown};
+use etl_writer::payloads::pages::{IN_MEMORY, Identity};
 use etl_writer::payloads::process::{self, Process};
 use etl_writer::{Ptr, Rec, Session, Trace};
 use proptest::prelude::*;
@@ -35,6 +36,9 @@ pub type Step = (u8, u8, u8, u8, u8);
 /// Counters by name.
 pub type Counts = BTreeMap<&'static str, u64>;
 
+/// What is committed at the page sequence and how much of it is in RAM, pages: by size of pages.
+pub type AtSequence = BTreeMap<&'static str, (u64, u64)>;
+
 /// Number and time of the record that closes, and why.
 type Closing = (usize, u64, &'static str);
 
@@ -49,11 +53,47 @@ struct Space {
     pieces: Vec<Piece>,
     counts: BTreeMap<&'static str, u64>,
     is_listed: bool,
+    /// Pages that are in RAM at the page sequence; `None` before it, and where the process is dead then.
+    in_ram: Option<Vec<bool>>,
+    at_sequence: AtSequence,
 }
 
 impl Space {
     fn count(&mut self, name: &'static str, number: u64) {
         *self.counts.entry(name).or_default() += number;
+    }
+
+    fn found(&mut self, of: &'static str, committed: u64, resident: u64) {
+        let sum = self.at_sequence.entry(of).or_default();
+        *sum = (sum.0 + committed, sum.1 + resident);
+    }
+
+    /// Each page of the arena at the page sequence.
+    fn at_sequence(&mut self, in_ram: Vec<bool>, steps: &[Step]) {
+        let mut summed = vec![0; self.regions.len()];
+        for (page, is_in_ram) in in_ram.iter().enumerate() {
+            match self.pages[page] {
+                State::Committed(Opening::Record(number, _)) => {
+                    let of = if steps[number].3 & 1 != 0 { "large" } else { "normal" };
+                    self.found(of, 1, u64::from(*is_in_ram));
+                }
+                State::Committed(_) => self.found("normal", 1, u64::from(*is_in_ram)),
+                State::Summed(region) => summed[region] += u64::from(*is_in_ram),
+                State::Not | State::Unknown => {}
+            }
+        }
+        for (committed, inside) in self.regions.clone().into_iter().zip(summed) {
+            self.found("normal", committed, inside.min(committed));
+        }
+        self.in_ram = Some(in_ram);
+    }
+
+    /// What only the end rundown tells, when both it and the page sequence were there: pages of which nobody knows more.
+    fn rest_at_sequence(&mut self, from: usize, pages: usize, rest: u64) {
+        let Some(in_ram) = &self.in_ram else { return };
+        let is_open = |page: &usize| in_ram[*page] && matches!(self.pages[*page], State::Unknown);
+        let inside = (from..from + pages).filter(is_open).count() as u64;
+        self.found("normal", rest, inside.min(rest));
     }
 
     fn cut(&mut self, from: usize, to: usize) {
@@ -175,6 +215,8 @@ pub struct Story {
     /// The process ends after so many steps.
     pub dies: Option<usize>,
     pub window: (u8, u8),
+    /// After so many steps there is a page sequence, with these pages of the arena.
+    pub sequence: (usize, u64),
 }
 
 pub fn story() -> impl Strategy<Value = Story> {
@@ -182,8 +224,10 @@ pub fn story() -> impl Strategy<Value = Story> {
     let steps = prop::collection::vec(step, 1..40);
     let start = prop::option::of(regions());
     let end = prop::option::of((0usize..40, regions()));
-    (any::<bool>(), any::<bool>(), start, end, steps, prop::option::of(0usize..50), (any::<u8>(), any::<u8>()))
-        .prop_map(|(is_p4, is_born, start, end, steps, dies, window)| Story {
+    let sequence = (0usize..40, any::<u64>());
+    let ends = (prop::option::of(0usize..50), (any::<u8>(), any::<u8>()));
+    (any::<bool>(), any::<bool>(), start, end, steps, ends, sequence)
+        .prop_map(|(is_p4, is_born, start, end, steps, (dies, window), sequence)| Story {
             is_p4,
             is_born,
             start,
@@ -191,11 +235,12 @@ pub fn story() -> impl Strategy<Value = Story> {
             steps,
             dies,
             window,
+            sequence,
         })
 }
 
 /// Writes a story, and follows it page by page.
-pub fn tell(story: &Story) -> (Vec<u8>, u64, u64, Vec<Piece>, Counts) {
+pub fn tell(story: &Story) -> (Vec<u8>, u64, u64, Vec<Piece>, Counts, AtSequence) {
     let p = if story.is_p4 { Ptr::P4 } else { Ptr::P8 };
     let session = Session { processors: 1, pointer: p, buffer_size: 1024, ..Session::windows10() };
     let (t0, mut time) = (session.t0, session.t0 + 5);
@@ -216,6 +261,8 @@ pub fn tell(story: &Story) -> (Vec<u8>, u64, u64, Vec<Piece>, Counts) {
         pieces: Vec::new(),
         counts: BTreeMap::new(),
         is_listed: false,
+        in_ram: None,
+        at_sequence: AtSequence::new(),
     };
     let address = |page: usize| (FIRST + page as u64) * PAGE;
     for (number, &(from, pages, committed)) in start.into_iter().flatten().enumerate() {
@@ -234,6 +281,18 @@ pub fn tell(story: &Story) -> (Vec<u8>, u64, u64, Vec<Piece>, Counts) {
     }
     let (mut rests, mut death) = (Vec::new(), None);
     for number in 0..=story.steps.len() {
+        if story.sequence.0.min(story.steps.len()) == number {
+            let in_ram: Vec<bool> = (0..PAGES).map(|page| story.sequence.1 >> page & 1 != 0).collect();
+            // One more, which nobody committed.
+            let pages = (0..PAGES).filter(|page| in_ram[*page]).chain([PAGES + 7]);
+            let page = |(pfn, page)| Identity::private(pfn, PID.into(), address(page)).rec(p, 4, IN_MEMORY).at(time);
+            recs.extend((0x100..).zip(pages).map(page));
+            if death.is_none() {
+                space.at_sequence(in_ram, &story.steps);
+                let told = rests.clone();
+                told.into_iter().for_each(|(from, pages, rest)| space.rest_at_sequence(from, pages, rest));
+            }
+        }
         if let Some((_, regions)) =
             story.end.as_ref().filter(|(at, _)| (*at).min(story.steps.len()) == number && has_end)
         {
@@ -242,11 +301,14 @@ pub fn tell(story: &Story) -> (Vec<u8>, u64, u64, Vec<Piece>, Counts) {
                 recs.push(virtual_rundown(p, 0x0281, address(from), size, PID, 0, committed * PAGE).at(time));
                 let inside = &space.pages[from..from + pages];
                 let known = inside.iter().filter(|state| matches!(state, State::Committed(_))).count() as u64;
-                rests.push(committed.saturating_sub(known) * PAGE);
+                rests.push((from, pages, committed.saturating_sub(known)));
             }
             space.is_listed = true;
             if story.is_born || is_listed_first {
                 rests.clear();
+            }
+            for (from, pages, rest) in rests.clone() {
+                space.rest_at_sequence(from, pages, rest);
             }
         }
         if story.dies == Some(number) {
@@ -260,9 +322,11 @@ pub fn tell(story: &Story) -> (Vec<u8>, u64, u64, Vec<Piece>, Counts) {
         let recorded = step_of(&mut space, p, step, (number, time), (from, to), death.is_some());
         recs.push(recorded.by(7, 400).at(time));
     }
+    let at_sequence = space.at_sequence.clone();
+    let rests: Vec<u64> = rests.into_iter().map(|(.., rest)| rest * PAGE).collect();
     let (pieces, counts) = space.end(death, &rests);
     let bytes = Trace::new(session).push_all(recs).finish();
-    (bytes, t0, time, pieces, counts)
+    (bytes, t0, time, pieces, counts, at_sequence)
 }
 
 /// A record, and what it does to the pages.

@@ -7,11 +7,12 @@ mod commit;
 use crate::random_cases::cases;
 use crate::with_file;
 use blocks::{heap_story, pool_story};
-use commit::{story, tell};
+use commit::{AtSequence, story, tell};
 use etl_writer::payloads::memory::{virtual_alloc, virtual_free};
 use etl_writer::payloads::pool;
 use etl_writer::payloads::process::{self, Process};
 use etl_writer::{Ptr, Rec, Session, Trace};
+use pfnset::analysis::resident::query::SnapshotChoice;
 use pfnset::internals::{AllocationQuery, AllocationSet};
 use pfnset::model::window::Bound;
 use pfnset::units::Nanos;
@@ -123,7 +124,7 @@ proptest! {
 
     #[test]
     fn commit_is_that_of_each_page(story in story()) {
-        let (bytes, t0, end, pieces, counts) = tell(&story);
+        let (bytes, t0, end, pieces, counts, _) = tell(&story);
         let length = end - t0 + 2;
         let from = t0 + u64::from(story.window.0) * length / 600;
         let to = from + 1 + u64::from(story.window.1) * length / 256;
@@ -136,6 +137,35 @@ proptest! {
                 prop_assert_eq!(found.records[name], counts.get(name).copied().unwrap_or(0), "{}", name);
             }
         }
+    }
+
+    /// What is committed and what of it is in RAM, page by page.
+    #[test]
+    fn commit_that_is_not_in_ram_is_that_of_each_page(story in story()) {
+        let (bytes, .., expected) = tell(&story);
+        with_file(&bytes, |trace| {
+            let mut query = AllocationQuery::default();
+            query.at_snapshot = Some(SnapshotChoice::Last);
+            query.group_by("pages").expect("a dimension");
+            let set = AllocationSet::answer(trace, &query).expect("records");
+            let mut found: AtSequence = AtSequence::new();
+            for row in &set.rows {
+                let at = row.figures.at_snapshot;
+                let of = if row.labels[0].as_str() == "large" { "large" } else { "normal" };
+                found.insert(of, (at.committed, at.resident));
+            }
+            found.retain(|_, sum| *sum != (0, 0));
+            let mut expected = expected.clone();
+            expected.retain(|_, sum| *sum != (0, 0));
+            prop_assert_eq!(&found, &expected);
+            let sum = expected.values().fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
+            let total = set.total.at_snapshot;
+            prop_assert_eq!((total.committed, total.resident), sum);
+            let at = set.snapshot.expect("a page sequence");
+            prop_assert_eq!(at.in_commit, sum.1);
+            prop_assert!(at.private_pages >= at.in_commit);
+            Ok(())
+        })?;
     }
 
     #[test]
