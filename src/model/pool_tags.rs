@@ -4,6 +4,7 @@
 //! is not known; `?` in a tag is any character and `*` its rest; lines that begin with `rem` or `//` are comments.
 
 use crate::event::pool::PoolTag;
+use crate::model::documented_tags::DOCUMENTED;
 use foldhash::HashMap as FastMap;
 
 /// Between the parts of a line.
@@ -21,11 +22,21 @@ pub(crate) struct TagUse {
 }
 
 /// Pool tags with their drivers.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct PoolTags {
     exact: FastMap<[u8; 4], TagUse>,
     /// Tags with `?`, or shorter ones for which a `*` stands; those with most characters first.
     patterns: Vec<(Vec<u8>, TagUse)>,
+    /// Those that Windows documents, by our own words; what a file says of a tag counts more.
+    documented: FastMap<[u8; 4], TagUse>,
+}
+
+impl Default for PoolTags {
+    fn default() -> PoolTags {
+        let of = |(tag, text): &(&[u8; 4], &str)| (**tag, TagUse { driver: None, text: (*text).to_owned() });
+        let documented = DOCUMENTED.iter().map(of).collect();
+        PoolTags { exact: FastMap::default(), patterns: Vec::new(), documented }
+    }
 }
 
 impl PoolTags {
@@ -50,7 +61,7 @@ impl PoolTags {
         Ok(tags)
     }
 
-    /// What this tag stands for.
+    /// What this tag stands for: as the file says, else as Windows documents.
     pub(crate) fn of(&self, tag: PoolTag) -> Option<&TagUse> {
         let characters = tag.characters();
         let fits = |pattern: &[u8]| {
@@ -58,7 +69,7 @@ impl PoolTags {
             pairs.all(|(wanted, is)| *wanted == b'?' || *wanted == is)
         };
         let by_pattern = || self.patterns.iter().find(|(pattern, _)| fits(pattern)).map(|(_, of_it)| of_it);
-        self.exact.get(&characters).or_else(by_pattern)
+        self.exact.get(&characters).or_else(by_pattern).or_else(|| self.documented.get(&characters))
     }
 }
 
@@ -108,6 +119,7 @@ mod tests {
         assert_eq!(of(b"Ntzx"), Some((Some("any.sys"), "a pattern")));
         assert_eq!(of(b"MmSt"), Some((Some("nt!mm"), "all of them")));
         assert_eq!(of(b"Mxxx"), Some((Some("m.sys"), "fewer characters")));
+        assert_eq!(of(b"Toke"), Some((None, "access tokens")), "in no file");
         assert_eq!([of(b"Abcd"), of(b"rem "), of(b"Tool"), of(b"\0\0\0\0")], [None; 4]);
         assert!(PoolTags::read(b"not one\nof these\n").is_err() && PoolTags::read(b"").is_err());
     }

@@ -114,7 +114,8 @@ fn pool_tags_have_their_drivers() {
         json!([row["tag_driver"], row["tag_text"]])
     };
     assert_eq!(row("Ntfx"), json!(["ntfs.sys", "NTFS"]));
-    assert_eq!([row("Thre"), row("Proc")], [json!([null, "Thread objects"]), json!([null, null])]);
+    // What the file does not say is told in our own words.
+    assert_eq!([row("Thre"), row("Proc")], [json!([null, "Thread objects"]), json!([null, "processes"])]);
     let table = out(&["allocations", TRACE, "-q", "--of", "pool", "--top", "20", "--pooltags", file]);
     assert!(table.contains("Ntfx (ntfs.sys) ") && table.contains("Thre (Thread objects) "), "{table}");
     // A file that has no effect is not passed over.
@@ -168,9 +169,15 @@ fn commit_that_is_not_in_ram() {
             bytes / 4096
         })
     };
-    assert_eq!((sums(&all["total"]), sums(&all["rows"][0]), sums(&all["rows"][1])), ([20, 13, 7], [12, 5, 7], [8, 8, 0]));
+    assert_eq!(
+        (sums(&all["total"]), sums(&all["rows"][0]), sums(&all["rows"][1])),
+        ([20, 13, 7], [12, 5, 7], [8, 8, 0])
+    );
     assert_eq!(all["rows"][0]["process"], json!("app.exe (40)"));
-    assert_eq!([&all["snapshot"]["private_bytes"], &all["snapshot"]["in_commit_bytes"]], [&json!(14 * 4096), &json!(13 * 4096)]);
+    assert_eq!(
+        [&all["snapshot"]["private_bytes"], &all["snapshot"]["in_commit_bytes"]],
+        [&json!(14 * 4096), &json!(13 * 4096)]
+    );
     // Conditions choose rows, not what lies in commit.
     let one: Value =
         serde_json::from_str(&of(&["--format", "json", "--where", "process=other.exe"]).out).expect("JSON");
@@ -186,7 +193,10 @@ fn commit_that_is_not_in_ram() {
         let ran = of(more);
         assert!(ran.code != 0 && ran.out.is_empty() && ran.err.contains(says), "{more:?}: {ran:?}");
     }
-    assert_refused(&["allocations", TRACE, "--preset", "leaks", "--snapshot", "0"], "--snapshot is for --preset not-resident");
+    assert_refused(
+        &["allocations", TRACE, "--preset", "leaks", "--snapshot", "0"],
+        "--snapshot is for --preset not-resident",
+    );
     let ran = run(&["allocations", TRACE, "--preset", "not-resident"]);
     assert!(ran.code == 4 && ran.err.contains("InMemory"), "{ran:?}");
 }

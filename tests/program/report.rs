@@ -298,7 +298,10 @@ fn allocations_are_shown_where_they_were_recorded() {
         assert_eq!(Some(bytes(pages[pages.len() - 1])), json["total"]["at_end_bytes"].as_u64(), "{of}");
         let owner = &found[of]["owners"][0];
         let row = &json["rows"][0];
-        assert_eq!(owner[0], row[if of == "pool" { "tag" } else { "process" }]);
+        // Beside a pool tag stands what it is for.
+        let name = row[if of == "pool" { "tag" } else { "process" }].as_str().expect("a name");
+        let beside = if of == "pool" { " (mapped files)" } else { "" };
+        assert_eq!(owner[0], format!("{name}{beside}"));
         assert_eq!(Some(bytes(number(&owner[1]))), row["kept_bytes"].as_u64());
         assert_eq!(Some(bytes(number(&owner[2]))), row["impacting_bytes"].as_u64());
     }

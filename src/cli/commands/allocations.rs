@@ -30,10 +30,10 @@ allocated and freed in it. Growth: at the end less at the start. Doubtful: still
 there, but records were lost after it was allocated.
 
 Presets:
-  leaks      allocated in the first half and still there, oldest first
-  growth     who grew most
-  churn      who allocated and freed most
-  lifetimes  how long pieces lived, with percentiles
+  leaks         allocated in the first half and still there, oldest first
+  growth        who grew most
+  churn         who allocated and freed most
+  lifetimes     how long pieces lived, with percentiles
   not-resident  commit that is not in RAM at a page sequence (--snapshot)
 
 Patterns: * any text, ? any character, a leading ! excludes, ; separates; case does not matter.
