@@ -60,6 +60,16 @@ fn analyse(trace: &Trace) {
             assert_eq!((set.is_balanced, at_end), (true, set.total.at_end().bytes), "{group_by}");
         }
     }
+    let mut query = AllocationQuery::default();
+    query.at_snapshot = Some(SnapshotChoice::Last);
+    if let Ok(set) = AllocationSet::answer(trace, &query) {
+        let (at, snapshot) = (set.total.at_snapshot, set.snapshot.expect("the one that was asked for"));
+        assert!(
+            at.resident <= at.committed
+                && set.rows.iter().all(|row| row.figures.at_snapshot.resident <= row.figures.at_snapshot.committed)
+        );
+        assert!(snapshot.index < trace.snapshots().len());
+    }
     let mut query = CpuQuery::default();
     query.group_by("process,thread").expect("dimensions");
     if let Ok(cpu) = CpuUse::answer(trace, &query) {

@@ -45,9 +45,7 @@ pub fn answer(set: &AllocationSet, display: AllocationDisplay) -> Answer<'_> {
     let shown = title.clone();
     let rows = match display.is_timeline {
         true => set.timeline_table().titled(shown).into(),
-        false if set.snapshot.is_some() => {
-            Rows::new(row_records(set), move || set.row_table(view, order, top))
-        }
+        false if set.snapshot.is_some() => Rows::new(row_records(set), move || set.row_table(view, order, top)),
         false => Rows::new(row_records(set), move || set.row_table(view, order, top).titled(shown.clone())),
     };
     Answer {

@@ -100,6 +100,11 @@ fn bytes(pages: u64) -> u64 {
     pages.saturating_mul(PAGE_BYTES)
 }
 
+/// Address of the first page.
+const fn address_of(pages: &Range<u64>) -> u64 {
+    pages.start.saturating_mul(PAGE_BYTES)
+}
+
 fn length(pages: &Range<u64>) -> u64 {
     pages.end.saturating_sub(pages.start)
 }
@@ -249,7 +254,7 @@ impl Space {
             } else if !self.is_listed {
                 counts.estimated_bytes = counts.estimated_bytes.saturating_add(bytes);
                 let opening = counting.before(bytes, &self.facts);
-                counting.close(opening, bytes, Some(closing));
+                counting.close(opening, Some(address_of(&gap)), bytes, Some(closing));
             }
         }
         if is_release {
@@ -334,7 +339,7 @@ impl Space {
                 counts.estimated_bytes = counts.estimated_bytes.saturating_add(bytes(freed));
             }
             let opening = counting.before(bytes(freed), &self.facts);
-            counting.close(opening, bytes(freed), Some(closing));
+            counting.close(opening, None, bytes(freed), Some(closing));
         }
     }
 
@@ -442,7 +447,9 @@ impl Space {
             *by_region.entry(*region).or_default() += resident.inside(&(*start..*end));
         }
         for (number, inside) in by_region {
-            let Some(region) = self.regions.get(number as usize).filter(|region| region.committed > 0) else { continue };
+            let Some(region) = self.regions.get(number as usize).filter(|region| region.committed > 0) else {
+                continue;
+            };
             let part = AtSnapshot { committed: region.committed, resident: inside.min(region.committed) };
             found += part.resident;
             let opening = counting.before(0, &self.facts);
@@ -474,7 +481,7 @@ impl Space {
         let rests = self.rests.into_iter().map(|(_, bytes)| bytes);
         for bytes in summed.chain(rests).filter(|bytes| *bytes > 0) {
             let opening = counting.before(bytes, &self.facts);
-            counting.close(opening, bytes, closing);
+            counting.close(opening, None, bytes, closing);
         }
     }
 }
@@ -493,13 +500,13 @@ fn close_runs(
             }
             _ => {
                 if let Some((pages, run)) = last.replace((pages, run)) {
-                    counting.close(run.opening, bytes(length(&pages)), closing);
+                    counting.close(run.opening, Some(address_of(&pages)), bytes(length(&pages)), closing);
                 }
             }
         }
     }
     if let Some((pages, run)) = last {
-        counting.close(run.opening, bytes(length(&pages)), closing);
+        counting.close(run.opening, Some(address_of(&pages)), bytes(length(&pages)), closing);
     }
 }
 

@@ -5,6 +5,7 @@
 use super::figures::{AtSnapshot, BEFORE, Figures, Piece, Reason, RowState};
 use super::labels::{ABSENT, Labels};
 use super::lives::Lives;
+use super::pieces::PieceList;
 use super::query::{AllocationQuery, Dimension};
 use super::timeline::{TimelineStep, TimelineTrack};
 use crate::analysis::cpu::time_grid::{Grid, TickRange};
@@ -86,6 +87,8 @@ pub struct Counting<'t> {
     timeline: Option<TimelineTrack>,
     changes: Vec<(Ticks, ListId, i128)>,
     scratch: Vec<u32>,
+    /// Takes each piece, where they are asked for one by one.
+    pieces: Option<PieceList<'t>>,
 }
 
 /// Rows when all pieces are there.
@@ -136,7 +139,13 @@ impl<'t> Counting<'t> {
             timeline: grid.map(|grid| TimelineTrack::new(grid, window)),
             changes: Vec::new(),
             scratch: Vec::new(),
+            pieces: None,
         }
+    }
+
+    /// Each piece is given to this list.
+    pub fn list_pieces(&mut self, pieces: PieceList<'t>) {
+        self.pieces = Some(pieces);
     }
 
     /// A piece, or more than one, is opened by a record.
@@ -154,9 +163,14 @@ impl<'t> Counting<'t> {
         Opening { time: BEFORE, code: self.code(facts, bytes) }
     }
 
-    /// A piece ends, or is there at the end of the trace.
+    /// A piece ends, or is there at the end of the trace. `address`: its first byte, where it is known.
     #[inline]
-    pub fn close(&mut self, opening: Opening, bytes: u64, closing: Option<Closing>) {
+    pub fn close(&mut self, opening: Opening, address: Option<u64>, bytes: u64, closing: Option<Closing>) {
+        if let Some(pieces) = &mut self.pieces {
+            let code = (opening.code.0 as usize, self.codes.get(opening.code));
+            let names = (&self.dimensions[..], &self.lives, &self.labels);
+            pieces.piece(code, names, (opening.time, address, bytes), closing);
+        }
         let closed = closing.map(|closing| (closing.moment.time, closing.reason));
         let piece = Piece { opened: opening.time, closed, bytes };
         let code = if self.is_late {

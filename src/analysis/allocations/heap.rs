@@ -101,7 +101,7 @@ impl Heaps {
         if !self.close(place, old, closing, counting) && old != 0 {
             let heap = counting.labels.heap(place.heap);
             let opening = counting.before(block.old_size_bytes, &Facts { life: place.life, heap, ..Facts::default() });
-            counting.close(opening, block.old_size_bytes, Some(closing));
+            counting.close(opening, Some(old), block.old_size_bytes, Some(closing));
         }
         self.open(place, new, block.size_bytes, block.source, event, counting);
     }
@@ -128,7 +128,7 @@ impl Heaps {
             FastMap::default()
         });
         if let Some(old) = blocks.get(&address) {
-            counting.close(old.opening, old.bytes, Some(closing(event, Reason::Lost)));
+            counting.close(old.opening, Some(address), old.bytes, Some(closing(event, Reason::Lost)));
         }
         let opening = counting.open(event.moment.time, bytes, &facts);
         blocks.insert(address, Block { opening, bytes });
@@ -137,12 +137,13 @@ impl Heaps {
     /// Closes a block; false when it is not known.
     fn close(&mut self, place: Place, address: u64, closing: Closing, counting: &mut Counting<'_>) -> bool {
         let block = self.heaps.get_mut(&(place.life, place.heap)).and_then(|blocks| blocks.remove(&address));
-        block.map(|block| counting.close(block.opening, block.bytes, Some(closing))).is_some()
+        block.map(|block| counting.close(block.opening, Some(address), block.bytes, Some(closing))).is_some()
     }
 
     fn close_heap(&mut self, place: Place, closing: Option<Closing>, counting: &mut Counting<'_>) {
         let blocks = self.heaps.remove(&(place.life, place.heap));
-        blocks.into_iter().flatten().for_each(|(_, block)| counting.close(block.opening, block.bytes, closing));
+        let close = |(address, block): (u64, Block)| counting.close(block.opening, Some(address), block.bytes, closing);
+        blocks.into_iter().flatten().for_each(close);
     }
 
     /// A process has ended.
@@ -155,8 +156,8 @@ impl Heaps {
 
     /// What is live at the end of the trace.
     pub fn end(&mut self, counting: &mut Counting<'_>) {
-        for block in std::mem::take(&mut self.heaps).into_values().flat_map(FastMap::into_values) {
-            counting.close(block.opening, block.bytes, None);
+        for (address, block) in std::mem::take(&mut self.heaps).into_values().flatten() {
+            counting.close(block.opening, Some(address), block.bytes, None);
         }
     }
 }

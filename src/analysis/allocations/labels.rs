@@ -1,7 +1,7 @@
 //! Names of the numbers that pieces are grouped by.
 
 use super::figures::{OUTSTANDING, Reason};
-use super::lives::Lives;
+use super::lives::{LifeId, Lives};
 use super::query::Dimension;
 use crate::analysis::stacks::{EventStacks, StackTexts};
 use crate::event::pool::PoolTag;
@@ -145,6 +145,11 @@ impl<'t> Labels<'t> {
             }
             _ => number,
         }
+    }
+
+    /// The process instance of a life, by its place in the list.
+    pub fn instance_of(&self, life: LifeId, lives: &Lives) -> Option<usize> {
+        lives.instance(life, self.processes)
     }
 
     /// When the process of a row began.

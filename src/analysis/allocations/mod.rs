@@ -13,6 +13,7 @@ mod holes;
 mod labels;
 mod lives;
 mod page_set;
+mod pieces;
 mod pool;
 mod query;
 mod replay;
@@ -25,6 +26,7 @@ mod warnings;
 
 pub(crate) use by_process::{CommitOfProcesses, ProcessCommit, doubts_at_end};
 pub use figures::Figures;
+pub(crate) use pieces::{ListedPiece, each_piece};
 pub use query::{AllocationOrder, AllocationQuery, Dimension};
 pub use replay::Check;
 pub use rows::AllocationRow;

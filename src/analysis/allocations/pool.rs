@@ -131,7 +131,12 @@ impl Pool {
 
     fn allocate(&mut self, event: &AllocationEvent, key: Key, piece: &PoolPiece, counting: &mut Counting<'_>) {
         if let Some(live) = self.live.get(&key).copied() {
-            counting.close(live.opening, live.bytes, Some(Closing { moment: event.moment, reason: Reason::Lost }));
+            counting.close(
+                live.opening,
+                Some(key.1),
+                live.bytes,
+                Some(Closing { moment: event.moment, reason: Reason::Lost }),
+            );
         }
         let facts = Facts {
             life: self.life(event, counting),
@@ -148,7 +153,7 @@ impl Pool {
         let closing = Some(Closing { moment: event.moment, reason: Reason::Free });
         let Some(live) = self.live.remove(&key) else {
             let opening = counting.before(piece.size_bytes, &facts(key.0, piece));
-            return counting.close(opening, piece.size_bytes, closing);
+            return counting.close(opening, Some(key.1), piece.size_bytes, closing);
         };
         let differs = live.bytes != piece.size_bytes || live.tag != tag_number(piece.tag);
         self.counts.mismatched += u64::from(differs);
@@ -156,7 +161,7 @@ impl Pool {
             true => live.opening,
             false => counting.before(live.bytes, &Facts { tag: live.tag, ..facts(key.0, piece) }),
         };
-        counting.close(opening, live.bytes, closing);
+        counting.close(opening, Some(key.1), live.bytes, closing);
     }
 
     /// The process of the header.
@@ -170,8 +175,8 @@ impl Pool {
 
     /// What is live at the end of the trace.
     pub fn end(&mut self, counting: &mut Counting<'_>) {
-        for live in std::mem::take(&mut self.live).into_values() {
-            counting.close(live.opening, live.bytes, None);
+        for ((_, address), live) in std::mem::take(&mut self.live) {
+            counting.close(live.opening, Some(address), live.bytes, None);
         }
     }
 }

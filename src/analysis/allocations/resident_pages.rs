@@ -73,9 +73,7 @@ fn pack(page: &PageIdentity, owner: PageOwner) -> Option<u64> {
     let is_in_ram = !matches!(page.list(), PageList::Zero | PageList::Free | PageList::Bad);
     let number = address_of(page)? / PAGE_BYTES;
     match owner {
-        PageOwner::Process(instance)
-            if is_private && is_in_ram && number < MOST_PAGES && instance < MOST_INSTANCES =>
-        {
+        PageOwner::Process(instance) if is_private && is_in_ram && number < MOST_PAGES && instance < MOST_INSTANCES => {
             Some(u64::from(instance) << PAGE_BITS | number)
         }
         _ => None,
@@ -122,11 +120,13 @@ mod tests {
         let packed = vec![page(0, 7), page(1, 3), page(1, 4), page(1, 9), page(1, MOST_PAGES - 1), page(2, 0)];
         let pages = ResidentPages { moment: Moment::FIRST, packed };
         let of = pages.of(1);
-        let inside = [0..4, 4..10, 0..u64::MAX, 5..5, 9..4, MOST_PAGES..u64::MAX].map(|range| of.inside(&range));
+        let inside =
+            [0..4, 4..10, 0..u64::MAX, 5..5, 10..MOST_PAGES - 1, MOST_PAGES..u64::MAX].map(|range| of.inside(&range));
         assert_eq!(inside, [1, 2, 4, 0, 0, 0]);
-        assert_eq!([pages.of(0), pages.of(2), pages.of(3), pages.of(usize::MAX)].map(|of| of.inside(&(0..99))), [
-            1, 1, 0, 0
-        ]);
+        assert_eq!(
+            [pages.of(0), pages.of(2), pages.of(3), pages.of(usize::MAX)].map(|of| of.inside(&(0..99))),
+            [1, 1, 0, 0]
+        );
         let mut known = PageSet::default();
         known.insert(0..4);
         known.insert(8..10);

@@ -1,6 +1,7 @@
 //! The contents of a trace as tables for SQL: columns in Arrow's form, passed to a [`Sink`] in batches of about a million
 //! rows. [`schema`] lists the tables; `dataset` writes them into files.
 
+mod allocation_pieces;
 mod allocations;
 mod chosen;
 pub(crate) mod column_batches;
@@ -107,6 +108,9 @@ pub(crate) fn export_with_doubts(
     if has(Table::Allocations) {
         doubt::add(&mut doubts, allocations::write(trace, sink)?);
     }
+    if has(Table::AllocationPieces) {
+        doubt::add(&mut doubts, allocation_pieces::write(trace, has(Table::Allocations), sink)?);
+    }
     if has(Table::Events) {
         doubt::add(&mut doubts, events::write(trace, names, sink)?);
     }
@@ -116,7 +120,7 @@ pub(crate) fn export_with_doubts(
     if has(Table::Warnings) {
         doubt::add(
             &mut doubts,
-            of_analyses_without_table(trace, has(Table::Allocations) || others.contains(&Table::Allocations)),
+            of_analyses_without_table(trace, OF_ALLOCATIONS.iter().any(|of| has(*of) || others.contains(of))),
         );
         trace::warnings(&doubts, sink)?;
     }
@@ -125,6 +129,9 @@ pub(crate) fn export_with_doubts(
     trace::write(&file(), &written, Ok((&facts, &doubts)), sink)?;
     Ok((written, doubts))
 }
+
+/// Tables whose doubts are those of allocations.
+const OF_ALLOCATIONS: [Table; 2] = [Table::Allocations, Table::AllocationPieces];
 
 /// True when a trace has records of one of these kinds.
 fn is_any(trace: &Trace, hooks: &[HookId]) -> bool {
@@ -162,7 +169,7 @@ fn of_other_tables(trace: &Trace, tables: &[Table], choice: SnapshotChoice) -> R
     if has(&[Table::Cpu, Table::CpuWaits, Table::CpuInterrupts]) {
         doubts.extend(cpu::read(trace)?.into_iter().flat_map(|set| set.doubts));
     }
-    if has(&[Table::Allocations]) {
+    if has(&OF_ALLOCATIONS) {
         doubts.extend(allocations::read(trace)?.1);
     }
     Ok(doubts)

@@ -125,6 +125,10 @@ tables! {
         allocated_count Integer, freed_bytes Integer, freed_count Integer, end_bytes Integer, end_count Integer, impacting_bytes Integer,
         impacting_count Integer, doubtful_bytes Integer, peak_bytes Integer, peak_s Real null, oldest_s Real null,
         lifetime_p95_s Real null, lifetime_max_s Real null;
+    AllocationPieces "allocation_pieces": allocation_kind Text, piece Integer, process Text null, instance Integer null,
+        thread Integer null, tag Text null, pool Text null, session Integer null, heap Address null,
+        heap_source Text null, page_size Text null, address Address null, bytes Integer, opened_s Real null,
+        closed_s Real null, closed_by Text null, is_doubtful Flag;
     Events "events": time_s Real, processor Integer null, process Text null, instance Integer null, pid Integer null,
         thread Integer null, provider Text, provider_guid Text null, event Text, id Text null, version Integer,
         opcode Integer null, schema Text null, fields Map null, missing Text null;
@@ -147,6 +151,11 @@ impl Table {
     /// True for tables with a row for each page, which are written only when asked for.
     pub const fn is_by_page(self) -> bool {
         matches!(self, Table::Pages | Table::RefsetPages)
+    }
+
+    /// True for the table with a row for each piece that was allocated, which is written only when asked for.
+    pub const fn is_by_piece(self) -> bool {
+        matches!(self, Table::AllocationPieces)
     }
 
     /// True for tables that only traces with context switches have.

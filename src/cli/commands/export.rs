@@ -43,6 +43,7 @@ Tables (docs/export.md has their columns):
   working_sets allocations
   cpu cpu_waits cpu_interrupts     where context switches were recorded
   pages refset_pages               a row for each page: with --pages
+  allocation_pieces                a row for each allocation: with --pieces
   events                           a row for each record: with --events
 
 They are written to DIR/TABLE/trace=ID/part-N.parquet; the ID is from the
@@ -66,12 +67,15 @@ pub struct Export {
     /// Folder of the dataset: it is created, or the traces are added to it
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
-    /// Only these tables, warnings and traces [default: all but those with a row for each page]
+    /// Only these tables, warnings and traces [default: all but those with a row for each page, piece or record]
     #[arg(long, value_name = "TABLE,…", value_delimiter = ',')]
     pub tables: Option<Vec<Table>>,
     /// Also a row for each page: pages, refset_pages
     #[arg(long)]
     pub pages: bool,
+    /// Also a row for each piece of commit, pool and heaps: allocation_pieces
+    #[arg(long)]
+    pub pieces: bool,
     /// Also the table events: a row with all fields for each record whose name in WPA or xperf, or whose id, matches; repeatable
     #[arg(long, value_name = "PATTERNS")]
     pub events: Vec<String>,
@@ -89,7 +93,7 @@ pub struct Export {
     pub machine_names: bool,
     /// Instead of exporting, copy the dataset PATH into the new folder DIR with few files, by year, month (the default), day or tag_KEY
     #[arg(long, value_name = "BY", num_args = 0..=1, require_equals = true, default_missing_value = "month",
-        conflicts_with_all = ["tables", "pages", "snapshot", "format", "resume", "machine_names", "tags", "name", "strict", "with", "events",
+        conflicts_with_all = ["tables", "pages", "pieces", "snapshot", "format", "resume", "machine_names", "tags", "name", "strict", "with", "events",
             "ansi_codepage", "in_memory", "unpack_limit"])]
     pub compact: Option<By>,
     /// Add the column tag_KEY to traces, with this value for the traces of this run; repeatable
@@ -307,7 +311,7 @@ impl Export {
         let mut tables = match &self.tables {
             Some(tables) => tables.clone(),
             None => {
-                let is_small = |table: &Table| !table.is_by_page() && *table != Table::Events;
+                let is_small = |table: &Table| !table.is_by_page() && !table.is_by_piece() && *table != Table::Events;
                 Table::ALL.into_iter().filter(is_small).collect()
             }
         };
@@ -316,6 +320,7 @@ impl Export {
         if self.pages {
             tables.extend(Table::ALL.into_iter().filter(|table| table.is_by_page()));
         }
+        tables.extend(self.pieces.then_some(Table::AllocationPieces));
         tables.sort_unstable();
         tables.dedup();
         tables

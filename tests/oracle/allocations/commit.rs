@@ -226,8 +226,8 @@ pub fn story() -> impl Strategy<Value = Story> {
     let end = prop::option::of((0usize..40, regions()));
     let sequence = (0usize..40, any::<u64>());
     let ends = (prop::option::of(0usize..50), (any::<u8>(), any::<u8>()));
-    (any::<bool>(), any::<bool>(), start, end, steps, ends, sequence)
-        .prop_map(|(is_p4, is_born, start, end, steps, (dies, window), sequence)| Story {
+    (any::<bool>(), any::<bool>(), start, end, steps, ends, sequence).prop_map(
+        |(is_p4, is_born, start, end, steps, (dies, window), sequence)| Story {
             is_p4,
             is_born,
             start,
@@ -236,7 +236,8 @@ pub fn story() -> impl Strategy<Value = Story> {
             dies,
             window,
             sequence,
-        })
+        },
+    )
 }
 
 /// Writes a story, and follows it page by page.

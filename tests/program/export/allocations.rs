@@ -3,6 +3,7 @@
 use super::{Row, id_of, rows};
 use crate::program::out;
 use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Rows by names of columns, as the JSON of the command has them.
 fn told(kind: &str, group_by: &str) -> Vec<Row> {
@@ -106,4 +107,69 @@ fn what_is_not_known_of_commit_is_told() {
     let warnings = rows(folder.path(), "warnings");
     let (_, differs) = warnings.iter().find(|(_, row)| row["code"] == "differs_from_rundown").expect("a warning");
     assert!(out(&["processes", "resident-small.etl"]).contains(&differs["text"]), "{differs:?}");
+}
+
+/// Sums over the pieces are those of the table `allocations`, and each piece is what it says.
+#[test]
+fn pieces_add_up_to_allocations() {
+    let folder = tempfile::tempdir().unwrap();
+    let dataset = folder.path().to_str().unwrap();
+    out(&["export", "alloc-x86.etl", "--out", dataset, "--tables", "allocations", "--pieces", "-q"]);
+    let named =
+        |row: &Row| ["allocation_kind", "process", "instance", "tag", "pool"].map(|name| row.get(name).cloned());
+    let number = |row: &Row, name: &str| row[name].parse::<i128>().unwrap();
+    type Sums = [i128; 8];
+    let mut pieces: BTreeMap<[Option<String>; 5], Sums> = BTreeMap::new();
+    let mut met: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut numbers: BTreeMap<String, BTreeSet<i128>> = BTreeMap::new();
+    for (_, row) in rows(folder.path(), "allocation_pieces") {
+        let sums = pieces.entry(named(&row)).or_default();
+        let bytes = number(&row, "bytes");
+        let mut add = |at: usize, holds: bool| {
+            sums[at] += if holds { bytes } else { 0 };
+            sums[at + 1] += i128::from(holds);
+        };
+        let (is_opened, is_closed) = (row.contains_key("opened_s"), row.contains_key("closed_s"));
+        add(0, !is_opened);
+        add(2, is_opened);
+        add(4, is_closed);
+        add(6, !is_closed);
+        assert_eq!(is_closed, row.contains_key("closed_by"), "{row:?}");
+        if let (Some(opened), Some(closed)) = (row.get("opened_s"), row.get("closed_s")) {
+            assert!(opened.parse::<f64>().unwrap() <= closed.parse::<f64>().unwrap(), "{row:?}");
+        }
+        let kind = row["allocation_kind"].clone();
+        assert_eq!(kind == "heap", row.contains_key("heap"), "{row:?}");
+        assert_eq!(kind == "commit", row.contains_key("page_size"), "{row:?}");
+        assert!(numbers.entry(kind.clone()).or_default().insert(number(&row, "piece")), "{row:?}");
+        met.entry(kind).or_default().extend(row.get("closed_by").cloned());
+        met.entry("columns".into()).or_default().extend(row.keys().cloned());
+    }
+    let mut expected: BTreeMap<[Option<String>; 5], Sums> = BTreeMap::new();
+    for (_, row) in rows(folder.path(), "allocations") {
+        let names = [
+            "start_bytes",
+            "start_count",
+            "allocated_bytes",
+            "allocated_count",
+            "freed_bytes",
+            "freed_count",
+            "end_bytes",
+            "end_count",
+        ];
+        expected.insert(named(&row), names.map(|name| number(&row, name)));
+    }
+    assert_eq!(pieces, expected);
+    for (kind, numbers) in numbers {
+        let all: BTreeSet<i128> = (0..numbers.len() as i128).collect();
+        assert_eq!(numbers, all, "{kind}");
+    }
+    for (kind, reasons) in [
+        ("commit", &["decommit", "release", "process_end"][..]),
+        ("pool", &["free"]),
+        ("heap", &["free", "realloc", "heap_destroy"]),
+        ("columns", &["address", "thread", "session", "heap_source"]),
+    ] {
+        assert!(reasons.iter().all(|reason| met[kind].contains(*reason)), "{kind}: {met:?}");
+    }
 }

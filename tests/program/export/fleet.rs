@@ -207,10 +207,9 @@ fn each_file_of_a_folder_is_in_one_recording() {
 fn files_say_what_their_columns_mean() {
     let folder = tempfile::tempdir().unwrap();
     out(&["export", "resident-small.etl", "-q", "--tag", "build=1", "--out", folder.path().to_str().unwrap()]);
-    for table in Table::ALL
-        .into_iter()
-        .filter(|table| !table.is_by_page() && !table.is_of_processors() && *table != Table::Events)
-    {
+    for table in Table::ALL.into_iter().filter(|table| {
+        !table.is_by_page() && !table.is_by_piece() && !table.is_of_processors() && *table != Table::Events
+    }) {
         let files = parts(&folder.path().join(table.name()));
         let file = File::open(files.first().unwrap()).unwrap();
         let reader = parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder::try_new(file).unwrap();

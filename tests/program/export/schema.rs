@@ -53,7 +53,7 @@ fn files_have_the_schema_and_every_column_has_a_value() {
     let folder = tempfile::tempdir().unwrap();
     let traces = ["resident-small.etl", "refset-proved.etl", "refset-small.etl", "cpu-compressed.etl", "alloc-x86.etl"];
     let dataset = folder.path().to_str().unwrap();
-    out(&[&["export"][..], &traces, &["--out", dataset, "--pages", "--events", "*", "-q"]].concat());
+    out(&[&["export"][..], &traces, &["--out", dataset, "--pages", "--pieces", "--events", "*", "-q"]].concat());
     let mut text = String::new();
     for table in Table::ALL {
         let files = parts(&folder.path().join(table.name()));

@@ -1,0 +1,148 @@
+//! Pieces one by one, as they end: for tables with a row for each.
+
+use super::counting::{Closing, Counting};
+use super::figures::BEFORE;
+use super::holes;
+use super::labels::{ABSENT, Labels};
+use super::lives::Lives;
+use super::query::{AllocationQuery, Dimension};
+use super::replay;
+use crate::analysis::cpu::time_grid::TickRange;
+use crate::error::Error;
+use crate::facets::{Condition, Label, LabelKind};
+use crate::load::allocations::AllocationKind;
+use crate::trace::{Parts, Trace};
+use crate::units::Ticks;
+use std::fmt;
+
+/// Whose pieces are: what they have in common.
+#[derive(Debug)]
+pub(crate) struct PieceOwner {
+    /// The process instance.
+    pub instance: Option<usize>,
+    labels: Vec<(Dimension, Label)>,
+}
+
+impl PieceOwner {
+    /// The label in a dimension; `None` where there is none.
+    pub fn label(&self, dimension: Dimension) -> Option<&str> {
+        let found = self.labels.iter().find(|(of, _)| *of == dimension).map(|(_, label)| label);
+        found.filter(|label| label.kind() != LabelKind::Nothing).map(Label::as_str)
+    }
+
+    /// A number that is a label.
+    pub fn number(&self, dimension: Dimension) -> Option<u64> {
+        let text = self.label(dimension)?;
+        text.strip_prefix("0x").map_or_else(|| text.parse().ok(), |hex| u64::from_str_radix(hex, 16).ok())
+    }
+}
+
+/// A piece.
+#[derive(Debug)]
+pub(crate) struct ListedPiece<'p> {
+    /// Its number in the order in which pieces end.
+    pub number: u64,
+    /// Whose it is.
+    pub owner: &'p PieceOwner,
+    /// Its first byte; `None` where only the sum of several pages is known.
+    pub address: Option<u64>,
+    /// Bytes.
+    pub bytes: u64,
+    /// When it was opened; `None`: before the trace.
+    pub opened: Option<Ticks>,
+    /// When and by what it was closed; `None`: it is there at the end.
+    pub closed: Option<(Ticks, &'static str)>,
+    /// True when the record that freed it can be lost.
+    pub is_doubtful: bool,
+}
+
+/// Takes pieces while they end.
+pub(super) struct PieceList<'t> {
+    owners: Vec<Option<PieceOwner>>,
+    number: u64,
+    hole_until: Option<Ticks>,
+    each: &'t mut (dyn FnMut(&ListedPiece<'_>) + Send),
+}
+
+impl fmt::Debug for PieceList<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PieceList").field("number", &self.number).finish_non_exhaustive()
+    }
+}
+
+impl PieceList<'_> {
+    /// A piece ends. `code`: the number of this combination of labels.
+    pub fn piece(
+        &mut self,
+        (code, numbers): (usize, &[u32]),
+        (dimensions, lives, labels): (&[Dimension], &Lives, &Labels<'_>),
+        (opened, address, bytes): (Ticks, Option<u64>, u64),
+        closing: Option<Closing>,
+    ) {
+        if code >= self.owners.len() {
+            self.owners.resize_with(code + 1, || None);
+        }
+        let Some(slot) = self.owners.get_mut(code) else { return };
+        let owner = slot.get_or_insert_with(|| {
+            let label = |(dimension, number): (&Dimension, &u32)| {
+                (
+                    *dimension,
+                    labels.to_filter(*dimension, *number, lives).into_iter().next().unwrap_or_else(Label::nothing),
+                )
+            };
+            let life = dimensions.iter().position(|dimension| *dimension == Dimension::Process);
+            let life = life.and_then(|at| numbers.get(at)).filter(|life| **life != ABSENT);
+            PieceOwner {
+                instance: life.and_then(|life| labels.instance_of(*life, lives)),
+                labels: dimensions.iter().zip(numbers).map(label).collect(),
+            }
+        });
+        let piece = ListedPiece {
+            number: self.number,
+            owner,
+            address,
+            bytes,
+            opened: (opened != BEFORE).then_some(opened),
+            closed: closing.map(|closing| (closing.moment.time, closing.reason.name())),
+            is_doubtful: closing.is_none() && self.hole_until.is_some_and(|until| opened < until),
+        };
+        self.number += 1;
+        (self.each)(&piece);
+    }
+}
+
+/// The dimensions that a kind's pieces have.
+fn dimensions(of: AllocationKind) -> Vec<Dimension> {
+    let own: &[Dimension] = match of {
+        AllocationKind::Commit => &[Dimension::Pages],
+        AllocationKind::Pool => &[Dimension::Tag, Dimension::Pool, Dimension::Session],
+        AllocationKind::Heap => &[Dimension::Heap, Dimension::Source],
+    };
+    [&[Dimension::Process, Dimension::Thread], own].concat()
+}
+
+/// Gives each piece of a kind to `each`; nothing where the trace has none. No piece is kept when it has ended.
+///
+/// # Errors
+/// [`Error::Usage`] where the trace has no window.
+pub(crate) fn each_piece(
+    trace: &Trace,
+    of: AllocationKind,
+    each: &mut (dyn FnMut(&ListedPiece<'_>) + Send),
+) -> Result<(), Error> {
+    trace.gather(Parts::SYSTEM);
+    if !of.is_recorded(trace) {
+        return Ok(());
+    }
+    let (_, range) = TickRange::of_trace(trace, None, None)?;
+    // A condition that nothing meets: so nothing is counted, and nothing is kept of a piece.
+    let conditions = vec![Condition::fixed(Dimension::Process, "!*")];
+    let query = AllocationQuery { of: Some(of), conditions, ..AllocationQuery::default() };
+    let hole_until = holes::hole_until(trace);
+    let lives = Lives::new(&trace.system().processes);
+    let labels = Labels::new(trace.processes(), None, None);
+    let mut counting = Counting::new((lives, labels), of, (&query, &dimensions(of)), (range, None), hole_until);
+    counting.list_pieces(PieceList { owners: Vec::new(), number: 0, hole_until, each });
+    replay::replay(trace, of, &mut counting, None);
+    Ok(())
+}
