@@ -1,4 +1,4 @@
-//! What this repository's own program, tests, benches and fuzz targets use beside the public library. It is public for them only:
+//! What this repository's own program, Python module, tests, benches and fuzz targets use beside the public library. It is public for them only:
 //! it can change or go at any time, also in a version that breaks nothing else.
 
 pub use crate::analysis::allocations::{AllocationQuery, AllocationSet, Figures};
@@ -16,7 +16,7 @@ pub use crate::analysis::stacks::{StackQuery, StackSet};
 #[cfg(feature = "cli")]
 pub use crate::answer::stacks::{answer as stacks_answer, collapsed as collapsed_stacks};
 #[cfg(feature = "cli")]
-pub use crate::cli::main;
+pub use crate::cli::{embedded, main, program};
 pub use crate::escape::is_hidden;
 pub use crate::etl::buffer_order::{circular_start, ranks};
 #[cfg(feature = "cli")]

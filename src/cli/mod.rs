@@ -3,6 +3,7 @@
 mod args;
 mod commands;
 mod each;
+pub mod embedded;
 mod error_flags;
 mod exit;
 mod new_file;
@@ -20,13 +21,20 @@ mod trace_paths;
 use crate::error::Error;
 use crate::input::{lost_pages, unfinished};
 use exit::Exit;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// The program.
 pub fn main() -> ExitCode {
+    program(commands::arguments())
+}
+
+/// The program with these arguments, of which the first is its name. For another program that is nothing else meanwhile: it handles
+/// signals, and wrong usage ends the process.
+pub fn program(arguments: Vec<OsString>) -> ExitCode {
     lost_pages::exit_with(Exit::BadInput as u8);
     unfinished::remove_when_stopped();
-    let exit = commands::Cli::read().command.run().unwrap_or_else(|error| {
+    let exit = commands::Cli::read(arguments).command.run().unwrap_or_else(|error| {
         let exit = exit::of_error(&error);
         if exit != Exit::Fine {
             let text = error_flags::with_flags(&error);

@@ -1,6 +1,7 @@
 //! Messages on standard error: warnings, errors, notes. Lines are as wide as the terminal or `COLUMNS`. Without either, each
-//! message is one line, for programs that read it.
+//! message is one line, for programs that read it. Another program that runs a command gets them as they are.
 
+use crate::cli::embedded::Call;
 use crate::cli::terminal::{self, Characters};
 use crate::escape::{self, is_hidden};
 use crate::forms::ascii::ascii;
@@ -9,6 +10,9 @@ use std::io::{self, Write};
 
 /// Writes a note after the program's name. It is one line, also where a name in it has more.
 pub fn write(note: &str) {
+    if let Some(call) = Call::current() {
+        return call.tell(note);
+    }
     write_fitted(&mut io::stderr(), &format!("pfnset: {}\n", escape::visible(note)));
 }
 

@@ -2,6 +2,7 @@
 
 use crate::answer::Answer;
 use crate::cli::args::{Base, Color, OutputFormat, Printing};
+use crate::cli::embedded::{Call, Captured};
 use crate::cli::exit::{self, is_closed_pipe};
 use crate::cli::new_file::{self, NewFile};
 use crate::cli::{notes, terminal};
@@ -22,6 +23,9 @@ const STANDARD_OUTPUT: &str = "standard output";
 /// Prints an answer in the form that the user asked for.
 pub fn print(answer: &Answer<'_>, format: OutputFormat, cells: Cells, printing: &Printing) -> anyhow::Result<()> {
     let form = form(format, cells, printing);
+    if let Some(call) = Call::current() {
+        call.take(answer)?;
+    }
     let written = writing(printing, |out| Ok(forms::write(answer, form, &mut *for_people(out, format, printing))?));
     if unless_closed(written)? && format != OutputFormat::Table {
         warn(&told(answer, printing.quiet));
@@ -246,6 +250,7 @@ impl Output {
                 let out = Box::new(Named { out: opened, name: path.display().to_string() });
                 Output { out, file: Some(new) }
             }
+            None if let Some(call) = Call::current() => Output { out: Box::new(Captured(call)), file: None },
             // A console of Windows has to be told that styles come.
             None if color(printing) => {
                 let out = AutoStream::always_ansi(io::stdout());

@@ -1,5 +1,6 @@
 //! How wide lines may be, and which characters the terminal shows.
 
+use crate::cli::embedded::Call;
 use clap::ValueEnum;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
@@ -16,6 +17,9 @@ const TERMINALS: [&str; 4] = ["WT_SESSION", "ConEmuPID", "TERM_PROGRAM", "ALACRI
 
 /// Columns of standard output, or of a file.
 pub fn output_width(is_file: bool) -> u16 {
+    if let Some(call) = Call::current() {
+        return call.width.max(LEAST_WIDTH);
+    }
     let terminal = !is_file && io::stdout().is_terminal();
     let width = terminal_size::terminal_size().map(|(width, _)| width.0).filter(|_| terminal);
     let piped = || if is_file { None } else { width_behind_pipe() };
@@ -44,7 +48,7 @@ fn width_behind_pipe() -> Option<u16> {
 
 /// Rows of the terminal that standard output is; `None` for a file or a pipe.
 pub fn output_rows(is_file: bool) -> Option<u16> {
-    let terminal = !is_file && io::stdout().is_terminal();
+    let terminal = !is_file && Call::current().is_none() && io::stdout().is_terminal();
     terminal_size::terminal_size().map(|(_, rows)| rows.0).filter(|&rows| terminal && rows > 0)
 }
 
@@ -73,7 +77,7 @@ pub enum Characters {
 impl Characters {
     /// Whether text on standard output needs ASCII stand-ins. Files are UTF-8.
     pub fn output_is_ascii(self, is_file: bool) -> bool {
-        !is_file && self.is_ascii(io::stdout().is_terminal())
+        !is_file && Call::current().is_none() && self.is_ascii(io::stdout().is_terminal())
     }
 
     /// Whether standard error needs them.

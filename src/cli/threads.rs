@@ -1,15 +1,50 @@
 //! The threads that do parallel work.
 
+use crate::cli::embedded::Call;
 use anyhow::Context;
-use rayon::{ThreadBuilder, ThreadPoolBuilder};
+use rayon::{ThreadBuilder, ThreadPool, ThreadPoolBuilder};
+use std::collections::BTreeMap;
 use std::io;
 use std::num::NonZero;
+use std::process;
 use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+
+/// The stack of the main thread of most systems: whole commands run on threads of a pool.
+const STACK_BYTES: usize = 8 << 20;
+
+/// Pools by the number of threads that was asked for. A process that was forked has none of the threads of its parent, so that each
+/// process has pools of its own.
+static POOLS: Mutex<BTreeMap<(u32, Option<u16>), Arc<ThreadPool>>> = Mutex::new(BTreeMap::new());
+
+/// Threads for commands inside of another program: as many as are asked for, else one for each processor.
+pub fn pool(asked: Option<u16>) -> anyhow::Result<Arc<ThreadPool>> {
+    let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
+    let key = (process::id(), asked);
+    if let Some(pool) = pools.get(&key) {
+        return Ok(pool.clone());
+    }
+    // Threads that do not exist here cannot be waited for either.
+    pools.retain(|(process, _), pool| {
+        let is_own = *process == key.0;
+        if !is_own {
+            std::mem::forget(pool.clone());
+        }
+        is_own
+    });
+    let builder = ThreadPoolBuilder::new().stack_size(STACK_BYTES).num_threads(asked.unwrap_or(0).into());
+    let pool = Arc::new(builder.build().context("cannot start threads")?);
+    pools.insert(key, pool.clone());
+    Ok(pool)
+}
 
 /// Starts as many threads as are asked for, else one for each processor. Where the system gives fewer, the work is done by those
 /// that it gives; without any, by the thread that calls this.
 pub fn start(asked: Option<u16>) -> anyhow::Result<()> {
+    if Call::current().is_some() {
+        return Ok(()); // the command runs on them
+    }
     let processors = || thread::available_parallelism().map_or(1, NonZero::get);
     let wanted = asked.map_or_else(processors, usize::from);
     // The pool would end with an error at the first thread that it does not get, so they are there before it.

@@ -5,6 +5,7 @@ use crate::analysis::info::recording_files::{self, RecordingFile};
 use crate::answer::{Answer, Place};
 use crate::cli::args::{Base, ColumnArgs, Common};
 use crate::cli::exit::Exit;
+use crate::cli::embedded::{Call, OpenTrace};
 use crate::cli::recordings::{Recording, Recordings};
 use crate::cli::{output, progress, threads};
 use crate::etl::EtlFile;
@@ -12,13 +13,43 @@ use crate::imported::wpa::WpaOptions;
 use crate::input::UnpackLimits;
 use crate::trace::{Trace, recording};
 use anyhow::Context;
+use std::ops::Deref;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+/// The trace of a command.
+pub enum Opened {
+    /// It was opened by the command.
+    Own(Box<Trace>),
+    /// It was open already.
+    Lent(Arc<OpenTrace>),
+}
+
+impl Deref for Opened {
+    type Target = Trace;
+
+    fn deref(&self) -> &Trace {
+        match self {
+            Opened::Own(trace) => trace,
+            Opened::Lent(open) => open.trace(),
+        }
+    }
+}
+
+/// The trace that is open already, where another program has opened it.
+fn lent() -> Option<Arc<OpenTrace>> {
+    Call::current().and_then(|call| call.trace.clone())
+}
+
 /// Opens the trace, with all files of its recording, and sets the number of threads.
-pub fn open(base: &Base) -> anyhow::Result<Trace> {
+pub fn open(base: &Base) -> anyhow::Result<Opened> {
+    if let Some(open) = lent() {
+        return Ok(Opened::Lent(open));
+    }
     prepare(base)?;
-    open_recording(base, &Recording { trace: base.trace.clone(), with: base.further.clone() })
+    let recording = Recording { trace: base.trace.clone(), with: base.further.clone() };
+    Ok(Opened::Own(Box::new(open_recording(base, &recording)?)))
 }
 
 /// Opens all files of a recording.
@@ -27,13 +58,17 @@ pub fn open_recording(base: &Base, files: &Recording) -> anyhow::Result<Trace> {
 }
 
 /// Opens the trace and the other files that fit to it; returns for each file whether it does.
-pub fn open_what_fits(base: &Base) -> anyhow::Result<(Trace, Vec<RecordingFile>)> {
+pub fn open_what_fits(base: &Base) -> anyhow::Result<(Opened, Vec<RecordingFile>)> {
+    if let Some(open) = lent() {
+        let files = open.files().to_vec();
+        return Ok((Opened::Lent(open), files));
+    }
     let named = |path: &Path, file| (path.display().to_string(), file);
     prepare(base)?;
     let first = named(&base.trace, open_file(base, &base.trace)?);
     let others = base.further.iter().map(|path| Ok(named(path, open_file(base, path)?)));
     let (all, files) = recording_files::join(first, others.collect::<anyhow::Result<_>>()?);
-    Ok((all.into(), files))
+    Ok((Opened::Own(Box::new(all.into())), files))
 }
 
 /// [`prepare`] for a command whose arguments are separate traces.
@@ -67,7 +102,10 @@ pub fn open_source(base: &Base, files: &Recording, options: &WpaOptions) -> anyh
 
 /// Opens an input, which may have to be unpacked.
 pub fn unpacked<T>(base: &Base, open: impl FnOnce(&UnpackLimits) -> T) -> T {
-    let limits = base.reading.limits();
+    let mut limits = base.reading.limits();
+    if let Some(call) = Call::current() {
+        (limits.copies, limits.stop) = (true, call.watch.stop.clone());
+    }
     let unpacked = || limits.unpacked.load(Ordering::Relaxed);
     progress::while_unpacking(base.quiet, unpacked, || open(&limits))
 }

@@ -315,6 +315,7 @@ impl EtlFile {
     }
 
     fn visit<R>(&self, index: usize, scratch: &mut Scratch, visit: impl FnOnce(&EventArea<'_>) -> R) -> R {
+        self.input.unless_stopped();
         let area = self.area(index, scratch);
         let result = visit(&area);
         self.bytes_read.fetch_add(u64::from(area.buffer.size_bytes), Ordering::Relaxed);

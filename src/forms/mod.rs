@@ -2,6 +2,7 @@
 //! colors and rounding are decided here alone, and text from outside is made harmless ([`escape`](crate::escape)) where a form
 //! writes it.
 
+pub(crate) mod arrow;
 pub(crate) mod ascii;
 pub(crate) mod bar;
 pub(crate) mod budgets;

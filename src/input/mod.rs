@@ -1,7 +1,8 @@
 //! Where the bytes of a trace come from: a file, a trace inside an archive, or standard input.
 //!
 //! A plain file is mapped into memory. An archive and standard input are unpacked first, into memory or, beyond
-//! [`UnpackLimits::in_memory`], into a temporary file without a name, which the system removes however the program ends.
+//! [`UnpackLimits::in_memory`], into a temporary file without a name, which the system removes however the program ends. So is a
+//! plain file where [`UnpackLimits::copies`] says so.
 
 mod archive;
 mod cab;
@@ -14,8 +15,12 @@ use crate::error::Error;
 use archive::Archive;
 use map::Mapping;
 pub(crate) use map::{lost_pages, unfinished};
+use std::fs::File;
 use std::io::{self, BufReader, Read};
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 pub use store::UnpackLimits;
 use store::{Bytes, Counting, PackedBytes, Store};
 pub(crate) use store::{MOST_EXPANSION, expands_too_much};
@@ -28,7 +33,12 @@ pub struct Input {
     pub cut: Option<String>,
     /// True when the bytes came out of an archive.
     unpacked: bool,
+    /// Set when nobody waits any more for what is made of the bytes.
+    stop: Arc<AtomicBool>,
 }
+
+/// What reading unwinds with when it is stopped.
+pub(crate) struct Stopped;
 
 /// The path that stands for standard input.
 pub(crate) const STANDARD_INPUT: &str = "-";
@@ -69,9 +79,11 @@ impl Input {
         let (file, member) = split_member(path);
         let packed = match file.as_os_str() == STANDARD_INPUT {
             true => Input::streamed(&mut io::stdin().lock(), limits).map_err(not_unpacked)?,
+            // The size is checked after the copy; what is copied of a file that ends too early is let go.
+            false if limits.copies && Mapping::check(&file).is_ok_and(|bytes| bytes > 0) => Input::copied(&file, path, limits)?,
             false => {
                 let map = Mapping::open(&file).map_err(|source| Error::Unreadable { path: path.into(), source })?;
-                Input { bytes: Bytes::Mapped(map), cut: None, unpacked: false }
+                Input { bytes: Bytes::Mapped(map), cut: None, unpacked: false, stop: limits.stop.clone() }
             }
         };
         let Some(archive) = Archive::of(packed.bytes()).filter(|_| !packed.unpacked) else {
@@ -84,7 +96,23 @@ impl Input {
         let cut = archive.unpack(packed.bytes(), member.as_deref(), &mut store).map_err(not_unpacked)?;
         packed.check_whole().map_err(|source| Error::Unreadable { path: path.into(), source })?;
         let bytes = store.into_bytes().map_err(|error| not_unpacked(error.to_string()))?;
-        Input { bytes, cut: cut.or(packed.cut), unpacked: true }.without_archive().map_err(not_unpacked)
+        let stop = limits.stop.clone();
+        Input { bytes, cut: cut.or(packed.cut), unpacked: true, stop }.without_archive().map_err(not_unpacked)
+    }
+
+    /// A copy of a file, or what is packed in it as a stream. `path` is what messages call it.
+    fn copied(file: &Path, path: &Path, limits: &UnpackLimits) -> Result<Input, Error> {
+        let unreadable = |source| Error::Unreadable { path: path.into(), source };
+        let before = Mapping::check(file).map_err(unreadable)?;
+        let mut open = File::open(file).map_err(unreadable)?;
+        let input = Input::streamed(&mut open, limits)
+            .map_err(|reason| Error::NotUnpacked { path: path.into(), reason })?;
+        let after = open.metadata().map_err(unreadable)?.len();
+        let copied = if input.unpacked { after } else { input.bytes().len() as u64 };
+        match after.min(copied) < before {
+            true => Err(unreadable(io::Error::other(lost_pages::REASON))),
+            false => Ok(input),
+        }
     }
 
     /// All that standard input gives. What is packed as a stream is unpacked while it is read.
@@ -96,19 +124,26 @@ impl Input {
             Some(archive) if archive.is_stream() => {
                 let mut store = Store::new(limits, Some(bytes));
                 let cut = archive.unpack_stream(&mut BufReader::new(all), &mut store)?;
-                Input::stored(store, cut, true)?.without_archive()
+                Input::stored(store, cut, true, limits)?.without_archive()
             }
             _ => {
                 let (mut all, mut store) = (all, Store::new(limits, None));
                 let cut = store.fill(&mut all)?;
-                Input::stored(store, cut, false)
+                Input::stored(store, cut, false, limits)
             }
         }
     }
 
-    fn stored(store: Store<'_>, cut: Option<String>, unpacked: bool) -> Result<Input, String> {
+    fn stored(store: Store<'_>, cut: Option<String>, unpacked: bool, limits: &UnpackLimits) -> Result<Input, String> {
         let bytes = store.into_bytes().map_err(|error| error.to_string())?;
-        Ok(Input { bytes, cut, unpacked })
+        Ok(Input { bytes, cut, unpacked, stop: limits.stop.clone() })
+    }
+
+    /// Unwinds where reading was stopped: there is no result that somebody could take for a whole one.
+    pub(crate) fn unless_stopped(&self) {
+        if self.stop.load(Ordering::Relaxed) {
+            resume_unwind(Box::new(Stopped));
+        }
     }
 
     /// What was unpacked, unless it is an archive again.
@@ -151,7 +186,7 @@ impl Input {
 /// unpack to far more than it is.
 pub(crate) fn traces_in_archive(path: &Path) -> Vec<PathBuf> {
     let Ok(map) = Mapping::open(path) else { return Vec::new() };
-    let input = Input { bytes: Bytes::Mapped(map), cut: None, unpacked: false };
+    let input = Input { bytes: Bytes::Mapped(map), cut: None, unpacked: false, stop: Arc::default() };
     let listed = Archive::of(input.bytes()).map(|archive| archive.members(input.bytes())).unwrap_or_default();
     let member = |name: String| {
         let mut whole = path.as_os_str().to_os_string();

@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::thread;
 
@@ -38,12 +38,18 @@ pub struct UnpackLimits {
     pub most: u64,
     /// Unpacked so far: for progress bars.
     pub unpacked: AtomicU64,
+    /// Files that are not packed are copied too, not mapped: one that is cut meanwhile is an error then, and no signal.
+    pub copies: bool,
+    /// Another thread sets it to stop all reading. Unpacking then ends with an error; what reads an opened trace unwinds, with a
+    /// payload that is no panic of this library.
+    pub stop: Arc<AtomicBool>,
 }
 
 impl Default for UnpackLimits {
     /// 4 GiB in memory, 64 GiB at all.
     fn default() -> UnpackLimits {
-        UnpackLimits { in_memory: 4 << 30, most: 64 << 30, unpacked: AtomicU64::new(0) }
+        let (unpacked, stop) = (AtomicU64::new(0), Arc::default());
+        UnpackLimits { in_memory: 4 << 30, most: 64 << 30, unpacked, copies: false, stop }
     }
 }
 
@@ -115,6 +121,9 @@ impl<'l> Store<'l> {
     fn add(&mut self, bytes: &[u8]) -> Result<(), String> {
         self.written = self.written.saturating_add(bytes.len() as u64);
         self.limits.unpacked.store(self.written, Ordering::Relaxed);
+        if self.limits.stop.load(Ordering::Relaxed) {
+            return Err("it was stopped".into());
+        }
         if self.written > self.limits.most {
             let limit = self.limits.most;
             return Err(format!("it unpacks to more than the limit of {limit} bytes"));

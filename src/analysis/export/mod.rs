@@ -4,6 +4,8 @@
 mod allocation_pieces;
 mod allocations;
 mod chosen;
+#[cfg(feature = "cli")]
+pub(crate) mod collected;
 pub(crate) mod column_batches;
 mod cpu;
 mod descriptions;

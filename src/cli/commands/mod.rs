@@ -27,6 +27,7 @@ use crate::cli::exit::{Exit, is_closed_pipe};
 use crate::cli::notes;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
+use std::ffi::OsString;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -74,6 +75,12 @@ Also: pages, events, symbols, counter, anonymize, words, completions.
   pfnset resident fixtures/resident-small.etl
 ";
 
+/// The command line of the process.
+pub fn arguments() -> Vec<OsString> {
+    // Shells of Windows do not expand patterns of file names.
+    wild::args_os().collect()
+}
+
 /// Offline analyzer of Windows memory traces (.etl): what every page of RAM holds, and for whom.
 #[derive(Debug, Parser)]
 #[command(name = "pfnset", version, after_help = EXAMPLES, max_term_width = 100)]
@@ -83,24 +90,31 @@ pub struct Cli {
 }
 
 impl Cli {
-    /// Reads the command line; wrong usage ends the program, with a message.
-    pub fn read() -> Cli {
-        // Shells of Windows do not expand patterns of file names.
-        let read = Cli::command().try_get_matches_from(wild::args_os()).and_then(|matches| {
+    /// Reads the arguments, of which the first is the program's name.
+    pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
+        let read = Cli::command().try_get_matches_from(arguments).and_then(|matches| {
             refuse_csv_safe(&matches)?;
             Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut Cli::command()))
         });
-        read.unwrap_or_else(|mut error| {
-            if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand && std::env::args_os().len() < 2 {
-                notes::write_short_help(SHORT_HELP);
-                std::process::exit(error.exit_code());
-            }
+        read.map_err(|mut error| {
             if error.kind() == ErrorKind::UnknownArgument {
                 // The tip of the parser, to pass a flag as the value of another, does not help.
                 error.remove(ContextKind::Suggested);
                 if let Some(tip) = owners_of(&error) {
                     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
                 }
+            }
+            error
+        })
+    }
+
+    /// The same; wrong usage ends the program, with a message.
+    pub fn read(arguments: Vec<OsString>) -> Cli {
+        let is_alone = arguments.len() < 2;
+        Cli::parse(arguments).unwrap_or_else(|error| {
+            if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand && is_alone {
+                notes::write_short_help(SHORT_HELP);
+                std::process::exit(error.exit_code());
             }
             if error.use_stderr() {
                 notes::write_usage(&error);

@@ -33,7 +33,15 @@ impl Mapping {
     /// The system's error when the file cannot be opened or mapped; a text of our own for directories, pipes and devices,
     /// which cannot be mapped.
     pub fn open(path: &Path) -> io::Result<Mapping> {
-        // Checked before opening, because opening a pipe blocks until something writes to it.
+        Mapping::check(path)?;
+        Mapping::of(File::open(path)?, path)
+    }
+
+    /// The size of what can be mapped. Asked before opening, because opening a pipe blocks until something writes to it.
+    ///
+    /// # Errors
+    /// As [`Mapping::open`].
+    pub fn check(path: &Path) -> io::Result<u64> {
         let metadata = std::fs::metadata(path)?;
         if metadata.is_dir() {
             return Err(io::Error::other("it is a directory; name the .etl file in it"));
@@ -43,7 +51,7 @@ impl Mapping {
                 "not a regular file; write the trace to a file first, or give it on standard input and name it -",
             ));
         }
-        Mapping::of(File::open(path)?, path)
+        Ok(metadata.len())
     }
 
     /// Maps an open file; messages call it `path`.
