@@ -10,7 +10,7 @@ use crate::answer::Answer;
 use crate::cli::commands::{Cli, Command};
 use crate::cli::{error_flags, exit, threads, trace};
 use crate::error::Error;
-use crate::forms::arrow;
+use crate::forms::{self, Form, Look, arrow};
 use crate::input::{STANDARD_INPUT, Stopped};
 use crate::pattern::Patterns;
 use crate::trace::Trace;
@@ -53,6 +53,8 @@ pub struct Outcome {
     pub exit: u8,
     /// What it would have written to standard output.
     pub output: Vec<u8>,
+    /// Its answer as text, where the caller wants that besides.
+    pub text: Vec<u8>,
     /// The rows of its answer, typed; `None` for a command that has no answer of rows.
     pub rows: Option<RecordBatch>,
     /// What it would have written to standard error.
@@ -95,7 +97,9 @@ pub(super) struct Call {
     pub watch: Arc<Watch>,
     /// Columns of text.
     pub width: u16,
+    has_text: bool,
     output: RefCell<Vec<u8>>,
+    text: RefCell<Vec<u8>>,
     rows: RefCell<Option<RecordBatch>>,
     told: RefCell<Vec<String>>,
 }
@@ -136,10 +140,11 @@ impl Call {
         self.told.borrow_mut().push(text.strip_prefix("warning: ").unwrap_or(text).to_owned());
     }
 
-    /// Takes the rows of an answer.
+    /// Takes the rows of an answer, and its text if the caller wants it.
     pub fn take(&self, answer: &Answer<'_>) -> io::Result<()> {
         *self.rows.borrow_mut() = Some(arrow::rows(&answer.tables).map_err(io::Error::other)?);
-        Ok(())
+        let look = Look { width: self.width, color: false, rows: None };
+        if self.has_text { forms::write(answer, Form::Text(look), &mut *self.text.borrow_mut()) } else { Ok(()) }
     }
 }
 
@@ -197,10 +202,13 @@ fn parsed(arguments: &[OsString]) -> Result<Command, Failure> {
     Ok(cli.command)
 }
 
-fn call(trace: Option<Arc<OpenTrace>>, watch: &Arc<Watch>, width: u16) -> Rc<Call> {
-    let (output, rows, told) = Default::default();
-    Rc::new(Call { trace, watch: watch.clone(), width, output, rows, told })
+fn call(trace: Option<Arc<OpenTrace>>, watch: &Arc<Watch>, (width, has_text): (u16, bool)) -> Rc<Call> {
+    let (output, text, rows, told) = Default::default();
+    Rc::new(Call { trace, watch: watch.clone(), width, has_text, output, text, rows, told })
 }
+
+/// For calls without text.
+const NO_TEXT: (u16, bool) = (u16::MAX, false);
 
 /// Opens a trace by the arguments of `pfnset info`: its files, and how they are read.
 ///
@@ -210,7 +218,7 @@ pub fn open(arguments: &[OsString], watch: &Arc<Watch>) -> Result<OpenTrace, Fai
     let Command::Info(info) = parsed(arguments)? else {
         return Err(Failure::Usage("a trace is opened with the arguments of info".into()));
     };
-    call(None, watch, u16::MAX).run(|| {
+    call(None, watch, NO_TEXT).run(|| {
         let base = &info.common.base;
         let named = |path: &PathBuf| anyhow::Ok((path.display().to_string(), trace::open_file(base, path)?));
         let first = named(&base.trace)?;
@@ -224,7 +232,8 @@ pub fn open(arguments: &[OsString], watch: &Arc<Watch>) -> Result<OpenTrace, Fai
     })
 }
 
-/// Runs a command; `trace` is that of its arguments, where it is open already. Text is as wide as `width`.
+/// Runs a command; `trace` is that of its arguments, where it is open already. Text is as wide as `text` says, which also says whether
+/// the answer's text is wanted beside its form.
 ///
 /// # Errors
 /// Why it has no outcome.
@@ -232,20 +241,31 @@ pub fn run(
     arguments: &[OsString],
     trace: Option<Arc<OpenTrace>>,
     watch: &Arc<Watch>,
-    width: u16,
+    text: (u16, bool),
 ) -> Result<Outcome, Failure> {
     let command = parsed(arguments)?;
-    let call = call(trace, watch, width);
+    let call = call(trace, watch, text);
     let exit = call.run(|| command.run())? as u8;
-    Ok(Outcome { exit, output: call.output.take(), rows: call.rows.take(), told: call.told.take() })
+    Ok(Outcome {
+        exit,
+        output: call.output.take(),
+        text: call.text.take(),
+        rows: call.rows.take(),
+        told: call.told.take(),
+    })
 }
 
 /// A table of an export, of the snapshots of this choice; of `events` the records with these names.
 ///
 /// # Errors
 /// Why there is none.
-pub fn table(trace: &Arc<OpenTrace>, name: &str, snapshot: &str, events: Option<&str>) -> Result<ExportedTable, Failure> {
-    call(Some(trace.clone()), &trace.watch, u16::MAX).run(|| {
+pub fn table(
+    trace: &Arc<OpenTrace>,
+    name: &str,
+    snapshot: &str,
+    events: Option<&str>,
+) -> Result<ExportedTable, Failure> {
+    call(Some(trace.clone()), &trace.watch, NO_TEXT).run(|| {
         let table = name.parse().map_err(Error::Usage)?;
         let choice = snapshot.parse().map_err(Error::Usage)?;
         let names = events.map(Patterns::new);
@@ -263,7 +283,8 @@ pub fn table(trace: &Arc<OpenTrace>, name: &str, snapshot: &str, events: Option<
 /// The system has no threads to give.
 pub fn spawn(asked: Option<u16>, work: impl FnOnce() + Send + 'static) -> Result<(), Failure> {
     let pool = threads::pool(asked).map_err(|error| Failure::Other(format!("{error:#}")))?;
-    pool.spawn(work);
+    // Whoever waits for it sees that it did not end.
+    pool.spawn(|| drop(catch_unwind(AssertUnwindSafe(work))));
     Ok(())
 }
 

@@ -2,7 +2,6 @@
 
 use crate::error::Error;
 use std::io;
-use std::process::ExitCode;
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,12 +30,6 @@ impl Exit {
             Exit::BadInput => 4,
         };
         if weight(other) > weight(self) { other } else { self }
-    }
-}
-
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> ExitCode {
-        ExitCode::from(exit as u8)
     }
 }
 

@@ -26,12 +26,12 @@ use std::process::ExitCode;
 
 /// The program.
 pub fn main() -> ExitCode {
-    program(commands::arguments())
+    program(commands::arguments()).into()
 }
 
 /// The program with these arguments, of which the first is its name. For another program that is nothing else meanwhile: it handles
-/// signals, and wrong usage ends the process.
-pub fn program(arguments: Vec<OsString>) -> ExitCode {
+/// signals, and wrong usage ends the process. Returns the exit code.
+pub fn program(arguments: Vec<OsString>) -> u8 {
     lost_pages::exit_with(Exit::BadInput as u8);
     unfinished::remove_when_stopped();
     let exit = commands::Cli::read(arguments).command.run().unwrap_or_else(|error| {
@@ -49,8 +49,8 @@ pub fn program(arguments: Vec<OsString>) -> ExitCode {
     match lost_pages::shrunk().first() {
         Some(path) => {
             notes::write(&format!("cannot trust {}: {}", path.display(), lost_pages::REASON));
-            Exit::BadInput.into()
+            Exit::BadInput as u8
         }
-        None => exit.into(),
+        None => exit as u8,
     }
 }

@@ -40,7 +40,11 @@ impl Kind {
             Value::Numbers(_) => Kind::Numbers,
             Value::Flag(_) => Kind::Flag,
             Value::Number(number) | Value::CountIfAny(number) | Value::Bytes(number) | Value::Duration(number) => {
-                if i64::try_from(*number).is_ok() { Kind::Integer } else { Kind::Unsigned }
+                if i64::try_from(*number).is_ok() {
+                    Kind::Integer
+                } else {
+                    Kind::Unsigned
+                }
             }
             Value::Count(_) | Value::Difference(_) | Value::Size(_) | Value::SizeDifference(_) => Kind::Integer,
             Value::Share(_) | Value::Points(_) | Value::Change(_) | Value::Decimal(_) => Kind::Real,
@@ -211,7 +215,8 @@ mod tests {
     #[test]
     fn no_value_is_lost() {
         let (_, batch) = column(vec![Value::Number(u64::MAX), Value::Nothing, Value::Hex(0)]);
-        let numbers: Vec<Option<u64>> = batch.column(0).as_any().downcast_ref::<UInt64Array>().unwrap().iter().collect();
+        let numbers: Vec<Option<u64>> =
+            batch.column(0).as_any().downcast_ref::<UInt64Array>().unwrap().iter().collect();
         assert_eq!(numbers, [[Some(u64::MAX), None, Some(0)]; 2].concat());
         let (_, batch) = column(vec![Value::Size(i64::MIN), Value::Share(0.5)]);
         let reals: Vec<Option<f64>> = batch.column(0).as_any().downcast_ref::<Float64Array>().unwrap().iter().collect();

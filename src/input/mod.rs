@@ -80,7 +80,9 @@ impl Input {
         let packed = match file.as_os_str() == STANDARD_INPUT {
             true => Input::streamed(&mut io::stdin().lock(), limits).map_err(not_unpacked)?,
             // The size is checked after the copy; what is copied of a file that ends too early is let go.
-            false if limits.copies && Mapping::check(&file).is_ok_and(|bytes| bytes > 0) => Input::copied(&file, path, limits)?,
+            false if limits.copies && Mapping::check(&file).is_ok_and(|bytes| bytes > 0) => {
+                Input::copied(&file, path, limits)?
+            }
             false => {
                 let map = Mapping::open(&file).map_err(|source| Error::Unreadable { path: path.into(), source })?;
                 Input { bytes: Bytes::Mapped(map), cut: None, unpacked: false, stop: limits.stop.clone() }
@@ -105,8 +107,8 @@ impl Input {
         let unreadable = |source| Error::Unreadable { path: path.into(), source };
         let before = Mapping::check(file).map_err(unreadable)?;
         let mut open = File::open(file).map_err(unreadable)?;
-        let input = Input::streamed(&mut open, limits)
-            .map_err(|reason| Error::NotUnpacked { path: path.into(), reason })?;
+        let input =
+            Input::streamed(&mut open, limits).map_err(|reason| Error::NotUnpacked { path: path.into(), reason })?;
         let after = open.metadata().map_err(unreadable)?.len();
         let copied = if input.unpacked { after } else { input.bytes().len() as u64 };
         match after.min(copied) < before {

@@ -46,7 +46,9 @@ pub(crate) fn table(
 ) -> Result<(Vec<RecordBatch>, Vec<Doubt>), Error> {
     let usage = |text: &str| Err(Error::Usage(format!("table {}: {text}", table.name())));
     match (table, names) {
-        (Table::Traces, _) => return usage("it has a row for each trace of a dataset; info tells the same of one trace"),
+        (Table::Traces, _) => {
+            return usage("it has a row for each trace of a dataset; info tells the same of one trace");
+        }
         (Table::Events, None) => return usage("say which events, as in events=\"Process*\"; * is all"),
         (Table::Events, Some(_)) | (_, None) => {}
         (_, Some(_)) => return usage("names of events are for the table events"),

@@ -8,6 +8,7 @@ use crate::analysis::overview::differences::Differences;
 use crate::analysis::overview::{Overview, Part};
 use crate::cli::args::Base;
 use crate::cli::commands::check::read_budgets;
+use crate::cli::embedded::Call;
 use crate::cli::exit::Exit;
 use crate::cli::recordings::{Recording, Recordings};
 use crate::cli::{output, progress, trace};
@@ -59,7 +60,7 @@ impl Report {
     /// Runs the command.
     pub fn run(&self) -> anyhow::Result<Exit> {
         let base = &self.base;
-        if base.output.is_none() && std::io::stdout().is_terminal() {
+        if base.output.is_none() && Call::current().is_none() && std::io::stdout().is_terminal() {
             return Err(Error::Usage("the report is a file for a browser; name it: -o report.html".into()).into());
         }
         trace::prepare_all(base, &self.recordings)?;

@@ -1,0 +1,5 @@
+"""python -m pfnset: the program."""
+
+from ._program import main
+
+main()
