@@ -7,16 +7,10 @@ import sys
 from . import _pfnset
 
 
-def _arguments():
-    # Shells of Windows do not expand patterns of file names. The program does it with the whole command line, which quotes tell apart;
-    # what stands there for the interpreter comes before.
-    return ["pfnset", *sys.argv[1:]]
-
-
 def main():
     """Runs the program with the arguments of this process, and ends the process."""
     # The program has handlers of its own; without one, Ctrl-C ends it.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    code = _pfnset.program(_arguments())
+    code = _pfnset.program(["pfnset", *sys.argv[1:]])
     # Nothing of Python is left to do, and what the program has written is out.
     os._exit(code)

@@ -12,10 +12,9 @@ use pyo3::prelude::*;
 use std::ffi::OsString;
 use std::io::Write;
 
-/// The program with these arguments. It ends the process.
+/// The program with these arguments, of which the first is its name. Returns the exit code, or ends the process.
 #[pyfunction]
 fn program(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
-    // Patterns of file names, which shells of Windows do not expand, are expanded by who reads the whole command line.
     py.detach(|| {
         let code = pfnset::internals::program(arguments);
         let _ = std::io::stdout().flush(); // nobody may be there to read it

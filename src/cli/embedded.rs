@@ -1,50 +1,28 @@
 //! Commands inside of another program, such as the Python module: it opens a trace once and runs commands on it. They are those
 //! of the command line, with its words for what is wrong; what they would print goes to the caller.
 //!
-//! A command and what it calls ask [`Call::current`] where their surroundings matter: the trace, threads, output, messages,
-//! progress. No command knows who calls it.
+//! A call is told to what commands use by [`call`](super::call). No command knows who calls it.
 
 use crate::analysis::export::collected;
-use crate::analysis::info::recording_files::{self, RecordingFile};
-use crate::answer::Answer;
+use crate::analysis::info::recording_files;
+use crate::cli::call::Call;
+pub use crate::cli::call::{OpenTrace, Watch};
 use crate::cli::commands::{Cli, Command};
 use crate::cli::{error_flags, exit, threads, trace};
 use crate::error::Error;
-use crate::forms::{self, Form, Look, arrow};
 use crate::input::{STANDARD_INPUT, Stopped};
 use crate::pattern::Patterns;
-use crate::trace::Trace;
 use crate::trace::doubt::texts;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use std::any::Any;
-use std::cell::RefCell;
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-
-/// What the caller sees of a call while it runs, from another thread.
-#[derive(Debug, Default)]
-pub struct Watch {
-    /// Set it to stop the call, which then fails with [`Failure::Stopped`].
-    pub stop: Arc<AtomicBool>,
-    /// Bytes that were read so far.
-    pub done: AtomicU64,
-    /// About how many will be read; 0 while that is not known.
-    pub total: AtomicU64,
-}
-
-/// A trace that was opened for many calls, one at a time.
-#[derive(Debug)]
-pub struct OpenTrace {
-    trace: Trace,
-    files: Vec<RecordingFile>,
-    watch: Arc<Watch>,
-}
+use std::sync::atomic::Ordering;
 
 /// How a command ended.
 #[derive(Debug)]
@@ -91,77 +69,6 @@ pub enum Failure {
     Fault(String),
 }
 
-/// A call, for the commands.
-pub(super) struct Call {
-    pub trace: Option<Arc<OpenTrace>>,
-    pub watch: Arc<Watch>,
-    /// Columns of text.
-    pub width: u16,
-    has_text: bool,
-    output: RefCell<Vec<u8>>,
-    text: RefCell<Vec<u8>>,
-    rows: RefCell<Option<RecordBatch>>,
-    told: RefCell<Vec<String>>,
-}
-
-thread_local! {
-    static CURRENT: RefCell<Option<Rc<Call>>> = const { RefCell::new(None) };
-}
-
-/// Puts the call back that was there before: a thread that waits for others may take up another call meanwhile.
-struct Before(Option<Rc<Call>>);
-
-impl Drop for Before {
-    fn drop(&mut self) {
-        CURRENT.set(self.0.take());
-    }
-}
-
-impl Call {
-    /// The call that this thread works on; none in the program.
-    pub fn current() -> Option<Rc<Call>> {
-        CURRENT.with_borrow(Option::clone)
-    }
-
-    /// Runs a part of a command, which may unwind where it is stopped.
-    fn run<T>(self: &Rc<Call>, work: impl FnOnce() -> anyhow::Result<T>) -> Result<T, Failure> {
-        let before = Before(CURRENT.replace(Some(self.clone())));
-        let made = catch_unwind(AssertUnwindSafe(work));
-        drop(before);
-        match made {
-            _ if self.watch.stop.load(Ordering::Relaxed) => Err(Failure::Stopped),
-            Ok(made) => made.map_err(|error| Failure::of(&error)),
-            Err(payload) => Err(Failure::of_panic(payload.as_ref())),
-        }
-    }
-
-    /// Takes a message.
-    pub fn tell(&self, text: &str) {
-        self.told.borrow_mut().push(text.strip_prefix("warning: ").unwrap_or(text).to_owned());
-    }
-
-    /// Takes the rows of an answer, and its text if the caller wants it.
-    pub fn take(&self, answer: &Answer<'_>) -> io::Result<()> {
-        *self.rows.borrow_mut() = Some(arrow::rows(&answer.tables).map_err(io::Error::other)?);
-        let look = Look { width: self.width, color: false, rows: None };
-        if self.has_text { forms::write(answer, Form::Text(look), &mut *self.text.borrow_mut()) } else { Ok(()) }
-    }
-}
-
-/// The output of a call.
-pub(super) struct Captured(pub Rc<Call>);
-
-impl Write for Captured {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.output.borrow_mut().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 impl Failure {
     fn of(error: &anyhow::Error) -> Failure {
         let text = error_flags::with_flags(error);
@@ -202,9 +109,13 @@ fn parsed(arguments: &[OsString]) -> Result<Command, Failure> {
     Ok(cli.command)
 }
 
-fn call(trace: Option<Arc<OpenTrace>>, watch: &Arc<Watch>, (width, has_text): (u16, bool)) -> Rc<Call> {
-    let (output, text, rows, told) = Default::default();
-    Rc::new(Call { trace, watch: watch.clone(), width, has_text, output, text, rows, told })
+/// Runs work as a call.
+fn as_call<T>(call: &Rc<Call>, work: impl FnOnce() -> anyhow::Result<T>) -> Result<T, Failure> {
+    match call.run(work) {
+        _ if call.watch.stop.load(Ordering::Relaxed) => Err(Failure::Stopped),
+        Ok(made) => made.map_err(|error| Failure::of(&error)),
+        Err(payload) => Err(Failure::of_panic(payload.as_ref())),
+    }
 }
 
 /// For calls without text.
@@ -218,7 +129,7 @@ pub fn open(arguments: &[OsString], watch: &Arc<Watch>) -> Result<OpenTrace, Fai
     let Command::Info(info) = parsed(arguments)? else {
         return Err(Failure::Usage("a trace is opened with the arguments of info".into()));
     };
-    call(None, watch, NO_TEXT).run(|| {
+    as_call(&Call::new(None, watch, NO_TEXT), || {
         let base = &info.common.base;
         let named = |path: &PathBuf| anyhow::Ok((path.display().to_string(), trace::open_file(base, path)?));
         let first = named(&base.trace)?;
@@ -228,7 +139,7 @@ pub fn open(arguments: &[OsString], watch: &Arc<Watch>) -> Result<OpenTrace, Fai
             let (other, first) = (reason.0.path.clone().into(), base.trace.clone());
             return Err(Error::NotOneRecording { other, first, reason: reason.1 }.into());
         }
-        Ok(OpenTrace { trace: etl.into(), files, watch: watch.clone() })
+        Ok(OpenTrace::new(etl.into(), files, watch))
     })
 }
 
@@ -244,15 +155,10 @@ pub fn run(
     text: (u16, bool),
 ) -> Result<Outcome, Failure> {
     let command = parsed(arguments)?;
-    let call = call(trace, watch, text);
-    let exit = call.run(|| command.run())? as u8;
-    Ok(Outcome {
-        exit,
-        output: call.output.take(),
-        text: call.text.take(),
-        rows: call.rows.take(),
-        told: call.told.take(),
-    })
+    let call = Call::new(trace, watch, text);
+    let exit = as_call(&call, || command.run())? as u8;
+    let (output, text, rows, told) = call.taken();
+    Ok(Outcome { exit, output, text, rows, told })
 }
 
 /// A table of an export, of the snapshots of this choice; of `events` the records with these names.
@@ -265,11 +171,11 @@ pub fn table(
     snapshot: &str,
     events: Option<&str>,
 ) -> Result<ExportedTable, Failure> {
-    call(Some(trace.clone()), &trace.watch, NO_TEXT).run(|| {
+    as_call(&Call::new(Some(trace.clone()), trace.watch(), NO_TEXT), || {
         let table = name.parse().map_err(Error::Usage)?;
         let choice = snapshot.parse().map_err(Error::Usage)?;
         let names = events.map(Patterns::new);
-        let (batches, doubts) = collected::table(&trace.trace, table, choice, names.as_ref())?;
+        let (batches, doubts) = collected::table(trace.trace(), table, choice, names.as_ref())?;
         let missed = names.iter().flat_map(Patterns::all).filter(|pattern| !pattern.has_matched());
         let missed = missed.map(|pattern| format!("events \"{}\" matches nothing", pattern.text));
         let told = texts(&doubts).into_iter().chain(missed).collect();
@@ -288,19 +194,107 @@ pub fn spawn(asked: Option<u16>, work: impl FnOnce() + Send + 'static) -> Result
     Ok(())
 }
 
-impl OpenTrace {
-    /// The trace.
-    pub const fn trace(&self) -> &Trace {
-        &self.trace
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIXTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/resident-small.etl");
+    const TEXT: (u16, bool) = (100, true);
+
+    fn line(text: &str) -> Vec<OsString> {
+        text.split(' ').map(OsString::from).collect()
     }
 
-    /// Its files.
-    pub(super) fn files(&self) -> &[RecordingFile] {
-        &self.files
+    fn opened() -> Arc<OpenTrace> {
+        Arc::new(open(&line(&format!("info {FIXTURE}")), &Arc::default()).expect("a trace"))
     }
 
-    /// What calls on it are watched by.
-    pub const fn watch(&self) -> &Arc<Watch> {
-        &self.watch
+    /// The calls come one after the other on one trace, which is walked over once for what they share.
+    #[test]
+    fn a_command_on_an_open_trace_gives_its_output_its_rows_and_its_text() {
+        let trace = opened();
+        let ask = |text: &str| run(&line(&format!("{text} {FIXTURE}")), Some(trace.clone()), trace.watch(), TEXT);
+        let answer =
+            ask("resident --format json --group-by list --where process=none-such*;lsass*").expect("an answer");
+        let object: serde_json::Value = serde_json::from_slice(&answer.output).expect("JSON");
+        assert_eq!((answer.exit, &object["schema"]), (0, &"pfnset.resident".into()));
+        let rows = answer.rows.expect("rows");
+        assert_eq!(rows.num_rows(), object["snapshots"][0]["rows"].as_array().expect("rows").len());
+        assert!(answer.told.iter().any(|line| line.contains("none-such")), "{:?}", answer.told);
+        let text = String::from_utf8(answer.text).expect("UTF-8");
+        assert!(text.contains("Total") && text.lines().all(|line| line.chars().count() <= 100), "{text}");
+        let walks = trace.trace().walks();
+        ask("resident --format csv").expect("another answer");
+        assert_eq!(trace.trace().walks(), walks);
+        assert!(Call::current().is_none());
+    }
+
+    #[test]
+    fn what_is_wrong_has_its_kind() {
+        let trace = opened();
+        let failed = |text: &str| run(&line(text), Some(trace.clone()), trace.watch(), TEXT).expect_err(text);
+        let of_trace = |text: &str| failed(&format!("{text} {FIXTURE}"));
+        let Failure::Usage(text) = of_trace("resident --nonsense") else { panic!("no usage error") };
+        assert!(text.contains("--nonsense") && !text.contains("Usage") && !text.starts_with("error"), "{text}");
+        assert!(matches!(of_trace("resident --group-by procss"), Failure::Usage(text) if text.contains("\"process\"")));
+        assert!(matches!(of_trace("refset"), Failure::MissingEvents(_, Some(advice)) if advice.contains("wpr")));
+        assert!(matches!(failed("resident -"), Failure::Usage(text) if text.contains("standard input")));
+        let none = open(&line("info none-such.etl"), &Arc::default());
+        assert!(matches!(none, Err(Failure::NotATrace(text)) if text.starts_with("cannot read none-such.etl")));
+    }
+
+    #[test]
+    fn a_call_that_is_stopped_fails_and_the_trace_is_whole_after_it() {
+        let trace = opened();
+        let ask = || run(&line(&format!("resident --format json {FIXTURE}")), Some(trace.clone()), trace.watch(), TEXT);
+        trace.watch().stop.store(true, Ordering::Relaxed);
+        assert!(matches!(ask(), Err(Failure::Stopped)));
+        assert!(matches!(table(&trace, "pages", "last", None), Err(Failure::Stopped)));
+        trace.watch().stop.store(false, Ordering::Relaxed);
+        let after = ask().expect("an answer").output;
+        let fresh = opened();
+        let expected =
+            run(&line(&format!("resident --format json {FIXTURE}")), Some(fresh.clone()), fresh.watch(), TEXT);
+        assert_eq!(after, expected.expect("an answer").output);
+        let watch = Arc::<Watch>::default();
+        watch.stop.store(true, Ordering::Relaxed);
+        assert!(matches!(open(&line(&format!("info {FIXTURE}")), &watch), Err(Failure::Stopped)));
+    }
+
+    #[test]
+    fn a_table_has_the_rows_of_the_export() {
+        let trace = opened();
+        let rows = |name: &str, snapshot: &str, events: Option<&str>| {
+            let table = table(&trace, name, snapshot, events).unwrap_or_else(|failure| panic!("{name}: {failure:?}"));
+            assert!(table.batches.iter().all(|batch| batch.schema() == table.schema));
+            table.batches.iter().map(RecordBatch::num_rows).sum::<usize>()
+        };
+        assert_eq!(rows("pages", "all", None), 3000);
+        assert_eq!(rows("events", "last", Some("*")), 4119);
+        assert!(rows("processes", "last", None) > 5);
+        for (name, snapshot, events) in [
+            ("traces", "last", None),
+            ("events", "last", None),
+            ("pages", "last", Some("*")),
+            ("files", "all", None),
+            ("pages", "7", None),
+            ("none", "last", None),
+        ] {
+            assert!(matches!(table(&trace, name, snapshot, events), Err(Failure::Usage(_))), "{name}");
+        }
+        assert!(matches!(table(&trace, "cpu", "last", None), Err(Failure::MissingEvents(..))));
+    }
+
+    #[test]
+    fn calls_run_on_threads_of_their_own() {
+        let (send, receive) = std::sync::mpsc::channel();
+        for asked in [Some(1), Some(3), None] {
+            let send = send.clone();
+            spawn(asked, move || drop(send.send((asked, threads::count())))).expect("threads");
+        }
+        spawn(Some(1), || panic!("an error of a call ends nobody else")).expect("threads");
+        drop(send);
+        let counted: Vec<(Option<u16>, usize)> = receive.into_iter().collect();
+        assert!(counted.contains(&(Some(1), 1)) && counted.contains(&(Some(3), 3)) && counted.len() == 3);
     }
 }

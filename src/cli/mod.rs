@@ -1,6 +1,7 @@
 //! The command line: parse, run, turn the outcome into an exit code. Exit codes are decided in [`exit`], nowhere else.
 
 mod args;
+mod call;
 mod commands;
 mod each;
 pub mod embedded;

@@ -1,7 +1,7 @@
 //! Messages on standard error: warnings, errors, notes. Lines are as wide as the terminal or `COLUMNS`. Without either, each
 //! message is one line, for programs that read it. Another program that runs a command gets them as they are.
 
-use crate::cli::embedded::Call;
+use crate::cli::call::Call;
 use crate::cli::terminal::{self, Characters};
 use crate::escape::{self, is_hidden};
 use crate::forms::ascii::ascii;

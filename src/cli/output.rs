@@ -2,7 +2,7 @@
 
 use crate::answer::Answer;
 use crate::cli::args::{Base, Color, OutputFormat, Printing};
-use crate::cli::embedded::{Call, Captured};
+use crate::cli::call::{Call, Captured};
 use crate::cli::exit::{self, is_closed_pipe};
 use crate::cli::new_file::{self, NewFile};
 use crate::cli::{notes, terminal};

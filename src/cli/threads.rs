@@ -1,6 +1,6 @@
 //! The threads that do parallel work.
 
-use crate::cli::embedded::Call;
+use crate::cli::call::Call;
 use anyhow::Context;
 use rayon::{ThreadBuilder, ThreadPool, ThreadPoolBuilder};
 use std::collections::BTreeMap;
@@ -16,7 +16,10 @@ const STACK_BYTES: usize = 8 << 20;
 
 /// Pools by the number of threads that was asked for. A process that was forked has none of the threads of its parent, so that each
 /// process has pools of its own.
-static POOLS: Mutex<BTreeMap<(u32, Option<u16>), Arc<ThreadPool>>> = Mutex::new(BTreeMap::new());
+static POOLS: Mutex<Pools> = Mutex::new(BTreeMap::new());
+
+/// By process, and by the number of threads.
+type Pools = BTreeMap<(u32, Option<u16>), Arc<ThreadPool>>;
 
 /// Threads for commands inside of another program: as many as are asked for, else one for each processor.
 pub fn pool(asked: Option<u16>) -> anyhow::Result<Arc<ThreadPool>> {

@@ -4,7 +4,7 @@ use crate::analysis::diff::source::Source;
 use crate::analysis::info::recording_files::{self, RecordingFile};
 use crate::answer::{Answer, Place};
 use crate::cli::args::{Base, ColumnArgs, Common};
-use crate::cli::embedded::{Call, OpenTrace};
+use crate::cli::call::{Call, OpenTrace};
 use crate::cli::exit::Exit;
 use crate::cli::recordings::{Recording, Recordings};
 use crate::cli::{output, progress, threads};

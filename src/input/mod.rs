@@ -226,4 +226,26 @@ mod tests {
         assert_eq!(split("none!d").1, None);
         assert_eq!(split("a.zip!").1, None);
     }
+
+    #[test]
+    fn a_copy_has_the_same_bytes_and_the_file_may_go() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.etl");
+        let bytes: Vec<u8> = (0..3u32 << 20).map(|n| (n >> 3) as u8).collect();
+        let limits = |in_memory| UnpackLimits { copies: true, in_memory, ..UnpackLimits::default() };
+        for in_memory in [1 << 20, 1 << 30] {
+            std::fs::write(&path, &bytes).unwrap();
+            let input = Input::open(&path, &limits(in_memory)).unwrap();
+            std::fs::write(&path, b"").unwrap();
+            assert!(input.bytes() == bytes && input.check_whole().is_ok() && !input.was_packed());
+        }
+        assert_eq!(Input::open(&path, &limits(1)).unwrap().bytes(), b"");
+        assert!(matches!(Input::open(folder.path(), &limits(1)), Err(Error::Unreadable { .. })));
+        std::fs::write(&path, &bytes).unwrap();
+        let small = UnpackLimits { most: 1 << 20, ..limits(1 << 30) };
+        assert!(matches!(Input::open(&path, &small), Err(Error::NotUnpacked { .. })));
+        let stopped = limits(1 << 30);
+        stopped.stop.store(true, Ordering::Relaxed);
+        assert!(Input::open(&path, &stopped).is_err());
+    }
 }
