@@ -14,7 +14,7 @@ pub(crate) mod check;
 pub mod counter_types;
 pub mod cpu;
 pub mod diff;
-pub mod diff_allocations;
+pub(crate) mod diff_allocations;
 pub mod events;
 pub mod explain;
 pub(crate) mod faults;

@@ -3,81 +3,17 @@
 //! Source: `docs/allocations.md` ("Commit"). Ranges are page numbers. Every record costs the ranges that it ends or begins, never the
 //! pages in it: regions of 256 GiB are usual, and a hostile trace has larger ones.
 
+use super::commit_counts::{CommitCheck, CommitCounts, Source};
 use super::counting::{Closing, Counting, Facts, Opening};
 use super::figures::{AtSnapshot, Reason};
 use super::page_set::{PageCounts, PageSet};
 use super::resident_pages::PagesOf;
 use crate::event::virtual_memory::VirtualRange;
-use crate::load::allocation_rule::{LeftOut, Verdict};
+use crate::load::allocation_rule::Verdict;
 use crate::moment::Moment;
 use crate::units::{PAGE_BYTES, PointerSize};
 use std::collections::BTreeMap;
 use std::ops::Range;
-
-/// How the state of a process at its first record is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Source {
-    /// It began in the trace: nothing was committed.
-    Born,
-    /// The rundown at the start of the session lists its regions.
-    StartRundown,
-    /// Only that at the end does.
-    EndRundown,
-    /// Nothing does.
-    Unknown,
-}
-
-impl Source {
-    /// Name in JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Source::Born => "born",
-            Source::StartRundown => "start_rundown",
-            Source::EndRundown => "end_rundown",
-            Source::Unknown => "unknown",
-        }
-    }
-}
-
-/// Counters of the whole trace.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct CommitCounts {
-    /// Records before the start rundown of their process.
-    pub before_rundown: u64,
-    /// Records of processes that have ended.
-    pub after_end: u64,
-    /// Records of no known process.
-    pub no_process: u64,
-    /// Resets and their undoing.
-    pub reset: u64,
-    /// Records that cannot be.
-    pub left_out: LeftOut,
-    /// Frees of whole reservations that are not known.
-    pub unknown_size: u64,
-    /// Committed again.
-    pub recommitted_bytes: u64,
-    /// Released, and not known whether it was committed.
-    pub unknown_release_bytes: u64,
-    /// Freed, and known only in sum.
-    pub estimated_bytes: u64,
-}
-
-/// The check against the end rundown.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct CommitCheck {
-    /// Processes that it lists.
-    pub processes: u64,
-    /// Those that agree.
-    pub equal: u64,
-    /// By the records.
-    pub computed_bytes: u128,
-    /// By the rundown.
-    pub rundown_bytes: u128,
-    /// Sum of the absolute differences.
-    pub difference_bytes: u128,
-    /// Committed outside of all regions of the rundown.
-    pub outside_bytes: u128,
-}
 
 /// A region of a rundown, pages, with the bytes of it that are committed.
 #[derive(Debug, Clone, PartialEq, Eq)]

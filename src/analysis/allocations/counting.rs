@@ -169,7 +169,8 @@ impl<'t> Counting<'t> {
         if let Some(pieces) = &mut self.pieces {
             let code = (opening.code.0 as usize, self.codes.get(opening.code));
             let names = (&self.dimensions[..], &self.lives, &self.labels);
-            pieces.piece(code, names, (opening.time, address, bytes), closing);
+            let closed = closing.map(|closing| (closing.moment.time, closing.reason));
+            pieces.piece(code, names, (opening.time, address, bytes), closed);
         }
         let closed = closing.map(|closing| (closing.moment.time, closing.reason));
         let piece = Piece { opened: opening.time, closed, bytes };

@@ -6,7 +6,9 @@
 
 mod by_process;
 mod commit;
+mod commit_counts;
 mod counting;
+mod each_piece;
 mod figures;
 mod heap;
 mod holes;
@@ -25,8 +27,9 @@ mod timeline;
 mod warnings;
 
 pub(crate) use by_process::{CommitOfProcesses, ProcessCommit, doubts_at_end};
+pub(crate) use each_piece::each_piece;
 pub use figures::Figures;
-pub(crate) use pieces::{ListedPiece, each_piece};
+pub(crate) use pieces::ListedPiece;
 pub use query::{AllocationOrder, AllocationQuery, Dimension};
 pub use replay::Check;
 pub use rows::AllocationRow;

@@ -1,17 +1,10 @@
 //! Pieces one by one, as they end: for tables with a row for each.
 
-use super::counting::{Closing, Counting};
-use super::figures::BEFORE;
-use super::holes;
+use super::figures::{BEFORE, Reason};
 use super::labels::{ABSENT, Labels};
 use super::lives::Lives;
-use super::query::{AllocationQuery, Dimension};
-use super::replay;
-use crate::analysis::cpu::time_grid::TickRange;
-use crate::error::Error;
-use crate::facets::{Condition, Label, LabelKind};
-use crate::load::allocations::AllocationKind;
-use crate::trace::{Parts, Trace};
+use super::query::Dimension;
+use crate::facets::{Label, LabelKind};
 use crate::units::Ticks;
 use std::fmt;
 
@@ -70,14 +63,19 @@ impl fmt::Debug for PieceList<'_> {
     }
 }
 
-impl PieceList<'_> {
+impl<'t> PieceList<'t> {
+    /// Gives each piece to `each`; `hole_until`: frees of pieces from before may be missing.
+    pub fn new(hole_until: Option<Ticks>, each: &'t mut (dyn FnMut(&ListedPiece<'_>) + Send)) -> PieceList<'t> {
+        PieceList { owners: Vec::new(), number: 0, hole_until, each }
+    }
+
     /// A piece ends. `code`: the number of this combination of labels.
     pub fn piece(
         &mut self,
         (code, numbers): (usize, &[u32]),
         (dimensions, lives, labels): (&[Dimension], &Lives, &Labels<'_>),
         (opened, address, bytes): (Ticks, Option<u64>, u64),
-        closing: Option<Closing>,
+        closed: Option<(Ticks, Reason)>,
     ) {
         if code >= self.owners.len() {
             self.owners.resize_with(code + 1, || None);
@@ -103,46 +101,10 @@ impl PieceList<'_> {
             address,
             bytes,
             opened: (opened != BEFORE).then_some(opened),
-            closed: closing.map(|closing| (closing.moment.time, closing.reason.name())),
-            is_doubtful: closing.is_none() && self.hole_until.is_some_and(|until| opened < until),
+            closed: closed.map(|(stamp, reason)| (stamp, reason.name())),
+            is_doubtful: closed.is_none() && self.hole_until.is_some_and(|until| opened < until),
         };
         self.number += 1;
         (self.each)(&piece);
     }
-}
-
-/// The dimensions that a kind's pieces have.
-fn dimensions(of: AllocationKind) -> Vec<Dimension> {
-    let own: &[Dimension] = match of {
-        AllocationKind::Commit => &[Dimension::Pages],
-        AllocationKind::Pool => &[Dimension::Tag, Dimension::Pool, Dimension::Session],
-        AllocationKind::Heap => &[Dimension::Heap, Dimension::Source],
-    };
-    [&[Dimension::Process, Dimension::Thread], own].concat()
-}
-
-/// Gives each piece of a kind to `each`; nothing where the trace has none. No piece is kept when it has ended.
-///
-/// # Errors
-/// [`Error::Usage`] where the trace has no window.
-pub(crate) fn each_piece(
-    trace: &Trace,
-    of: AllocationKind,
-    each: &mut (dyn FnMut(&ListedPiece<'_>) + Send),
-) -> Result<(), Error> {
-    trace.gather(Parts::SYSTEM);
-    if !of.is_recorded(trace) {
-        return Ok(());
-    }
-    let (_, range) = TickRange::of_trace(trace, None, None)?;
-    // A condition that nothing meets: so nothing is counted, and nothing is kept of a piece.
-    let conditions = vec![Condition::fixed(Dimension::Process, "!*")];
-    let query = AllocationQuery { of: Some(of), conditions, ..AllocationQuery::default() };
-    let hole_until = holes::hole_until(trace);
-    let lives = Lives::new(&trace.system().processes);
-    let labels = Labels::new(trace.processes(), None, None);
-    let mut counting = Counting::new((lives, labels), of, (&query, &dimensions(of)), (range, None), hole_until);
-    counting.list_pieces(PieceList { owners: Vec::new(), number: 0, hole_until, each });
-    replay::replay(trace, of, &mut counting, None);
-    Ok(())
 }

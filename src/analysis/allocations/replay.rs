@@ -1,7 +1,8 @@
 //! Goes through the records of a trace in their order, slice by slice: only the records of two slices and what is live are in memory,
 //! because the next slice is read while one is replayed.
 
-use super::commit::{CommitCheck, CommitCounts, Record, Region, Source, Space, pages_of};
+use super::commit::{Record, Region, Space, pages_of};
+use super::commit_counts::{CommitCheck, CommitCounts, Source};
 use super::counting::{Closing, Counting, Facts};
 use super::figures::Reason;
 use super::heap::Heaps;

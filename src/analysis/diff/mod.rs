@@ -4,7 +4,7 @@
 //! [`trace_side`] count each side by these dimensions, [`processes`] and [`paths`] match processes and files, [`rows`] joins
 //! the sides within a [`tolerance`]. With an export of pages, [`pages`] compares page by page.
 
-pub mod allocations;
+pub(crate) mod allocations;
 pub(crate) mod dimension;
 mod file_side;
 pub mod pages;

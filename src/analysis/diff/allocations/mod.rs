@@ -122,7 +122,7 @@ impl AllocationDiff {
             let all = set.doubts.iter().cloned().chain(doubts_at_end(set)).chain(unknown_start(set, query.measure));
             doubts.extend(all.map(|doubt| doubt.named(name)));
         }
-        let joined = rows::join([&left_set, &right_set], query);
+        let joined = rows::join([&left_set, &right_set], query.measure, query.tolerance, query.order);
         let all = AllocationTotals::of_all([&left_set, &right_set], &joined, query.measure);
         let (differing, fine): (Vec<_>, Vec<_>) = joined.into_iter().partition(AllocationDiffRow::differs);
         let is_same = |row: &&AllocationDiffRow| row.delta() == 0;
@@ -208,11 +208,11 @@ fn at_side(error: Error, side: usize, path: &std::path::Path) -> Error {
 /// What is not in the sums, because nothing tells of it. Growth does not depend on it.
 fn unknown_start(set: &AllocationSet, measure: AllocationMeasure) -> Option<Doubt> {
     let number = set.at_start.iter().find(|(source, _)| *source == "unknown").map(|(_, number)| *number)?;
-    let of = counted(number, "process", "processes");
+    let of = counted(number, "process had", "processes had");
     let text = match set.of {
-        AllocationKind::Commit => format!("nothing tells what {of} had committed before the trace: it is in no sum"),
+        AllocationKind::Commit => format!("nothing tells what {of} committed before the trace: it is in no sum"),
         AllocationKind::Pool => "no pool snapshot tells what was allocated before the trace: it is in no sum".into(),
-        AllocationKind::Heap => format!("nothing tells what heap blocks {of} had before the trace: they are in no sum"),
+        AllocationKind::Heap => format!("nothing tells what heap blocks {of} before the trace: they are in no sum"),
     };
     (measure != AllocationMeasure::Growth).then(|| Doubt::note(set.of.needs().name, "start_unknown", text).of(number))
 }

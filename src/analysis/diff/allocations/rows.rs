@@ -1,6 +1,5 @@
 //! Rows of both sides, joined.
 
-use super::AllocationDiffQuery;
 use crate::analysis::allocations::{AllocationRow, AllocationSet, Figures};
 use crate::analysis::diff::rows::DiffOrder;
 use crate::analysis::diff::tolerance::Tolerance;
@@ -178,7 +177,12 @@ fn key(set: &AllocationSet, label: &Label) -> Key {
 }
 
 /// Rows of both sides in the order that is asked for.
-pub(super) fn join(sets: [&AllocationSet; 2], query: &AllocationDiffQuery) -> Vec<AllocationDiffRow> {
+pub(super) fn join(
+    sets: [&AllocationSet; 2],
+    measure: AllocationMeasure,
+    tolerance: Tolerance,
+    order: DiffOrder,
+) -> Vec<AllocationDiffRow> {
     let mut found: BTreeMap<Vec<Key>, AllocationDiffRow> = BTreeMap::new();
     for (side, set) in sets.into_iter().enumerate() {
         let keyed = |row: &AllocationRow| row.labels.iter().map(|label| key(set, label)).collect::<Vec<Key>>();
@@ -188,7 +192,7 @@ pub(super) fn join(sets: [&AllocationSet; 2], query: &AllocationDiffQuery) -> Ve
                 named_by: side,
                 left: None,
                 right: None,
-                measure: query.measure,
+                measure,
                 limit: 0,
             });
             let slot = if side == 0 { &mut joined.left } else { &mut joined.right };
@@ -196,8 +200,8 @@ pub(super) fn join(sets: [&AllocationSet; 2], query: &AllocationDiffQuery) -> Ve
         }
     }
     let mut rows: Vec<AllocationDiffRow> = found.into_values().collect();
-    rows.iter_mut().for_each(|row| row.limit = limit(query.tolerance, row.compared()));
-    rows.sort_by(|a, b| compare(query.order, a, b));
+    rows.iter_mut().for_each(|row| row.limit = limit(tolerance, row.compared()));
+    rows.sort_by(|a, b| compare(order, a, b));
     rows
 }
 
