@@ -26,6 +26,20 @@ pub use crate::forms::{
 };
 pub use crate::load::sha256_digest::TraceDigest;
 pub use crate::symbols::database::functions_of;
+pub use crate::symbols::undecorated::undecorated;
+
+/// What a `pooltag.txt` says of these tags, drivers or texts.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn tag_uses(file: &[u8], tags: &[u32]) -> Result<Vec<Option<String>>, String> {
+    let known = crate::model::pool_tags::PoolTags::read(file)?;
+    let text = |tag: &u32| {
+        let of_it = known.of(crate::event::pool::PoolTag(*tag))?;
+        Some(of_it.driver.as_ref().unwrap_or(&of_it.text).clone())
+    };
+    Ok(tags.iter().map(text).collect())
+}
 
 /// Decompression of buffers.
 pub mod compression {

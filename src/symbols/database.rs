@@ -3,7 +3,7 @@
 use super::PdbId;
 use super::functions::{Place, Search};
 use super::undecorated;
-use super::views::{Bytes, Shared};
+use super::views::{Bytes, Shared, is_used_up};
 use foldhash::HashMap as FastMap;
 use pdb2::{DebugInformation, FallibleIterator as _, MachineType, PDB, Rva, SymbolData};
 use std::collections::BTreeMap;
@@ -151,6 +151,7 @@ impl Database {
             }) {
                 Ok(true) => {}
                 Ok(false) => return Err("its procedures overlap".to_owned()),
+                Err(error) if is_used_up(&error) => return Err(error.to_string()),
                 Err(error) => damage = damage.and(Err(error.to_string())),
             }
         }

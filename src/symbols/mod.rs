@@ -6,7 +6,8 @@
 pub mod database;
 pub mod folders;
 pub mod functions;
-mod undecorated;
+mod name_cost;
+pub mod undecorated;
 mod views;
 
 use std::path::PathBuf;

@@ -3,23 +3,27 @@
 //!
 //! The crate `msvc-demangler` does the first. It follows a name by recursion and copies what the name refers back to, so a hostile name
 //! of a few hundred bytes could overflow the stack or fill the memory. So names come to it on a thread with a large stack, are at most
-//! [`super::functions::LONGEST`] bytes long, and their work is estimated before.
+//! [`super::functions::LONGEST`] bytes long, and [`super::name_cost`] says before how much they come to.
 
 use super::functions::{Found, LONGEST, Names};
+use super::name_cost::cost;
 use msvc_demangler::{DemangleFlags, demangle};
 use std::sync::Arc;
 
 /// Enough for the deepest name of [`LONGEST`] bytes: without optimization 64 MiB were, and 32 were not.
 const STACK_BYTES: usize = 128 << 20;
 
-/// Work of a name, and of all names of a database, beyond which they are left as they are. A name of a large C++ program has some
-/// thousand.
-const MOST_OF_NAME: u64 = 4_000_000;
-const MOST_OF_ALL: u64 = 400_000_000;
+/// What undecorating a name costs at most, bytes; others are left as they are. A name of a large C++ program costs some ten thousand.
+const MOST_OF_NAME: u64 = 32 << 20;
+
+/// What undecorating all names of a database costs at most: this, and so much for each byte of them. Honest names cost some hundred for
+/// each byte; a second is 500 million or more.
+const MOST_OF_ALL: u64 = 256 << 20;
+const MOST_OF_BYTE: u64 = 2000;
 
 /// The names of what was found, in order of the places. Of functions with equal code that were folded: the first in byte order.
 pub fn names<K: Send>(found: Vec<(K, Found)>, is_x86: bool) -> Vec<(K, Arc<str>)> {
-    let mut left = MOST_OF_ALL;
+    let mut left = MOST_OF_ALL + MOST_OF_BYTE * public_bytes(&found);
     // Places of one function follow each other.
     let mut last: Option<(Names, Arc<str>)> = None;
     let mut one = |found: Found| match found {
@@ -41,26 +45,36 @@ pub fn names<K: Send>(found: Vec<(K, Found)>, is_x86: bool) -> Vec<(K, Arc<str>)
     })
 }
 
+/// One name of a 64-bit image.
+pub fn undecorated(name: &str) -> String {
+    let found = names(vec![((), Found::Publics([name.into()].into()))], false);
+    found.first().map(|(_, name)| name.as_ref().to_owned()).unwrap_or_default()
+}
+
+/// Bytes of the names of all public symbols.
+fn public_bytes<K>(found: &[(K, Found)]) -> u64 {
+    let mut last: Option<&Names> = None;
+    let mut bytes = 0;
+    for (_, found) in found {
+        if let Found::Publics(names) = found
+            && !last.is_some_and(|last| Arc::ptr_eq(last, names))
+        {
+            bytes += names.iter().map(|name| name.len() as u64).sum::<u64>();
+            last = Some(names);
+        }
+    }
+    bytes
+}
+
 fn public(name: &str, is_x86: bool, left: &mut u64) -> Box<str> {
     if !name.starts_with('?') {
         return if is_x86 { c_of_x86(name) } else { name }.into();
     }
-    let work = work(name.as_bytes());
-    if name.len() > LONGEST || work > MOST_OF_NAME || work > *left {
-        return name.into();
-    }
-    *left -= work;
+    let cost = if name.len() > LONGEST { None } else { cost(name.as_bytes(), MOST_OF_NAME.min(*left)) };
+    let Some(cost) = cost else { return name.into() };
+    *left -= cost;
     let undecorated = demangle(name, DemangleFlags::NAME_ONLY).ok().filter(|text| !text.trim().is_empty());
     undecorated.map_or_else(|| name.into(), |text| text.trim().into())
-}
-
-/// How much the parts of a name can grow. A type of a function can hold up to ten earlier ones many times, so each such level
-/// multiplies by the references that it can have.
-fn work(name: &[u8]) -> u64 {
-    let digits = name.iter().filter(|byte| byte.is_ascii_digit()).count() as u64;
-    let is_function = |pair: &&[u8]| matches!(pair, [b'A'..=b'F' | b'I' | b'P'..=b'S', b'6'..=b'9']);
-    let levels = name.windows(2).filter(is_function).count().clamp(1, 10) as u32;
-    (digits / u64::from(levels) + 2).saturating_pow(levels).saturating_mul(name.len() as u64)
 }
 
 /// `_name`, `_name@8` and `@name@8` are `name`.
@@ -122,6 +136,19 @@ mod tests {
             name += &format!("P6AX{}@Z", level.to_string().repeat(12));
         }
         assert_eq!(named(&format!("{name}@Z"), false), format!("{name}@Z"), "left as it is");
+        // Templates in each other, functions as values, functions as scopes: each level has the one before twelve times.
+        let level = |before: &str, again: String| format!("V?$a@{before}{again}@@");
+        let templates = (0..9).fold("PEAH".to_owned(), |before, _| level(&before, "0".repeat(12)));
+        let functions = |open: &str, close: &str| -> String {
+            (0..9).map(|level| format!("{open}?g@@YAX{}@Z{close}", level.to_string().repeat(12))).collect()
+        };
+        let (values, scopes) = (functions("$1", ""), functions("Vc@?", "@"));
+        for parameters in [templates, format!("PEAH{values}"), format!("PEAH{scopes}")] {
+            let name = format!("?f@@YAX{parameters}@Z");
+            assert_eq!(named(&name, false), name, "left as it is");
+        }
+        let structors = (0..300).fold("x".to_owned(), |inner, _| format!("??0{inner}@QEAA@XZ"));
+        named(&cut(structors.replace("??0??0", "??0???0")), false);
         assert_eq!(named("?f@@YAXPEAHP6AX00@Z1@Z", false), "f");
     }
 }

@@ -10,6 +10,14 @@ use std::sync::Arc;
 /// All bytes of a file.
 pub type Shared = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
+/// What is said of streams that take more than all pages of the file a few times.
+const SHARED: &str = "its streams share pages, as no linker writes them";
+
+/// Whether no more bytes are given, whatever stream is asked for.
+pub fn is_used_up(error: &pdb2::Error) -> bool {
+    matches!(error, pdb2::Error::IoError(error) if error.kind() == io::ErrorKind::Other)
+}
+
 /// Bytes of a file in memory.
 pub struct Bytes {
     bytes: Shared,
@@ -64,19 +72,22 @@ impl Source<'static> for Bytes {
             let range = begin..begin.checked_add(slice.size).ok_or_else(beyond)?;
             all.get(range.clone()).map(|_| range).ok_or_else(beyond)
         };
-        // A stream has each page once, so none is longer than the file.
+        // The reader has made the list of the pages already: it is paid for, also by a stream that is refused.
         let length = slices.iter().fold(0u64, |sum, slice| sum.saturating_add(slice.size as u64));
+        let Some(left) = self.left.checked_sub(length.max(SMALLEST)) else {
+            self.left = 0;
+            return Err(io::Error::other(SHARED));
+        };
+        self.left = left;
+        // A stream has each page once, so none is longer than the file.
         if length > all.len() as u64 {
             return Err(beyond());
         }
-        let Some(left) = self.left.checked_sub(length.max(SMALLEST)) else {
-            return Err(io::Error::other("its streams share pages, as no linker writes them"));
-        };
-        self.left = left;
         Ok(Box::new(match slices {
             [one] => View::Piece(self.bytes.clone(), range(one)?),
             _ => {
-                let mut bytes = Vec::with_capacity(length as usize);
+                let mut bytes = Vec::new();
+                bytes.try_reserve_exact(length as usize)?;
                 for slice in slices {
                     bytes.extend_from_slice(all.get(range(slice)?).unwrap_or_default());
                 }

@@ -6,6 +6,7 @@ mod compression;
 mod container;
 mod corrupt;
 mod opened;
+mod program_database;
 #[path = "../../src/random_cases.rs"]
 mod random_cases;
 mod reading;
