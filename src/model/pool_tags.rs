@@ -12,6 +12,10 @@ const BETWEEN: &str = " - ";
 /// Largest file that is read, bytes: some fifty times the one of 2024.
 pub(crate) const MOST_BYTES: u64 = 16 << 20;
 
+/// Longest name of a driver and longest text that are kept, characters; those of Windows' own file end at some hundred. A text may stand
+/// for many tags, and each row has a copy.
+const LONGEST: usize = 512;
+
 /// What a tag stands for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct TagUse {
@@ -25,8 +29,9 @@ pub(crate) struct TagUse {
 #[derive(Debug, Clone)]
 pub(crate) struct PoolTags {
     exact: FastMap<[u8; 4], TagUse>,
-    /// Tags with `?`, or shorter ones for which a `*` stands; those with most characters first.
-    patterns: Vec<(Vec<u8>, TagUse)>,
+    /// Tags in which any character may stand at some places, by their known places, with the number of their line. So a tag is looked up a
+    /// few times, however many there are.
+    patterns: FastMap<([bool; 4], [u8; 4]), (usize, TagUse)>,
     /// Those that Windows documents, by our own words; what a file says of a tag counts more.
     documented: FastMap<[u8; 4], TagUse>,
 }
@@ -35,7 +40,7 @@ impl Default for PoolTags {
     fn default() -> PoolTags {
         let of = |(tag, text): &(&[u8; 4], &str)| (**tag, TagUse { driver: None, text: (*text).to_owned() });
         let documented = DOCUMENTED.iter().map(of).collect();
-        PoolTags { exact: FastMap::default(), patterns: Vec::new(), documented }
+        PoolTags { exact: FastMap::default(), patterns: FastMap::default(), documented }
     }
 }
 
@@ -46,29 +51,36 @@ impl PoolTags {
     /// What is wrong, where no line is one of a tag.
     pub(crate) fn read(bytes: &[u8]) -> Result<PoolTags, String> {
         let mut tags = PoolTags::default();
-        for line in String::from_utf8_lossy(bytes).lines() {
-            let Some((tag, of_it)) = tag_line(line) else { continue };
+        for (line, text) in String::from_utf8_lossy(bytes).lines().enumerate() {
+            let Some((tag, of_it)) = tag_line(text) else { continue };
             match <[u8; 4]>::try_from(&*tag) {
                 Ok(tag) if !tag.contains(&b'?') => _ = tags.exact.entry(tag).or_insert(of_it),
-                _ => tags.patterns.push((tag, of_it)),
+                _ => {
+                    let mut whole = [b'?'; 4];
+                    whole.iter_mut().zip(&tag).for_each(|(to, from)| *to = *from);
+                    let known = whole.map(|byte| byte != b'?');
+                    tags.patterns.entry((known, whole)).or_insert((line, of_it));
+                }
             }
         }
         if tags.exact.is_empty() && tags.patterns.is_empty() {
             return Err("no line of it is `TAG - DRIVER - TEXT`, as in the pooltag.txt of Windows' debuggers".into());
         }
-        let characters = |tag: &[u8]| tag.iter().filter(|byte| **byte != b'?').count();
-        tags.patterns.sort_by_key(|(tag, _)| std::cmp::Reverse(characters(tag)));
         Ok(tags)
     }
 
-    /// What this tag stands for: as the file says, else as Windows documents.
+    /// What this tag stands for: as the file says (of the patterns that fit, the one with most characters, and of those the first),
+    /// else as Windows documents.
     pub(crate) fn of(&self, tag: PoolTag) -> Option<&TagUse> {
         let characters = tag.characters();
-        let fits = |pattern: &[u8]| {
-            let mut pairs = pattern.iter().zip(characters);
-            pairs.all(|(wanted, is)| *wanted == b'?' || *wanted == is)
+        let with = |places: u8| {
+            let known = [0, 1, 2, 3].map(|at| places >> at & 1 == 1);
+            let mut pattern = characters;
+            pattern.iter_mut().zip(known).filter(|(_, known)| !known).for_each(|(byte, _)| *byte = b'?');
+            let (line, of_it) = self.patterns.get(&(known, pattern))?;
+            Some(((std::cmp::Reverse(places.count_ones()), *line), of_it))
         };
-        let by_pattern = || self.patterns.iter().find(|(pattern, _)| fits(pattern)).map(|(_, of_it)| of_it);
+        let by_pattern = || (0..16).filter_map(with).min_by_key(|(rank, _)| *rank).map(|(_, of_it)| of_it);
         self.exact.get(&characters).or_else(by_pattern).or_else(|| self.documented.get(&characters))
     }
 }
@@ -92,7 +104,8 @@ fn tag_line(line: &str) -> Option<(Vec<u8>, TagUse)> {
     }
     let (driver, text) = rest.split_once(BETWEEN).unwrap_or(("", rest));
     let driver = Some(driver.trim()).filter(|driver| !driver.is_empty() && !driver.starts_with('<'));
-    Some((tag, TagUse { driver: driver.map(str::to_owned), text: text.trim().to_owned() }))
+    let kept = |text: &str| text.chars().take(LONGEST).collect();
+    Some((tag, TagUse { driver: driver.map(kept), text: kept(text.trim()) }))
 }
 
 #[cfg(test)]
@@ -103,6 +116,25 @@ mod tests {
         8042 - i8042prt.sys - keyboard and mouse\r\nIrp  - <unknown>    - packets\r\n AdSv - vm.sys    - with a blank before\r\n\
         Nt?x - any.sys - a pattern\r\nNtfx - ntfs.sys - general - and more\r\nNtfx - other.sys - a second line\r\n\
         Mm* - nt!mm - all of them\r\nM* - m.sys - fewer characters\r\nno tag at all\r\nToolong - x.sys - y\r\n";
+
+    /// One text for all tags would be copied into each row.
+    #[test]
+    fn long_texts_are_cut() {
+        let tags = PoolTags::read(format!("?* - {0} - {0}\n", "ä".repeat(1 << 20)).as_bytes()).unwrap();
+        let of_it = tags.of(PoolTag(u32::from_le_bytes(*b"Abcd"))).unwrap();
+        assert_eq!((of_it.text.chars().count(), of_it.driver.as_ref().unwrap().chars().count()), (LONGEST, LONGEST));
+    }
+
+    /// A list of patterns alone, and many tags in the trace: each is looked up in no more time than one of a short list.
+    #[test]
+    fn many_patterns_take_no_more_time() {
+        let line = |number: u32| format!("{:03x}? - a.sys - a\n", number & 0xfff);
+        let tags = PoolTags::read((0..1u32 << 17).map(line).collect::<String>().as_bytes()).unwrap();
+        let begun = std::time::Instant::now();
+        let known = (0..1u32 << 16).filter(|tag| tags.of(PoolTag(tag << 8 | 0x41)).is_some()).count();
+        assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+        assert_eq!(known, 0);
+    }
 
     #[test]
     fn lines_are_tags_with_drivers() {
@@ -121,6 +153,11 @@ mod tests {
         assert_eq!(of(b"Mxxx"), Some((Some("m.sys"), "fewer characters")));
         assert_eq!(of(b"Toke"), Some((None, "access tokens")), "in no file");
         assert_eq!([of(b"Abcd"), of(b"rem "), of(b"Tool"), of(b"\0\0\0\0")], [None; 4]);
+        let patterns =
+            PoolTags::read(b"?bcd - a.sys - a\nab?? - b.sys - b\nabc? - c.sys - c\nab* - d.sys - d\n").unwrap();
+        let driver = |tag: &[u8; 4]| patterns.of(PoolTag(u32::from_le_bytes(*tag))).and_then(|of| of.driver.as_deref());
+        assert_eq!(driver(b"abcd"), Some("a.sys"), "of two with as many characters the first");
+        assert_eq!([driver(b"abxx"), driver(b"abcx"), driver(b"xbcd")], [Some("b.sys"), Some("c.sys"), Some("a.sys")]);
         assert!(PoolTags::read(b"not one\nof these\n").is_err() && PoolTags::read(b"").is_err());
     }
 }
