@@ -171,3 +171,31 @@ fn budgets_of_hard_faults() {
     let path = file.path().to_str().expect("UTF-8");
     assert_snapshot!(run(&["check", "faults-x86.etl", "--budgets", path, "-q"]).out);
 }
+
+/// Budgets of one kind go through the trace together: hundreds cost little more than one where the trace is long and holds little of it.
+#[test]
+fn many_budgets_read_the_trace_once() {
+    let session = Session { processors: 1, ..Session::windows10() };
+    let t0 = session.t0;
+    let commit = memory::virtual_alloc(P8, 0x20_0000, 0x1000, APP, 0x1000);
+    let mut records = [process(), vec![images(), views(), names(), commit], faults(t0)].concat();
+    records.extend((0..60_000).map(|_| memory::mem_reset(P8, 0x10_0000, 0x1000, 0)));
+    let stamped: Vec<Rec> = records.into_iter().zip(1u64..).map(|(record, n)| record.at(t0 + 1000 * n)).collect();
+    let file = file_of(&Trace::new(session).push_all(stamped).finish());
+    let one_by_one = |analysis: &str, measure: &str, limit: &str, count: usize| {
+        let of = |number| {
+            let head = format!("[[budget]]\nname = \"{number}\"\nanalysis = \"{analysis}\"\nmeasure = \"{measure}\"\n");
+            format!("{head}max = \"{limit}\"\nwhere.process = \"app*;{number}*\"\n")
+        };
+        let budgets: String = (0..count).map(of).collect();
+        let begun = std::time::Instant::now();
+        let (code, judged) = check(file.path().to_str().expect("UTF-8"), &budgets);
+        assert!(judged.len() == count && judged.iter().all(|budget| budget["value"] == judged[0]["value"]), "{code}");
+        begun.elapsed()
+    };
+    for (analysis, measure, limit) in [("faults", "hard_faults", "10"), ("commit", "growth_per_minute", "900 GiB")] {
+        let one = one_by_one(analysis, measure, limit, 1);
+        let many = one_by_one(analysis, measure, limit, 400);
+        assert!(many < 40 * one, "{analysis}: {many:?} for 400, {one:?} for one");
+    }
+}

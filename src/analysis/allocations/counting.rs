@@ -2,19 +2,20 @@
 //!
 //! Where a dimension is known only when a piece ends, changes of the sums are kept and sorted at the end: 32 bytes for each.
 
-use super::figures::{AtSnapshot, BEFORE, Figures, Piece, Reason, RowState};
+use super::counted::Counted;
+use super::figures::{AtSnapshot, BEFORE, Piece, Reason, RowState};
 use super::labels::{ABSENT, Labels};
 use super::lives::Lives;
 use super::pieces::PieceList;
 use super::query::{AllocationQuery, Dimension};
-use super::timeline::{TimelineStep, TimelineTrack};
+use super::selections::{Combination, Selections};
+use super::timeline::TimelineTrack;
 use crate::analysis::cpu::time_grid::{Grid, TickRange};
 use crate::facets::Condition;
 use crate::load::allocations::AllocationKind;
 use crate::load::stacks::frame_lists::{ListId, Lists};
 use crate::moment::Moment;
 use crate::units::Ticks;
-use rayon::prelude::*;
 
 /// What is known of a piece when it is opened, as numbers; [`ABSENT`] where it is not known.
 #[derive(Debug, Clone, Copy)]
@@ -89,19 +90,7 @@ pub struct Counting<'t> {
     scratch: Vec<u32>,
     /// Takes each piece, where they are asked for one by one.
     pieces: Option<PieceList<'t>>,
-}
-
-/// Rows when all pieces are there.
-#[derive(Debug)]
-pub struct Counted {
-    /// Numbers of the labels, and figures.
-    pub rows: Vec<(Vec<u32>, Figures)>,
-    /// All of them.
-    pub total: Figures,
-    /// True when the changes of each row's sum agree with its pieces.
-    pub is_balanced: bool,
-    /// Steps, where they were asked for.
-    pub timeline: Option<Vec<TimelineStep>>,
+    others: Selections<'t>,
 }
 
 impl<'t> Counting<'t> {
@@ -112,9 +101,11 @@ impl<'t> Counting<'t> {
         (query, group_by): (&'t AllocationQuery, &[Dimension]),
         (window, grid): (TickRange, Option<Grid>),
         hole_until: Option<Ticks>,
+        others: &'t [&[Condition<Dimension>]],
     ) -> Counting<'t> {
         let mut dimensions = group_by.to_vec();
-        for dimension in query.dimensions() {
+        let of_others = others.iter().flat_map(|conditions| conditions.iter()).map(|condition| condition.dimension);
+        for dimension in query.dimensions().chain(of_others) {
             if !dimensions.contains(&dimension) {
                 dimensions.push(dimension);
             }
@@ -140,6 +131,7 @@ impl<'t> Counting<'t> {
             changes: Vec::new(),
             scratch: Vec::new(),
             pieces: None,
+            others: Selections::new(others.iter().copied()),
         }
     }
 
@@ -180,15 +172,17 @@ impl<'t> Counting<'t> {
         } else {
             opening.code
         };
+        self.others.piece(&piece, code, self.is_late, self.window, self.hole_until);
+        if let Some((time, _)) = closed.filter(|_| !self.is_late) {
+            self.change(time, code, -i128::from(bytes));
+        }
         let Some(Some(row)) = self.row_of_code.get(code.0 as usize).copied() else { return };
         self.rows.get_mut(row.0 as usize).into_iter().for_each(|r| r.piece(&piece, self.window, self.hole_until));
         if self.is_late && opening.time != BEFORE {
             self.changes.push((opening.time, row, bytes.into()));
         }
-        match closed {
-            Some((time, _)) if self.is_late => self.changes.push((time, row, -i128::from(bytes))),
-            Some((time, _)) => self.change(time, code, -i128::from(bytes)),
-            None => {}
+        if let Some((time, _)) = closed.filter(|_| self.is_late) {
+            self.changes.push((time, row, -i128::from(bytes)));
         }
     }
 
@@ -228,6 +222,7 @@ impl<'t> Counting<'t> {
 
     #[inline]
     fn change(&mut self, time: Ticks, code: ListId, delta: i128) {
+        self.others.change(time, code, delta, self.window);
         let Some(Some(row)) = self.row_of_code.get(code.0 as usize).copied() else { return };
         self.change_row(time, row, delta);
     }
@@ -268,6 +263,8 @@ impl<'t> Counting<'t> {
         if code.0 as usize >= self.row_of_code.len() {
             let row = self.row_of(list);
             self.row_of_code.push(row);
+            let combination = Combination { dimensions: &self.dimensions, numbers: list, grouped: self.grouped };
+            self.others.meet(&combination, &mut self.labels, &self.lives);
         }
         code
     }
@@ -295,28 +292,14 @@ impl<'t> Counting<'t> {
         Some(row)
     }
 
-    /// The rows of all pieces.
-    pub fn finish(mut self) -> (Counted, Labels<'t>) {
+    /// The rows of all pieces; those of other questions.
+    pub fn finish(mut self) -> (Counted, Vec<Counted>, Labels<'t>) {
         let mut changes = std::mem::take(&mut self.changes);
         changes.sort_unstable_by_key(|(time, row, _)| (*time, *row));
         changes.into_iter().for_each(|(time, row, delta)| self.change_row(time, row, delta));
-        let window = self.window;
-        let Counting { total, rows: states, row_labels, .. } = &mut self;
-        states.iter().for_each(|row| total.add_pieces(row));
-        let before = total.before();
-        let of_rows = || states.par_iter().map(RowState::lifetime).collect::<Vec<_>>();
-        let (of_all, of_rows) = rayon::join(|| RowState::lifetime_of(states), of_rows);
-        let (total, mut is_balanced) = total.finish(of_all, window);
-        let mut rows = Vec::new();
-        for (number, (row, lifetime)) in (0..).zip(states.iter_mut().zip(of_rows)) {
-            let (figures, is_row_balanced) = row.finish(lifetime, window);
-            is_balanced &= is_row_balanced;
-            if !figures.is_empty() {
-                rows.push((row_labels.get(ListId(number)).to_vec(), figures));
-            }
-        }
-        let timeline = self.timeline.map(|timeline| timeline.finish(before));
-        (Counted { rows, total, is_balanced, timeline }, self.labels)
+        let others = std::mem::take(&mut self.others).finish(self.window);
+        let counted = Counted::of_rows(self.rows, &self.row_labels, self.total, self.timeline, self.window);
+        (counted, others, self.labels)
     }
 }
 

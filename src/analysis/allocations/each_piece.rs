@@ -43,7 +43,7 @@ pub(crate) fn each_piece(
     let hole_until = holes::hole_until(trace);
     let lives = Lives::new(&trace.system().processes);
     let labels = Labels::new(trace.processes(), None, None);
-    let mut counting = Counting::new((lives, labels), of, (&query, &dimensions(of)), (range, None), hole_until);
+    let mut counting = Counting::new((lives, labels), of, (&query, &dimensions(of)), (range, None), hole_until, &[]);
     counting.list_pieces(PieceList::new(hole_until, each));
     replay::replay(trace, of, &mut counting, None);
     Ok(())

@@ -7,6 +7,7 @@
 mod by_process;
 mod commit;
 mod commit_counts;
+mod counted;
 mod counting;
 mod each_piece;
 mod figures;
@@ -21,6 +22,7 @@ mod query;
 mod replay;
 mod resident_pages;
 mod rows;
+mod selections;
 #[cfg(feature = "cli")]
 mod tables;
 mod timeline;
@@ -43,7 +45,7 @@ use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::stacks::{EventStacks, StackTexts};
 use crate::error::Error;
-use crate::facets::Dimension as _;
+use crate::facets::{Condition, Dimension as _};
 use crate::load::allocations::AllocationKind;
 use crate::model::window::Window;
 use crate::trace::analysis_needs::{AnalysisNeeds, COMMIT_ALLOCATIONS, HEAP_ALLOCATIONS, POOL_ALLOCATIONS};
@@ -51,9 +53,11 @@ use crate::trace::doubt::{self, Doubt, any_grave, texts};
 use crate::trace::readiness::Need;
 use crate::trace::{Parts, Trace};
 use crate::units::{Nanos, Ticks};
-use counting::{Counted, Counting};
+use counted::Counted;
+use counting::Counting;
 use labels::Labels;
 use lives::{LifeId, Lives};
+use replay::Replayed;
 use resident_pages::ResidentPages;
 
 /// Steps of the curve on the first screen.
@@ -165,64 +169,60 @@ impl AllocationSet {
     /// [`Error::MissingEvents`] when nothing of the kind is in the trace, [`Error::MissingPart`] when it was lost, [`Error::Usage`] for
     /// a window, a timeline or a dimension that cannot be.
     pub fn answer(trace: &Trace, query: &AllocationQuery) -> Result<AllocationSet, Error> {
+        AllocationSet::answer_with(trace, query, &[]).map(|(set, _)| set)
+    }
+
+    /// Answers a query, and the same one with other conditions instead; all go through the trace together. The others have no timeline and
+    /// no texts of stacks.
+    ///
+    /// # Errors
+    /// The same.
+    pub(crate) fn answer_with(
+        trace: &Trace,
+        query: &AllocationQuery,
+        others: &[&[Condition<Dimension>]],
+    ) -> Result<(AllocationSet, Vec<AllocationSet>), Error> {
         trace.gather(Parts::SYSTEM);
         let of = kind(trace, query)?;
         let asked = snapshot_asked_for(trace, of, query)?;
-        let (etl, trust) = (trace.etl(), trace.trust());
+        let etl = trace.etl();
         let (window, range) = TickRange::of_trace(trace, query.from.as_ref(), query.to.as_ref())?;
         let grid = match query.timeline {
             Some(step) => Grid::of_timeline(range, step, &etl.clock)?,
             None => Grid::new(range.from, curve_step(range, etl.clock.frequency_hz), etl.clock.frequency_hz),
         };
         let group_by = if query.group_by.is_empty() { vec![of.owner()] } else { query.group_by.clone() };
-        let (stacks, told) = query.wants_stacks().then(|| EventStacks::new(trace, of.hooks(), &query.symbols)).unzip();
+        let of_stacks = |conditions: &[Condition<Dimension>]| conditions.iter().any(|c| c.dimension.is_of_stacks());
+        let wants_stacks = query.wants_stacks() || others.iter().any(|conditions| of_stacks(conditions));
+        let (stacks, told) = wants_stacks.then(|| EventStacks::new(trace, of.hooks(), &query.symbols)).unzip();
         let hole_until = holes::hole_until(trace);
         let lives = Lives::new(&trace.system().processes);
         let labels = Labels::new(trace.processes(), query.put_together.as_ref(), stacks);
-        let mut counting = Counting::new((lives, labels), of, (query, &group_by), (range, Some(grid)), hole_until);
+        let (query_by, grid) = ((query, &group_by[..]), Some(grid));
+        let mut counting = Counting::new((lives, labels), of, query_by, (range, grid), hole_until, others);
         let resident = asked.and_then(|at| trace.snapshots().get(at)).map(|at| ResidentPages::new(trace, at));
         let replayed = replay::replay(trace, of, &mut counting, resident.as_ref());
         let instance = |life: &LifeId| counting.lives.instance(*life, trace.processes());
         let mut of_unknown_start: Vec<usize> = replayed.of_unknown_start.iter().filter_map(instance).collect();
         of_unknown_start.sort_unstable();
-        let (Counted { rows, total, is_balanced, timeline }, mut labels) = counting.finish();
+        let (counted, of_others, mut labels) = counting.finish();
         labels.rank_stacks();
-        let missing = trace.missing(of.needs());
-        let mut doubts = warnings::warnings(trust, of.needs().name, &missing, &replayed, labels.lacks_stacks());
-        if let Some(index) = asked {
-            doubt::add(&mut doubts, of_snapshots(trace, &[index]));
-        }
-        doubts.extend(told.into_iter().flatten().map(|text| Doubt::note(of.needs().name, "symbols_missing", text)));
-        Ok(AllocationSet {
-            warnings: texts(&doubts),
-            doubtful: any_grave(&doubts),
-            doubts,
-            missing,
-            of,
-            others: AllocationKind::ALL.into_iter().filter(|o| *o != of).map(|o| (o, o.is_recorded(trace))).collect(),
-            window,
-            window_times: (etl.clock.nanos(range.from), etl.clock.nanos(range.to)),
-            window_ticks: range.ticks(),
-            frequency_hz: etl.clock.frequency_hz,
-            at_start: replayed.at_start,
-            is_balanced,
-            total,
-            records: replayed.records,
-            check: replayed.check,
-            of_unknown_start,
-            snapshot: asked.zip(resident.as_ref()).map(|(index, pages)| CommitSnapshot {
-                index,
-                time: trace.time(pages.moment.time),
-                private_pages: pages.len(),
-                in_commit: replayed.resident_in_commit,
-            }),
-            hole_until: hole_until.map(|until| etl.clock.nanos(until)),
-            rows: rows::rows(rows, &group_by, &labels, query, &etl.clock),
-            stack_texts: labels.into_stack_texts(),
-            dimensions: group_by,
-            timeline: timeline.unwrap_or_default(),
-            origin: etl.clock.origin,
-        })
+        let told: Vec<String> = told.into_iter().flatten().collect();
+        let snapshot = asked.zip(resident.as_ref()).map(|(index, pages)| CommitSnapshot {
+            index,
+            time: trace.time(pages.moment.time),
+            private_pages: pages.len(),
+            in_commit: replayed.resident_in_commit,
+        });
+        let whole = Whole { of, window, range, replayed, of_unknown_start, snapshot, hole_until, group_by, told };
+        let mut set = whole.set(trace, query, counted, &labels, query.wants_stacks());
+        let sets = others
+            .iter()
+            .zip(of_others)
+            .map(|(own, counted)| whole.set(trace, query, counted, &labels, of_stacks(own)));
+        let sets = sets.collect();
+        set.stack_texts = labels.into_stack_texts();
+        Ok((set, sets))
     }
 
     /// True when all is known that a row had when the trace began.
@@ -257,6 +257,67 @@ impl AllocationSet {
     pub fn mean_ns(&self, ticks: u64, count: u64) -> u64 {
         let divisor = u128::from(self.frequency_hz.max(1)) * u128::from(count.max(1));
         u64::try_from(u128::from(ticks) * 1_000_000_000 / divisor).unwrap_or(u64::MAX)
+    }
+}
+
+/// What all questions of one walk share.
+struct Whole {
+    of: AllocationKind,
+    window: Window,
+    range: TickRange,
+    replayed: Replayed,
+    of_unknown_start: Vec<usize>,
+    snapshot: Option<CommitSnapshot>,
+    hole_until: Option<Ticks>,
+    group_by: Vec<Dimension>,
+    /// What is missing of symbols.
+    told: Vec<String>,
+}
+
+impl Whole {
+    fn set(
+        &self,
+        trace: &Trace,
+        query: &AllocationQuery,
+        Counted { rows, total, is_balanced, timeline }: Counted,
+        labels: &Labels<'_>,
+        has_stacks: bool,
+    ) -> AllocationSet {
+        let Whole { of, window, range, replayed, of_unknown_start, snapshot, hole_until, group_by, told } = self;
+        let (of, range, clock) = (*of, *range, &trace.etl().clock);
+        let missing = trace.missing(of.needs());
+        let lacks_stacks = has_stacks && labels.lacks_stacks();
+        let mut doubts = warnings::warnings(trace.trust(), of.needs().name, &missing, replayed, lacks_stacks);
+        if let Some(snapshot) = snapshot {
+            doubt::add(&mut doubts, of_snapshots(trace, &[snapshot.index]));
+        }
+        let told = told.iter().filter(|_| has_stacks);
+        doubts.extend(told.map(|text| Doubt::note(of.needs().name, "symbols_missing", text.clone())));
+        AllocationSet {
+            warnings: texts(&doubts),
+            doubtful: any_grave(&doubts),
+            doubts,
+            missing,
+            of,
+            others: AllocationKind::ALL.into_iter().filter(|o| *o != of).map(|o| (o, o.is_recorded(trace))).collect(),
+            window: window.clone(),
+            window_times: (clock.nanos(range.from), clock.nanos(range.to)),
+            window_ticks: range.ticks(),
+            frequency_hz: clock.frequency_hz,
+            at_start: replayed.at_start.clone(),
+            is_balanced,
+            total,
+            records: replayed.records.clone(),
+            check: replayed.check.clone(),
+            of_unknown_start: of_unknown_start.clone(),
+            snapshot: *snapshot,
+            hole_until: hole_until.map(|until| clock.nanos(until)),
+            rows: rows::rows(rows, group_by, labels, query, clock),
+            stack_texts: StackTexts::default(),
+            dimensions: group_by.clone(),
+            timeline: timeline.unwrap_or_default(),
+            origin: clock.origin,
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The values of budgets of allocations: commit, pool or heap.
 
-use super::budget::{Budget, Measure};
+use super::budget::{Analysis, Budget, Conditions, Measure};
 use super::required_data::Evidence;
 use super::value::{Row, Value};
 use crate::analysis::allocations::{AllocationQuery, AllocationSet, Dimension, Figures};
@@ -10,21 +10,38 @@ use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
 use crate::trace::doubt::Doubt;
 use crate::units::counted;
+use std::collections::BTreeMap;
 
-/// All allocations of a kind, or why they are not known.
-pub struct AllocationValues {
+/// All allocations of a kind, or why they are not known, and those of each budget.
+pub struct AllocationValues<'t> {
     /// The kind.
     pub of: AllocationKind,
     all: Result<AllocationSet, String>,
+    /// Those that meet the conditions of a budget, by its name.
+    of_budgets: BTreeMap<String, AllocationSet>,
+    evidence: Evidence<'t>,
 }
 
 /// The nanoseconds of a minute.
 const MINUTE: i128 = 60_000_000_000;
 
-impl AllocationValues {
-    /// Of the whole trace.
-    pub fn new(trace: &Trace, of: AllocationKind) -> AllocationValues {
-        AllocationValues { of, all: allocations(trace, of, &[], &SymbolFolders::default()) }
+impl<'t> AllocationValues<'t> {
+    /// Of the whole trace, for these budgets of the kind. The trace is gone through once.
+    pub fn new(trace: &'t Trace, of: AllocationKind, budgets: &[Budget]) -> AllocationValues<'t> {
+        let conditions_of = |budget: &'_ Budget| match &budget.conditions {
+            Conditions::Allocations(all) if budget.analysis == Analysis::Allocations(of) => Some(all.clone()),
+            _ => None,
+        };
+        let own = budgets.iter().filter_map(|budget| Some((budget, conditions_of(budget)?)));
+        let own: Vec<_> = own.filter(|(_, conditions)| !conditions.is_empty()).collect();
+        let symbols = own.first().map_or_else(SymbolFolders::default, |(budget, _)| budget.symbols.clone());
+        let query = AllocationQuery { of: Some(of), symbols, ..AllocationQuery::default() };
+        let conditions: Vec<&[Condition<Dimension>]> = own.iter().map(|(_, conditions)| &conditions[..]).collect();
+        let (all, of_budgets) = match AllocationSet::answer_with(trace, &query, &conditions) {
+            Ok((all, sets)) => (Ok(all), own.iter().map(|(budget, _)| budget.name.clone()).zip(sets).collect()),
+            Err(error) => (Err(error.brief()), BTreeMap::new()),
+        };
+        AllocationValues { of, all, of_budgets, evidence: Evidence::new(trace, of.needs()) }
     }
 
     /// What casts doubt on them.
@@ -35,9 +52,8 @@ impl AllocationValues {
     /// The value of a budget.
     pub fn value(&self, trace: &Trace, budget: &Budget, conditions: &[Condition<Dimension>]) -> Result<Value, String> {
         let all = self.all.as_ref().map_err(String::clone)?;
-        let evidence = Evidence::new(trace, self.of.needs());
-        if let Some(fault) =
-            evidence.fault("the record of allocations", self.of.hooks(), all.window_times, &budget.conditions)
+        let time = all.window_times;
+        if let Some(fault) = self.evidence.fault("the record of allocations", self.of.hooks(), time, &budget.conditions)
         {
             return Err(fault);
         }
@@ -46,9 +62,7 @@ impl AllocationValues {
         for condition in of_processes {
             trace.processes().instances.iter().for_each(|process| _ = condition.patterns.matches(&process.label()));
         }
-        let own =
-            (!conditions.is_empty()).then(|| allocations(trace, self.of, conditions, &budget.symbols)).transpose()?;
-        let selected = own.as_ref().unwrap_or(all);
+        let selected = self.of_budgets.get(&budget.name).unwrap_or(all);
         let asks_for_stacks = conditions.iter().any(|condition| condition.dimension.is_of_stacks());
         if asks_for_stacks && let Some(doubt) = selected.doubts.iter().find(|doubt| doubt.code == "no_stacks") {
             return Err(doubt.text.clone());
@@ -107,19 +121,4 @@ fn unknown_start(trace: &Trace, set: &AllocationSet) -> Option<String> {
             Some(format!("nobody tells what {who} had committed before the trace; {instead}"))
         }
     }
-}
-
-fn allocations(
-    trace: &Trace,
-    of: AllocationKind,
-    conditions: &[Condition<Dimension>],
-    symbols: &SymbolFolders,
-) -> Result<AllocationSet, String> {
-    let query = AllocationQuery {
-        of: Some(of),
-        conditions: conditions.to_vec(),
-        symbols: symbols.clone(),
-        ..AllocationQuery::default()
-    };
-    AllocationSet::answer(trace, &query).map_err(|error| error.brief())
 }

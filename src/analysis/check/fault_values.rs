@@ -1,9 +1,9 @@
 //! The values of budgets of hard faults.
 
-use super::budget::{Budget, Measure};
+use super::budget::{Budget, Conditions, Measure};
 use super::required_data::Evidence;
 use super::value::{Row, Value};
-use crate::analysis::faults::{Dimension, FaultQuery, FaultSet, HardFigures};
+use crate::analysis::faults::{Dimension, FaultQuery, FaultSet, HardFigures, HardSet};
 use crate::event::hooks::HARD_FAULT;
 use crate::facets::{Condition, Dimension as _, Label};
 use crate::trace::Trace;
@@ -11,31 +11,48 @@ use crate::trace::analysis_needs::{FAULTS, HARD_FAULTS};
 use crate::trace::doubt::Doubt;
 use crate::trace::readiness::Need;
 use crate::units::counted;
+use std::collections::BTreeMap;
 
-/// The hard faults of a trace, or why they are not known.
-pub struct FaultValues(Result<FaultSet, String>);
+/// The hard faults of a trace, or why they are not known, and those of each budget.
+pub struct FaultValues<'t> {
+    all: Result<FaultSet, String>,
+    /// Those that meet the conditions of a budget, by its name.
+    of_budgets: BTreeMap<String, HardSet>,
+    evidence: Evidence<'t>,
+}
 
-impl FaultValues {
-    /// Of all hard faults.
-    pub fn new(trace: &Trace) -> FaultValues {
+impl<'t> FaultValues<'t> {
+    /// Of all hard faults, and of those of these budgets. The trace is gone through once.
+    pub fn new(trace: &'t Trace, budgets: &[Budget]) -> FaultValues<'t> {
+        let own = budgets.iter().filter_map(|budget| match &budget.conditions {
+            Conditions::Faults(conditions) if !conditions.is_empty() => Some((&budget.name, &conditions[..])),
+            _ => None,
+        });
+        let own: Vec<(&String, &[Condition<Dimension>])> = own.collect();
+        let query = FaultQuery { group_by: vec![Dimension::Process, Dimension::File], ..FaultQuery::default() };
+        let others: Vec<&[Condition<Dimension>]> = own.iter().map(|(_, conditions)| *conditions).collect();
         // None at all proves nothing unless they were asked for; disk requests alone are enough for the analysis.
         let lacks = |need: &&Need| need.keyword == HARD_FAULTS.keyword && !need.was_on;
-        FaultValues(match trace.missing(&FAULTS).iter().find(lacks) {
-            Some(need) => Err(format!("the keyword {} was not recorded", need.keyword)),
-            None => fault_set(trace, &[]),
-        })
+        let (all, of_others) = match trace.missing(&FAULTS).iter().find(lacks) {
+            Some(need) => (Err(format!("the keyword {} was not recorded", need.keyword)), Vec::new()),
+            None => match FaultSet::answer_with(trace, &query, &others) {
+                Ok((all, of_others)) => (Ok(all), of_others),
+                Err(error) => (Err(error.brief()), Vec::new()),
+            },
+        };
+        let of_budgets = own.into_iter().map(|(name, _)| name.clone()).zip(of_others).collect();
+        FaultValues { all, of_budgets, evidence: Evidence::new(trace, &FAULTS) }
     }
 
     /// What casts doubt on them.
     pub fn doubts(&self) -> &[Doubt] {
-        self.0.as_ref().map_or(&[], |set| &set.doubts)
+        self.all.as_ref().map_or(&[], |set| &set.doubts)
     }
 
     /// The value of a budget.
     pub fn value(&self, trace: &Trace, budget: &Budget, conditions: &[Condition<Dimension>]) -> Result<Value, String> {
-        let all = self.0.as_ref().map_err(String::clone)?;
-        let evidence = Evidence::new(trace, &FAULTS);
-        if let Some(fault) = evidence.fault("the trace", &[HARD_FAULT], all.window_times, &budget.conditions) {
+        let all = self.all.as_ref().map_err(String::clone)?;
+        if let Some(fault) = self.evidence.fault("the trace", &[HARD_FAULT], all.window_times, &budget.conditions) {
             return Err(fault);
         }
         // A process without any fault is there, and has none.
@@ -43,9 +60,11 @@ impl FaultValues {
         for condition in of_processes {
             trace.processes().instances.iter().for_each(|process| _ = condition.patterns.matches(&process.label()));
         }
-        let own = (!conditions.is_empty()).then(|| fault_set(trace, conditions)).transpose()?;
-        let selected = own.as_ref().unwrap_or(all);
-        let unknown = selected.hard.malformed;
+        let (hard, rows) = match self.of_budgets.get(&budget.name) {
+            Some(own) => (&own.hard, &own.rows),
+            None => (&all.hard, &all.hard_rows),
+        };
+        let unknown = hard.malformed;
         if unknown > 0 && budget.measure == Measure::FaultWait {
             let faults = counted(unknown, "hard fault has a begin", "hard faults have a begin");
             return Err(format!("{faults} that cannot be true: the wait is not known"));
@@ -59,20 +78,11 @@ impl FaultValues {
             pages: i64::try_from(amount(figures)).unwrap_or(i64::MAX),
         };
         Ok(Value {
-            pages: amount(&selected.hard),
+            pages: amount(hard),
             total: amount(&all.hard),
-            dimensions: selected.dimensions.iter().map(|dimension| dimension.name().to_owned()).collect(),
-            rows: selected.hard_rows.iter().map(row).collect(),
+            dimensions: all.dimensions.iter().map(|dimension| dimension.name().to_owned()).collect(),
+            rows: rows.iter().map(row).collect(),
             ..Value::default()
         })
     }
-}
-
-fn fault_set(trace: &Trace, conditions: &[Condition<Dimension>]) -> Result<FaultSet, String> {
-    let query = FaultQuery {
-        group_by: vec![Dimension::Process, Dimension::File],
-        conditions: conditions.to_vec(),
-        ..FaultQuery::default()
-    };
-    FaultSet::answer(trace, &query).map_err(|error| error.brief())
 }

@@ -57,16 +57,18 @@ impl TraceValues {
             trace.gather(SnapshotContext::PARTS | parts);
         }
         let mut resident = has(Analysis::Resident).then(|| ResidentValues::new(trace, &mut all));
-        let faults = has(Analysis::Faults).then(|| FaultValues::new(trace));
+        // Before anything is matched: budgets of one kind are answered together.
+        budgets.iter().for_each(|budget| budget.conditions.forget());
+        let faults = has(Analysis::Faults).then(|| FaultValues::new(trace, budgets));
         if let Some(faults) = &faults {
             all.add_doubts(&but_not_recorded(faults.doubts()));
         }
         let kinds = AllocationKind::ALL.into_iter().filter(|kind| has(Analysis::Allocations(*kind)));
-        let allocations: Vec<AllocationValues> = kinds.map(|kind| AllocationValues::new(trace, kind)).collect();
+        let allocations: Vec<AllocationValues<'_>> =
+            kinds.map(|kind| AllocationValues::new(trace, kind, budgets)).collect();
         allocations.iter().for_each(|values| all.add_doubts(&but_not_recorded(values.doubts())));
         let mut reference = has(Analysis::Reference).then(|| ReferenceValues::new(trace, &mut all));
         for budget in budgets {
-            budget.conditions.forget();
             let value = match &budget.conditions {
                 Conditions::Resident(conditions) => {
                     resident.as_mut().map(|values| values.value(trace, budget, conditions))

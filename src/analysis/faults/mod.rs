@@ -17,7 +17,7 @@ pub use fault_set::FaultSet;
 #[cfg(feature = "cli")]
 pub(crate) use query::Of;
 pub use query::{Dimension, FaultQuery};
-pub(crate) use rows::HardFigures;
+pub(crate) use rows::{HardFigures, HardSet};
 pub use tables::Total;
 pub(crate) use timeline::FaultStep;
 
@@ -25,6 +25,7 @@ use crate::analysis::cpu::time_grid::{Grid, TickRange};
 use crate::analysis::stacks::{Owners, Texts};
 use crate::error::Error;
 use crate::event::page_fault::FaultKind;
+use crate::facets::Condition;
 use crate::load::fault_records::{FaultRecords, SoftOwner};
 use crate::load::parts::Parts;
 use crate::load::stacks::first_walk::session_pointer;
@@ -45,6 +46,18 @@ impl FaultSet {
     /// [`Error::MissingEvents`] without any fault or disk request, [`Error::MissingPart`] when they were lost, [`Error::Usage`] for
     /// a window or a timeline that cannot be.
     pub fn answer(trace: &Trace, query: &FaultQuery) -> Result<FaultSet, Error> {
+        FaultSet::answer_with(trace, query, &[]).map(|(set, _)| set)
+    }
+
+    /// Answers a query, and has the hard faults that meet other conditions instead; all go through the trace together.
+    ///
+    /// # Errors
+    /// The same.
+    pub(crate) fn answer_with(
+        trace: &Trace,
+        query: &FaultQuery,
+        others: &[&[Condition<Dimension>]],
+    ) -> Result<(FaultSet, Vec<HardSet>), Error> {
         trace.gather(Parts::SYSTEM.and(Parts::COUNTERS));
         let (etl, clock) = (trace.etl(), &trace.etl().clock);
         let (window, range) = TickRange::of_trace(trace, query.from.as_ref(), query.to.as_ref())?;
@@ -62,11 +75,15 @@ impl FaultSet {
         let hard = hard::hard_faults(&records, &mut named, &files, session_pointer(etl), clock.origin);
         let Requests { requests, unfinished } = Requests::new(&records.disk, &mut named, &files);
         let counted = rows::Rows::new(trace, &named.texts, range, &query.conditions);
+        let of_others = |conditions: &&[Condition<Dimension>]| {
+            rows::Rows::new(trace, &named.texts, range, conditions).hard_set(&hard, &query.group_by)
+        };
+        let of_others = others.iter().map(of_others).collect();
         let (hard, requests) = (counted.hard_faults(hard), counted.requests(requests));
         let soft = soft(&records, &by_process, trace, &counted);
         let doubts = doubts(trace, &records);
         let has_file = query.group_by.contains(&Dimension::File);
-        Ok(FaultSet {
+        let set = FaultSet {
             warnings: texts(&doubts),
             doubtful: any_grave(&doubts),
             doubts,
@@ -85,7 +102,8 @@ impl FaultSet {
             hard_markers: soft.1,
             timeline: grid.map(|grid| timeline::steps(trace, range, grid, &hard, &requests)),
             by_file: if has_file { Vec::new() } else { counted.hard_rows(&hard, &[Dimension::File]) },
-        })
+        };
+        Ok((set, of_others))
     }
 }
 

@@ -80,6 +80,15 @@ impl SoftRow {
     }
 }
 
+/// The hard faults that meet some conditions.
+#[derive(Debug)]
+pub struct HardSet {
+    /// Of all.
+    pub hard: HardFigures,
+    /// By the dimensions of the query.
+    pub rows: Vec<Row<HardFigures>>,
+}
+
 /// Makes rows and figures.
 pub struct Rows<'a> {
     texts: &'a Texts,
@@ -98,9 +107,29 @@ impl<'a> Rows<'a> {
 
     /// Hard faults of the window that meet the conditions.
     pub fn hard_faults(&self, mut all: Vec<Hard>) -> Vec<Hard> {
-        all.retain(|hard| self.range.holds(hard.end.time));
-        all.retain(|hard| self.is_wanted(|dimension| self.hard_label(dimension, hard)));
+        let mut is_wanted = self.wanted_hard();
+        all.retain(&mut is_wanted);
         all
+    }
+
+    /// Rows and figures of the hard faults of the window that meet the conditions.
+    pub fn hard_set(&self, all: &[Hard], dimensions: &[Dimension]) -> HardSet {
+        let mut is_wanted = self.wanted_hard();
+        let own: Vec<Hard> = all.iter().filter(|hard| is_wanted(hard)).copied().collect();
+        HardSet { hard: self.hard_figures(&own), rows: self.hard_rows(&own, dimensions) }
+    }
+
+    /// Whether a hard fault is of the window and meets the conditions. Each label is looked at once.
+    fn wanted_hard(&self) -> impl FnMut(&Hard) -> bool {
+        let mut known: Vec<HashMap<u64, bool>> = vec![HashMap::new(); self.conditions.len()];
+        move |hard| {
+            let meets = |(condition, known): (&Condition<Dimension>, &mut HashMap<u64, bool>)| {
+                let dimension = condition.dimension;
+                let number = hard_number(dimension, hard);
+                *known.entry(number).or_insert_with(|| condition.lets_pass([&self.hard_label(dimension, hard)]))
+            };
+            self.range.holds(hard.end.time) && self.conditions.iter().zip(&mut known).all(meets)
+        }
     }
 
     /// Requests that meet the conditions, also those that were completed outside of the window: they stood in the queue.
@@ -235,6 +264,18 @@ impl<'a> Rows<'a> {
             queue_max: deepest(group.iter().copied(), self.range),
             no_start: inside().filter(|request| request.start.is_none()).count() as u64,
         }
+    }
+}
+
+/// What a hard fault's label depends on.
+fn hard_number(dimension: Dimension, hard: &Hard) -> u64 {
+    match dimension {
+        Dimension::Process => hard.process.into(),
+        Dimension::Thread => hard.thread_id.into(),
+        Dimension::File => hard.file.into(),
+        Dimension::Kind => hard.kind as u64,
+        Dimension::Module => hard.module.map_or(u64::MAX, u64::from),
+        Dimension::Disk | Dimension::Priority | Dimension::Operation => 0,
     }
 }
 
