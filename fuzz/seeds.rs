@@ -1,7 +1,7 @@
 //! Writes seed inputs for the fuzz targets: `seeds FOLDER TRACE.etl…`.
 //!
 //! One folder per kind of input, in the layout its targets read: `xpress`, `lznt1`, `huffman` (limit, stream), `record`
-//! (type byte, record), `events` and `events_merged` (hook id, version, pointer size, payload) `container` (a file) `analyses`, `anonymize`, `export` and `forms` (a file too), `exported` (a table), `unpack` (archives of a file), `budgets` (text, 0, a baseline), `symbols` (a program database), `schemas_*` (length, a schema, a payload), `dataset` (lines with paths, tabs and contents).
+//! (type byte, record), `events` and `events_merged` (hook id, version, pointer size, payload) `container` (a file) `analyses`, `anonymize`, `export` and `forms` (a file too), `exported` (a table), `unpack` (archives of a file), `budgets` (text, 0, a baseline), `symbols` (a program database), `undecorated` (a name), `pool_tags` (a tag, a list), `schemas_*` (length, a schema, a payload), `dataset` (lines with paths, tabs and contents).
 //! All are small, so that the fuzzer is quick: of each kind of record the first ones, and each trace shrunk to a few
 //! buffers of a few records.
 
@@ -42,6 +42,7 @@ fn main() -> Result<(), Box<dyn error::Error>> {
     seeds.datasets()?;
     seeds.exported()?;
     seeds.symbols()?;
+    seeds.names()?;
     seeds.manifests()?;
     for trace in args {
         seeds.trace(trace.as_ref()).map_err(|e| format!("{}: {e}", trace.display()))?;
@@ -95,6 +96,11 @@ impl Seeds<'_> {
             "max = \"5 %\"",
             "min = \"1000 pages\"\nwatch = \"80 %\"",
             "where = { class = \"File\" }\nmax_growth = \"2 %\"",
+            "analysis = \"faults\"\nwhere = { process = \"*\", kind = \"image\" }\nmax = \"200\"",
+            "analysis = \"faults\"\nmeasure = \"fault_wait_ms\"\nmax = \"2 s\"",
+            "analysis = \"commit\"\nmeasure = \"peak\"\nmax = \"5 MiB\"",
+            "analysis = \"pool\"\nmeasure = \"growth_per_minute\"\nwhere = { tag = \"N*\" }\nmax = \"5 MiB\"",
+            "analysis = \"heap\"\nwhere = { function = \"*a*\", size = \"*\" }\nmax = \"5 MiB\"",
         ] {
             let text = format!("[[budget]]\nname = \"a\"\n{rest}\n");
             let baseline = r#"{"schema":"pfnset.baseline","version":1,"trace":"t","budgets":[]}"#;
@@ -125,6 +131,21 @@ impl Seeds<'_> {
         let mut bytes = Vec::new();
         flate2::read::GzDecoder::new(fs::File::open(packed)?).read_to_end(&mut bytes)?;
         self.write("symbols", &[&bytes])
+    }
+
+    /// Decorated names, and a list of pool tags.
+    fn names(&mut self) -> io::Result<()> {
+        for name in [
+            "?run@Task@app@@QEAAXHH@Z",
+            "??$make@V?$vector@HV?$allocator@H@std@@@std@@@app@@YAXV?$vector@HV?$allocator@H@std@@@std@@0@Z",
+            "?f@?1??g@@YAXP6AXPEAH@Z0@Z@4HA",
+            "??_R0?AVbad_alloc@std@@@8",
+            "?h@@YAX$1?i@@YAXPEAD@Z0P8x@@EAAX0@Z@Z",
+        ] {
+            self.write("undecorated", &[name.as_bytes()])?;
+        }
+        let list = "rem a list\r\nNtfx - ntfs.sys - general\r\nNt?x - <unknown> - any\r\nMm* - nt!mm - all\r\n";
+        self.write("pool_tags", &[b"Ntfx", list.as_bytes()])
     }
 
     fn datasets(&mut self) -> io::Result<()> {

@@ -12,30 +12,35 @@ use pfnset::trace::Trace;
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// Small, so that each input is judged in little time.
-const TRACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/resident-small.etl");
+/// Small, so that each input is judged in little time: pages, hard faults, and allocations of all kinds.
+const TRACES: [&str; 3] = [
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/resident-small.etl"),
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/faults-x86.etl"),
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/alloc-x86.etl"),
+];
 
 fuzz_target!(|data: &[u8]| {
-    static TRACES: OnceLock<Trace> = OnceLock::new();
+    static OPEN: OnceLock<Vec<Trace>> = OnceLock::new();
     let mut parts = data.splitn(2, |&byte| byte == 0);
     let text = String::from_utf8_lossy(parts.next().unwrap_or_default());
     let saved = parts.next().and_then(|baseline| Saved::read(baseline).ok().flatten()).map(Baseline::Saved);
     let Ok(budgets) = read_budgets(Path::new("budgets.toml"), &text) else { return };
     let budgets = &budgets[..budgets.len().min(4)];
-    let trace = TRACES.get_or_init(|| Trace::open(Path::new(TRACE)).expect("the fixture"));
+    let open = |path: &&str| Trace::open(Path::new(path)).expect("a fixture");
     let earlier = saved.map(|baseline| baseline.values(budgets));
-    let values = TraceValues::answer(trace, budgets);
-    let result = TraceResult::new(
-        vec![TRACE.into()],
-        budgets,
-        values,
-        earlier.as_ref().map(|earlier| earlier.values.as_slice()),
-    );
-    assert_eq!(result.budgets.len(), budgets.len());
+    for (path, trace) in TRACES.iter().zip(OPEN.get_or_init(|| TRACES.iter().map(open).collect())) {
+        let values = TraceValues::answer(trace, budgets);
+        let earlier = earlier.as_ref().map(|earlier| earlier.values.as_slice());
+        judged(&TraceResult::new(vec![path.into()], budgets, values, earlier), budgets.len());
+    }
+});
+
+fn judged(result: &TraceResult, budgets: usize) {
+    assert_eq!(result.budgets.len(), budgets);
     for budget in &result.budgets {
         let is_beyond = budget.limits.iter().any(|limit| limit.room < 0);
         assert_eq!(is_beyond, budget.verdict == Verdict::Fail, "{budget:?}");
         assert!(budget.value.is_some() || budget.verdict == Verdict::Invalid);
         assert!(budget.verdict <= result.verdict || budget.budget.optional);
     }
-});
+}
