@@ -293,10 +293,11 @@ impl Walk<'_> {
             b'_' => match self.get()? {
                 b'B' => kind = Kind::Guard,
                 b'R' => inner = self.type_information()?,
-                b'_' => match self.get()? {
-                    b'J' => kind = Kind::Guard,
-                    _ => {}
-                },
+                b'_' => {
+                    if self.get()? == b'J' {
+                        kind = Kind::Guard;
+                    }
+                }
                 _ => {}
             },
             _ => {}
