@@ -21,5 +21,7 @@ pub mod pages;
 pub mod processes;
 pub mod refset;
 pub mod resident;
+#[cfg(feature = "cli")]
+pub(crate) mod stack_profile;
 pub(crate) mod stacks;
 pub mod table;

@@ -1,5 +1,6 @@
 //! The answer itself.
 
+use crate::analysis::stack_profile::StackProfile;
 use crate::answer::block::Block;
 use crate::answer::facts::Facts;
 use crate::answer::numbers::{TimeUnit, Unit};
@@ -36,6 +37,8 @@ pub struct Answer<'a> {
     pub screen: Option<Vec<Block>>,
     /// What Markdown shows; `None`: the tables below their titles.
     pub document: Option<Vec<Block>>,
+    /// Events one by one with their stacks, for viewers of profiles.
+    pub(crate) profile: Option<&'a StackProfile<'a>>,
     /// The units in which amounts are shown to people.
     pub units: Units,
 }

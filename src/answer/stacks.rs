@@ -1,5 +1,6 @@
 //! The answer of `pfnset stacks`. Wire format: docs/json.md, schema `pfnset.stacks`.
 
+use crate::analysis::stack_profile::StackProfile;
 use crate::analysis::stacks::{
     Dimension, FunctionRow, KindRow, ModuleRow, ProcessRow, SelfAndTotal, StackCounts, StackSet, StackWindow,
     SymbolUse, TreeRow, Weight,
@@ -10,12 +11,12 @@ use crate::answer::content::{Answer, Units};
 use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::{self, TimeUnit, Unit, percent};
 use crate::answer::rows::{Records, Rows};
-use crate::symbols::PdbSearch;
+use crate::symbols::{PdbId, PdbSearch};
 use crate::units::{Nanos, counted};
 use serde_json::json;
 
-/// Rows of each table on the first screen, without a number of the user's.
-const FIRST: usize = 5;
+/// Functions on the first screen, without a number of the user's.
+const FIRST: usize = 10;
 /// What stands for the function of events without a stack.
 const NO_STACK: &str = "[no stack]";
 
@@ -33,7 +34,7 @@ pub fn answer(set: &StackSet, top: Option<usize>, size: Unit, time: TimeUnit) ->
         warnings: set.warnings.clone(),
         facts: facts(set, top),
         tables: vec![rows],
-        screen: (!is_grouped && !set.has_tree).then(|| first_screen(set)),
+        screen: (!is_grouped && !set.has_tree).then(|| first_screen(set, top)),
         units: Units { size, time },
         ..Answer::new("pfnset.stacks")
     }
@@ -51,6 +52,8 @@ fn facts(set: &StackSet, top: Option<usize>) -> Facts<'_> {
         .is("window", set.window.as_ref().map(window))
         .is("of", set.of.name())
         .is("weight", set.of.weight().name())
+        .is("span_ns", set.span_ns)
+        .is("interval_ns", set.interval_ns.map(|(least, most)| json!({ "least": least, "most": most })))
         .is("totals", totals(set))
         .is("frames", frames(set))
         .has("processes", Fact::table(move || cut(processes(set))))
@@ -117,7 +120,8 @@ fn frames(set: &StackSet) -> serde_json::Value {
     })
 }
 
-fn first_screen(set: &StackSet) -> Vec<Block> {
+/// 24 lines of 80 columns: what was counted, by process and module, names, what is not known, functions, the hottest path.
+fn first_screen(set: &StackSet, top: Option<usize>) -> Vec<Block> {
     let processes = most(&set.processes, |row| row.counts.events).into_iter();
     let processes = processes.map(|row| (&*row.process, row.counts.events));
     let modules = most(&set.modules, |row| row.counts.self_events).into_iter();
@@ -126,19 +130,21 @@ fn first_screen(set: &StackSet) -> Vec<Block> {
         Block::Title(title(set)),
         by_share("By process", set, processes),
         by_share("Innermost module", set, modules),
+        Block::Fitting(vec![named(set)]),
     ];
-    blocks.extend(without_names(set).map(Block::Text));
-    blocks.extend(not_joined(set).map(Block::Text));
-    blocks.extend([Block::Blank, Block::Rows(0)]);
-    if !set.hottest.is_empty() {
-        blocks.extend([Block::Blank, Block::Table(hottest(set))]);
-    }
+    blocks.extend(without_names(set));
+    blocks.extend(not_joined(set));
+    let mut table = functions(set, Some(top.unwrap_or(FIRST)));
+    table.lines.extend(hottest(set));
+    blocks.extend([Block::Blank, Block::Table(table)]);
     blocks
 }
 
-/// The hottest path as an indented tree; `… 3 more ›` stands for functions that are left out above one. Shares are of what has a stack.
-fn hottest(set: &StackSet) -> Table {
+/// The hottest path as an indented tree below the functions; `… 3 more › ` stands for functions that are left out above one. Shares
+/// are of what has a stack.
+fn hottest(set: &StackSet) -> Vec<Line> {
     let totals = &set.totals;
+    let has_weight = weight_title(set).is_some();
     let line = |row: &TreeRow| {
         let function = row.function.as_deref().unwrap_or_default();
         let name = match row.folded {
@@ -149,82 +155,115 @@ fn hottest(set: &StackSet) -> Table {
             0 => Value::share(row.counts.events, totals.with_stack),
             all => Value::share(row.counts.weight, all),
         };
-        Line { depth: row.depth, ..Line::new([Value::Text(name), share, Value::count(row.counts.events)]) }
+        let cells = [Value::Text(name), Value::Nothing, share, Value::count(row.counts.events)];
+        let weight = has_weight.then(|| weight(set, row.counts.weight));
+        Line { depth: row.depth, ..Line::new(cells.into_iter().chain(weight)) }
     };
-    let columns = vec![
-        Column::text("Hottest path (--tree: all), of what has a stack"),
-        Column::number("Share"),
-        Column::number("Events"),
-    ];
-    Table { columns, lines: set.hottest.iter().map(line).collect(), ..Table::default() }
+    let heading = std::iter::once(Value::text("Hottest path (--tree), share of stacks:"));
+    let blanks = std::iter::repeat_n(Value::Nothing, 3 + usize::from(has_weight));
+    let heading = (!set.hottest.is_empty()).then(|| Line::new(heading.chain(blanks)));
+    heading.into_iter().chain(set.hottest.iter().map(line)).collect()
 }
 
-/// `Without a name: ntdll.dll 12.1 % (no ntdll.pdb 1B7C…2 in 3 folders), 4 more`: images, the largest first.
-fn without_names(set: &StackSet) -> Option<String> {
-    const SHOWN: usize = 1;
-    let all = set.totals.frames.total();
-    let nameless: Vec<&SymbolUse> = set.symbols.iter().filter(|one| one.frames > one.named).collect();
-    let reason = |one: &SymbolUse| match (&one.pdb, &one.search) {
-        (Some(_), Some(PdbSearch::Found(_))) => "its PDB has none there".to_owned(),
-        (Some(pdb), Some(PdbSearch::NotFound { folders: 0 })) => format!("needs {} {}", pdb.name, pdb.key()),
-        (Some(pdb), Some(PdbSearch::NotFound { folders })) => {
-            let folders = counted(*folders as u64, "folder", "folders");
-            format!("no PDB, looked for {} {} in {folders}", pdb.name, pdb.key())
-        }
-        _ => "the trace does not name its PDB".to_owned(),
-    };
-    let mut parts: Vec<String> = (nameless.iter().take(SHOWN))
-        .map(|one| format!("{} {} ({})", one.module, percent(one.frames - one.named, all), reason(one)))
-        .collect();
-    if nameless.len() > SHOWN {
-        parts.push(format!("{} more", nameless.len() - SHOWN));
-    }
-    (!parts.is_empty()).then(|| format!("Frames without a name: {}", parts.join(", ")))
-}
-
-/// What of this kind and of the whole trace is not known, where something is.
-fn not_joined(set: &StackSet) -> Option<String> {
-    let (totals, joined) = (&set.totals, &set.joined);
-    let told = [
-        (totals.weight_unknown, "events of unknown length"),
-        (totals.incomplete, "stacks without their user frames"),
-        (joined.unmatched, "of the trace's stacks of no event"),
-        (joined.duplicates, "of events that have one"),
-        (joined.unresolved_keys, "by keys that nothing defines"),
-        (joined.lost_user_parts, "events of the trace whose user part did not come"),
-        (set.counts.cut_frames, "outer frames of the trace's longest stacks"),
-    ];
-    let told: Vec<String> = (told.iter().filter(|(number, _)| *number > 0))
-        .map(|(number, what)| format!("{} {what}", numbers::count(*number)))
-        .collect();
-    (!told.is_empty()).then(|| format!("Not known: {}", told.join(", ")))
-}
-
-/// `79,528 samples, 79.528 s; 92.1 % without a stack; of 128,232 frames 23.3 % in methods, 76.4 % in modules, 0.3 % unknown`.
-fn title(set: &StackSet) -> String {
-    let totals = &set.totals;
-    let weight = match set.of.weight() {
-        Weight::Time => format!(", {}", TimeUnit::Auto.show(totals.weight)),
-        Weight::Bytes => format!(", {}", numbers::bytes(totals.weight)),
-        Weight::Pages | Weight::Count => String::new(),
-    };
-    let frames = &totals.frames;
+/// `Frames: 128,232; 23.3 % in methods, 76.4 % in modules only, 0.3 % unknown`.
+fn named(set: &StackSet) -> String {
+    let frames = &set.totals.frames;
     let kinds = [
         (frames.method, "in methods"),
         (frames.symbol, "in functions"),
-        (frames.module, "in modules"),
+        (frames.module, "in modules only"),
         (frames.unknown, "unknown"),
     ];
     let kinds: Vec<String> = (kinds.iter().filter(|(number, _)| *number > 0))
         .map(|(number, what)| format!("{} {what}", percent(*number, frames.total())))
         .collect();
+    let kinds = if kinds.is_empty() { "none".to_owned() } else { kinds.join(", ") };
+    format!("Frames: {}; {kinds}", numbers::count(frames.total()))
+}
+
+/// `Without a name: ntdll.dll 12.1 % (no PDB, looked for ntdll.pdb 1B7C…2 in 3 folders), 4 more`: images, the largest first. Their
+/// whole keys are in `pfnset symbols`.
+fn without_names(set: &StackSet) -> Option<Block> {
+    let all = set.totals.frames.total();
+    let nameless: Vec<&SymbolUse> = set.symbols.iter().filter(|one| one.frames > one.named).collect();
+    let first = nameless.first()?;
+    let key = |pdb: &PdbId| {
+        let key = pdb.key();
+        let (guid, age) = key.split_at_checked(32).unwrap_or((&key, ""));
+        format!("{} {}…{age}", pdb.name, guid.get(..4).unwrap_or(guid))
+    };
+    let reason = match (&first.pdb, &first.search) {
+        (Some(_), Some(PdbSearch::Found(_))) => "its PDB has none there".to_owned(),
+        (Some(pdb), Some(PdbSearch::NotFound { folders: 0 })) => format!("needs {}", key(pdb)),
+        (Some(pdb), Some(PdbSearch::NotFound { folders })) => {
+            let folders = counted(*folders as u64, "folder", "folders");
+            format!("no PDB, looked for {} in {folders}", key(pdb))
+        }
+        _ => "the trace does not name its PDB".to_owned(),
+    };
+    let line = format!("Without a name: {} {} ({reason})", first.module, percent(first.frames - first.named, all));
+    let more = match nameless.len() - 1 {
+        0 => String::new(),
+        more => format!(", {more} more"),
+    };
+    Some(Block::Fitting(vec![format!("{line}{more}: pfnset symbols"), format!("{line}{more}"), line]))
+}
+
+/// What was counted, what of it has names, and what is not known.
+pub(crate) fn sentences(set: &StackSet) -> Vec<String> {
+    let told = not_known(set);
+    let told = (!told.is_empty()).then(|| format!("Not known: {}", told.join(", ")));
+    [title(set), named(set)].into_iter().chain(told).collect()
+}
+
+/// What of this kind and of the whole trace is not known.
+fn not_known(set: &StackSet) -> Vec<String> {
+    let (totals, joined) = (&set.totals, &set.joined);
+    let told = [
+        (totals.weight_unknown, "length of # waits"),
+        (totals.incomplete, "user frames of # stacks"),
+        (joined.lost_user_parts, "# user parts of the trace"),
+        (joined.unmatched, "events of # stacks"),
+        (joined.unresolved_keys, "# keys"),
+        (joined.duplicates, "# second stacks of events"),
+        (set.counts.cut_frames, "# outer frames"),
+    ];
+    (told.iter().filter(|(number, _)| *number > 0))
+        .map(|(number, what)| what.replace('#', &numbers::count(*number)))
+        .collect()
+}
+
+fn not_joined(set: &StackSet) -> Option<Block> {
+    let told = not_known(set);
+    let line = |shown: usize| {
+        let more = (told.len() > shown).then(|| format!("{} more (JSON)", told.len() - shown));
+        let parts: Vec<&str> = told.iter().take(shown).map(String::as_str).chain(more.as_deref()).collect();
+        format!("Not known: {}", parts.join(", "))
+    };
+    (!told.is_empty()).then(|| Block::Fitting((1..=told.len()).rev().map(line).collect()))
+}
+
+/// `79,528 samples (79.528 s, every 1.00 ms) in 9.94 s; no stack: 92.1 %`.
+fn title(set: &StackSet) -> String {
+    let totals = &set.totals;
+    let time = |nanos: u64| TimeUnit::Auto.show(nanos);
+    let weight = match (set.of.weight(), set.interval_ns) {
+        (Weight::Time, Some((least, most))) if least == most => {
+            format!(" ({}, every {})", time(totals.weight), time(most))
+        }
+        (Weight::Time, Some((least, most))) => {
+            format!(" ({}, every {} to {})", time(totals.weight), time(least), time(most))
+        }
+        (Weight::Time, None) => format!(" ({} of waiting)", time(totals.weight)),
+        (Weight::Bytes, _) => format!(" ({})", numbers::bytes(totals.weight)),
+        (Weight::Pages | Weight::Count, _) => String::new(),
+    };
     format!(
-        "{} {}{weight}; {} without a stack; of {} frames {}",
+        "{} {}{weight} in {}; no stack: {}",
         numbers::count(totals.events),
         events_of(set),
+        time(set.span_ns),
         percent(totals.events - totals.with_stack, totals.events),
-        numbers::count(frames.total()),
-        if kinds.is_empty() { "none".to_owned() } else { kinds.join(", ") },
     )
 }
 
@@ -313,7 +352,7 @@ fn modules(set: &StackSet) -> Table {
 
 /// For programs most total first; for people, who look for where time goes, most self, and what has no stack last. The lines end with
 /// the number of those left out.
-fn functions(set: &StackSet, top: Option<usize>) -> Table {
+pub(crate) fn functions(set: &StackSet, top: Option<usize>) -> Table {
     let names = |row: &FunctionRow| [Value::text(&*row.function), Value::maybe(row.module.as_deref(), Value::text)];
     let record = |row: &FunctionRow| names(row).into_iter().chain(self_and_total(&row.counts)).collect();
     let fields = ["function", "module", "self", "total", "self_weight", "total_weight"];
@@ -412,6 +451,11 @@ fn row_records(set: &StackSet, top: Option<usize>) -> Records<'_> {
             labels.chain(Measured::record(&measured, &row.measure, &row.measure)).collect()
         })
     })
+}
+
+/// Events one by one, for viewers of profiles.
+pub(crate) fn profile<'a>(profile: &'a StackProfile<'a>) -> Answer<'a> {
+    Answer { warnings: profile.warnings.clone(), profile: Some(profile), ..Answer::new("pfnset.stacks") }
 }
 
 /// The distinct stacks alone, outermost frame first, with their events, or their weight: for the form of flame graphs.

@@ -147,6 +147,9 @@ pub enum OutputFormat {
     /// A line for each distinct stack, for flame graphs
     #[value(skip)]
     Collapsed,
+    /// A profile for profiler.firefox.com
+    #[value(skip)]
+    Firefox,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -188,6 +191,7 @@ impl RowArgs {
             OutputFormat::Csv => "csv",
             OutputFormat::Jsonl => "jsonl",
             OutputFormat::Collapsed => "collapsed",
+            OutputFormat::Firefox => "firefox",
         };
         let all = "has all rows; --top is for table and markdown";
         let bytes = "has pages and bytes; --unit is for table and markdown";

@@ -56,6 +56,7 @@ pub fn form(format: OutputFormat, cells: Cells, printing: &Printing) -> Form {
         OutputFormat::Jsonl => Form::JsonLines,
         OutputFormat::Markdown => Form::Markdown,
         OutputFormat::Collapsed => Form::Collapsed,
+        OutputFormat::Firefox => Form::Firefox,
     }
 }
 

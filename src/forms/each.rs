@@ -35,8 +35,8 @@ pub fn of_form<'o>(form: Form, units: Units, schema: &'static str, out: &'o mut 
         Form::Text(look) => Box::new(OneTable::new(out, Some(look), units)),
         Form::Markdown => Box::new(OneTable::new(out, None, units)),
         Form::Csv(cells) => Box::new(OneCsv::new(out, cells)),
-        // No command has both this form and several traces.
-        Form::Collapsed => Box::new(OneCsv::new(out, csv::Cells::Plain)),
+        // No command has both these forms and several traces.
+        Form::Collapsed | Form::Firefox => Box::new(OneCsv::new(out, csv::Cells::Plain)),
         Form::Json | Form::JsonLines => Box::new(OneObjectEach::new(out, schema)),
     }
 }

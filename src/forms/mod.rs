@@ -12,6 +12,7 @@ mod course;
 pub mod csv;
 pub(crate) mod each;
 pub(crate) mod event_rows;
+mod firefox;
 pub(crate) mod fit;
 pub(crate) mod html;
 pub(crate) mod json;
@@ -44,6 +45,8 @@ pub enum Form {
     Markdown,
     /// The cells of each record, a blank between them: stacks with their counts, for programs that draw flame graphs.
     Collapsed,
+    /// The profile of an answer, for the viewer of Firefox.
+    Firefox,
 }
 
 /// Writes an answer.
@@ -58,6 +61,7 @@ pub fn write(answer: &Answer<'_>, form: Form, out: &mut dyn Write) -> io::Result
         Form::JsonLines => json::lines(out, &answer.tables)?,
         Form::Markdown => markdown::write(answer, out)?,
         Form::Collapsed => collapsed::write(answer, out)?,
+        Form::Firefox => firefox::write(answer, out)?,
     }
     out.flush()
 }

@@ -165,6 +165,37 @@ def marks(page):
     check(told and all(time in drawn for time in told), f"marks at {told}, drawn at {drawn}")
 
 
+def flame(page, program, trace):
+    """Flame graphs: a click goes into a function, Escape and the path go out, keys and the search work."""
+    way = lambda: page.locator("[data-flame-path='0-0'] button").all_inner_texts()
+    check(len(way()) == 1 and way()[0].startswith("All "), f"the path begins at all: {way()}")
+    chart = page.locator(".flame").first
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
+    page.mouse.click(box["x"] + 40, box["y"] + 18 * 1.5)
+    first = way()
+    check(len(first) == 2, f"a click goes to a process: {first}")
+    page.mouse.click(box["x"] + 40, box["y"] + 18 * 2.5)
+    check(len(way()) == 3 and way()[:2] == first, f"a second click goes to a function: {way()}")
+    page.locator("[data-flame-path='0-0'] button").last.focus()
+    page.keyboard.press("Escape")
+    check(len(way()) in (1, 2), f"Escape goes out: {way()}")
+    page.locator("[data-flame-path='0-0'] button").first.click()
+    check(len(way()) == 1, "the path goes out to all")
+    page.locator("details:has([data-flame-level='0-0'])").evaluate("(details) => { details.open = true; }")
+    page.locator("[data-flame-level='0-0'] button").first.focus()
+    page.keyboard.press("Enter")
+    check(len(way()) == 2, f"a key goes to a process: {way()}")
+    check(page.evaluate("document.activeElement.closest('[data-flame-level]') !== null"), "the focus goes on from there")
+    page.locator("[data-flame-path='0-0'] button").first.click()
+    told = json.loads(pfnset(program, "stacks", "-q", trace, "--of", "samples", "--where", "module=hal.dll", "--format", "json"))
+    all_told = json.loads(pfnset(program, "stacks", "-q", trace, "--of", "samples", "--format", "json"))
+    page.locator("[data-flame-controls='0-0'] input[type=search]").fill("hal.dll")
+    says = page.locator("[data-flame-controls='0-0'] [role=status]").inner_text()
+    share = 100 * told["totals"]["weight_with_stack"] / all_told["totals"]["weight_with_stack"]
+    check(f"{share:.1f} %" in says, f"the search says {says}, the JSON {share:.1f} %")
+
+
 def accessible(page, name):
     """axe-core finds no fault; without the package it says so."""
     try:
@@ -193,7 +224,7 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     trace = "resident-small.etl"
     pages = {
-        "many": [trace, "refset-proved.etl", "refset-small.etl", "cpu-compressed.etl"], "resident": [trace], "refset": ["refset-proved.etl"], "cpu": ["cpu-compressed.etl"], "allocations": ["alloc-x86.etl"], "two": [trace, "refset-proved.etl"],
+        "many": [trace, "refset-proved.etl", "refset-small.etl", "cpu-compressed.etl"], "resident": [trace], "refset": ["refset-proved.etl"], "cpu": ["cpu-compressed.etl"], "allocations": ["alloc-x86.etl"], "stacks": ["stacks-keys.etl"], "two": [trace, "refset-proved.etl"],
     }
     with sync_playwright() as playwright:
         browser = Browser(playwright, chromium)
@@ -206,6 +237,7 @@ def main():
         keyboard(page)
         print_page(page)
         marks(browser.open(files["refset"]))
+        flame(browser.open(files["stacks"]), program, "stacks-keys.etl")
         if len(sys.argv) > 4:
             files["hostile"] = pathlib.Path(sys.argv[4]).resolve()
         for name, file in files.items():

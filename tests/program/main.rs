@@ -26,6 +26,7 @@ mod every_form;
 mod export;
 mod faults;
 mod filters;
+mod firefox;
 mod first_screen;
 mod hostile;
 mod junit;

@@ -318,6 +318,40 @@ fn allocations_are_shown_where_they_were_recorded() {
 }
 
 /// The page allows its own scripts and style and nothing else; so nothing is loaded and no text of a trace can run.
+/// Trees have the sums of `pfnset stacks`, with processes above their functions; small branches are folded.
+#[test]
+fn flame_graphs_are_shown_where_there_are_stacks() {
+    let page = page(&["stacks-keys.etl"]);
+    assert!(page.contains("<section id=\"stacks\">") && page.contains("<a href=\"#stacks\">"));
+    let found = &data(&page)["traces"][0]["stacks"];
+    let kinds: Vec<(&str, &str)> = (found.as_array().expect("kinds").iter())
+        .map(|kind| (kind["of"].as_str().expect("a name"), kind["unit"].as_str().expect("a unit")))
+        .collect();
+    assert_eq!(kinds, [("samples", "time"), ("cswitch", "time"), ("page-access", "pages")]);
+    for (kind, (of, _)) in found.as_array().expect("kinds").iter().zip(kinds) {
+        let told = out(&["stacks", "stacks-keys.etl", "-q", "--of", of, "--format", "json"]);
+        let told: Value = serde_json::from_str(&told).expect("JSON");
+        let rows: Vec<Vec<u64>> = serde_json::from_value(kind["rows"].clone()).expect("numbers");
+        let mut sums = vec![0];
+        let mut way: Vec<(u64, u64)> = Vec::new();
+        for row in &rows {
+            let &[depth, name, weight, events, folded] = &row[..] else { panic!("{row:?}") };
+            assert!(folded > 0 || kind["names"][name as usize].is_string());
+            way.truncate(depth as usize);
+            assert_eq!(way.len(), depth as usize, "a level below another one: {row:?}");
+            match way.last_mut() {
+                Some((left, _)) => *left = left.checked_sub(events).expect("parts are not larger than the whole"),
+                None => sums.push(events),
+            }
+            way.push((events, weight));
+        }
+        assert_eq!(sums.iter().sum::<u64>(), told["totals"]["with_stack"].as_u64().expect("a number"), "{of}");
+        let weights: u64 = rows.iter().filter(|row| row[0] == 0).map(|row| row[2]).sum();
+        assert!(weights.abs_diff(told["totals"]["weight_with_stack"].as_u64().expect("a number")) <= 9, "{of}");
+    }
+    assert!(!self::page(&[TRACE]).contains("<section id=\"stacks\">"));
+}
+
 #[test]
 fn the_policy_names_what_is_there_and_nothing_else() {
     let page = page(&[TRACE]);

@@ -118,12 +118,11 @@ fn the_first_screen_says_why_frames_have_no_name() {
     let trace = trace();
     let said = |more: &[&str]| run(&[&["stacks", &trace, "-q"], more].concat()).out;
     let none = said(&[]);
-    assert!(none.contains("crash.exe 21.0 % (needs crash.pdb 3249D99D0C4049318610F4E4FB0B69361)"), "{none}");
+    assert!(none.contains("crash.exe 21.0 % (needs crash.pdb 3249…1), 8 more: pfnset symbols"), "{none}");
     let empty = folder(&[]);
     let path = empty.path().to_string_lossy();
     let none = said(&["--symbols", &path]);
-    assert!(none.contains("(no PDB, looked for crash.pdb 3249D99D0C4049318610F4E4FB0B69361"), "{none}");
-    assert!(none.replace('\n', " ").contains("in 1 folder)"), "{none}");
+    assert!(none.contains("(no PDB, looked for crash.pdb 3249…1 in 1 folder)"), "{none}");
     let ran = run(&["stacks", &trace, "--symbols", "no-such-folder"]);
     assert_eq!((ran.code, ran.err.contains("--symbols no-such-folder: there is no such folder")), (2, true), "{ran:?}");
 }

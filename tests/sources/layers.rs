@@ -4,13 +4,14 @@
 use crate::{Source, has_word, name, program_sources};
 
 /// What a form may import, by its path; a path that ends with `/` is a folder. The forms of one thing each (the page, rows of pages,
-/// budgets, JUnit) know what they show; all others write any answer.
-const FORMS: [(&str, &[&str]); 6] = [
+/// budgets, profiles, JUnit) know what they show; all others write any answer.
+const FORMS: [(&str, &[&str]); 7] = [
     (
         "forms/html/",
         &[
             "analysis::overview",
             "analysis::resident",
+            "analysis::stacks",
             "analysis::check",
             "trace::readiness",
             "event::page",
@@ -19,6 +20,7 @@ const FORMS: [(&str, &[&str]); 6] = [
     ),
     ("forms/pages/", &["analysis::pages", "analysis::resident::dimension", "etl", "event", "model"]),
     ("forms/budgets.rs", &["analysis::check"]),
+    ("forms/firefox.rs", &["analysis::stack_profile", "analysis::stacks"]),
     ("forms/event_rows.rs", &["escape", "event::fields", "forms", "load::event_row"]),
     ("forms/junit.rs", &["analysis::check", "answer::check"]),
     ("forms/", &["analysis::table", "answer", "escape", "forms", "units"]),
@@ -54,7 +56,7 @@ fn forms_know_answers_and_no_analysis() {
     let all = program_sources();
     let forms: Vec<&Source> = all.iter().filter(|source| source.room() == "forms").collect();
     assert!(forms.len() > 15);
-    let any = |source: &Source| !FORMS[..5].iter().any(|(place, _)| source.path.starts_with(place));
+    let any = |source: &Source| !FORMS[..6].iter().any(|(place, _)| source.path.starts_with(place));
     assert!(forms.iter().filter(|source| any(source)).count() >= 10, "most forms write any answer");
     for source in forms {
         let may = || FORMS.iter().filter(|(place, _)| source.path.starts_with(place)).flat_map(|(_, names)| *names);

@@ -90,6 +90,8 @@ pub struct Counting<'t> {
     scratch: Vec<u32>,
     /// Takes each piece, where they are asked for one by one.
     pieces: Option<PieceList<'t>>,
+    /// Each piece with its combination, where they are kept instead of being added up.
+    kept: Option<Vec<(Piece, ListId)>>,
     others: Selections<'t>,
 }
 
@@ -131,6 +133,7 @@ impl<'t> Counting<'t> {
             changes: Vec::new(),
             scratch: Vec::new(),
             pieces: None,
+            kept: None,
             others: Selections::new(others.iter().copied()),
         }
     }
@@ -138,6 +141,25 @@ impl<'t> Counting<'t> {
     /// Each piece is given to this list.
     pub fn list_pieces(&mut self, pieces: PieceList<'t>) {
         self.pieces = Some(pieces);
+    }
+
+    /// From now on pieces are kept one by one instead of being added up.
+    #[cfg(feature = "cli")]
+    pub fn keep_pieces(&mut self) {
+        self.kept = Some(Vec::new());
+    }
+
+    /// The pieces, each with the numbers of its dimensions.
+    #[cfg(feature = "cli")]
+    pub fn take_pieces(&mut self) -> impl Iterator<Item = (Piece, &[u32])> {
+        let kept = self.kept.take().unwrap_or_default();
+        kept.into_iter().map(|(piece, code)| (piece, self.codes.get(code)))
+    }
+
+    /// The names of numbers.
+    #[cfg(feature = "cli")]
+    pub fn into_labels(self) -> Labels<'t> {
+        self.labels
     }
 
     /// A piece, or more than one, is opened by a record.
@@ -172,6 +194,9 @@ impl<'t> Counting<'t> {
         } else {
             opening.code
         };
+        if let Some(kept) = &mut self.kept {
+            return kept.push((piece, code));
+        }
         self.others.piece(&piece, code, self.is_late, self.window, self.hole_until);
         if let Some((time, _)) = closed.filter(|_| !self.is_late) {
             self.change(time, code, -i128::from(bytes));

@@ -194,6 +194,12 @@ impl<'t> Labels<'t> {
         self.stack_texts
     }
 
+    /// The stacks themselves, where they were asked for.
+    #[cfg(feature = "cli")]
+    pub fn into_stacks(self) -> Option<EventStacks> {
+        self.stacks
+    }
+
     /// True when stacks were asked for and no record has one.
     pub fn lacks_stacks(&self) -> bool {
         self.stacks.as_ref().is_some_and(EventStacks::is_empty)

@@ -97,6 +97,12 @@ impl Lives {
         self.all.get(life as usize)
     }
 
+    /// How many there are.
+    #[cfg(feature = "cli")]
+    pub fn count(&self) -> LifeId {
+        self.all.len() as LifeId
+    }
+
     /// Whose a record with this process id is. An id of which there is no process record becomes a life from before the trace.
     pub fn of(&mut self, process_id: u32, moment: Moment) -> Owner {
         let Some(of_id) = self.by_id.get(&process_id) else { return Owner::Life(self.add(process_id, None)) };

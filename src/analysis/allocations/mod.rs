@@ -17,6 +17,8 @@ mod labels;
 mod lives;
 mod page_set;
 mod pieces;
+#[cfg(feature = "cli")]
+mod pieces_of_stacks;
 mod pool;
 mod query;
 mod replay;
@@ -32,6 +34,8 @@ pub(crate) use by_process::{CommitOfProcesses, ProcessCommit, doubts_at_end};
 pub(crate) use each_piece::each_piece;
 pub use figures::Figures;
 pub(crate) use pieces::ListedPiece;
+#[cfg(feature = "cli")]
+pub(crate) use pieces_of_stacks::{PieceOfStack, Pieces};
 pub use query::{AllocationOrder, AllocationQuery, Dimension};
 pub use replay::Check;
 pub use rows::AllocationRow;

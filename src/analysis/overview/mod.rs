@@ -3,7 +3,8 @@
 //!
 //! [`resident`] counts all pages once more for its pictures: [`treemap`] (class, category, process or file, detail),
 //! [`reclassifications`] (from WPA's categories to the corrected ones) and the [`pfn_map`] (physical memory by PFN). [`refset`],
-//! [`memory`], [`cpu`], [`faults`] and [`allocations`] reduce their timelines to a few hundred points; [`differences`] compares traces.
+//! [`memory`], [`cpu`], [`faults`] and [`allocations`] reduce their timelines to a few hundred points, [`stacks`] its trees to a few
+//! thousand functions; [`differences`] compares traces.
 
 pub(crate) mod allocations;
 pub mod cpu;
@@ -15,6 +16,7 @@ pub mod pfn_map;
 pub mod reclassifications;
 pub mod refset;
 pub mod resident;
+pub(crate) mod stacks;
 mod steps;
 pub mod treemap;
 
@@ -24,6 +26,7 @@ use crate::analysis::memory::MemorySet;
 use crate::analysis::refset::ReferenceSet;
 use crate::analysis::resident::ResidentSet;
 use crate::error::Error;
+use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
 use crate::trace::doubt::{self, Doubt, OF_TRACE, any_grave, texts};
 use crate::units::Nanos;
@@ -33,6 +36,7 @@ use faults::FaultOverview;
 use memory::MemoryOverview;
 use refset::RefsetOverview;
 use resident::ResidentOverview;
+use stacks::StackOverview;
 
 /// Most marks that are kept.
 const MOST_MARKS: usize = 50;
@@ -65,12 +69,19 @@ pub struct Overview {
     pub(crate) faults: Part<FaultOverview>,
     /// What was allocated and not freed.
     pub(crate) allocations: Part<AllocationOverview>,
+    /// Which code did it.
+    pub(crate) stacks: Part<StackOverview>,
 }
 
 impl Overview {
     /// Reads a trace. Parts without data are left out. Only a file that cannot be read at all is an error, which opening it
     /// finds.
     pub fn answer(trace: &Trace) -> Overview {
+        Overview::with_symbols(trace, &SymbolFolders::default())
+    }
+
+    /// The same with names of functions from symbol files.
+    pub(crate) fn with_symbols(trace: &Trace, symbols: &SymbolFolders) -> Overview {
         trace.gather(ResidentSet::PARTS | ReferenceSet::PARTS | MemorySet::PARTS | CpuUse::PARTS);
         let info = TraceInfo::answer(trace);
         let resident = part(ResidentOverview::new(trace));
@@ -82,6 +93,7 @@ impl Overview {
         let cpu = part(CpuOverview::new(trace, length));
         let faults = part(FaultOverview::new(trace));
         let allocations = part(AllocationOverview::new(trace));
+        let stacks = part(StackOverview::new(trace, symbols));
         let mut doubts = info.doubts.clone();
         let of_parts = [
             resident.as_ref().map(|part| part.set.doubts.as_slice()),
@@ -91,7 +103,20 @@ impl Overview {
         ];
         doubt::add(&mut doubts, of_parts.into_iter().flatten().flatten().cloned());
         let (doubtful, warnings) = (any_grave(&doubts), texts(&doubts));
-        Overview { info, warnings, doubtful, doubts, marks, resident, reference, memory, cpu, faults, allocations }
+        Overview {
+            info,
+            warnings,
+            doubtful,
+            doubts,
+            marks,
+            resident,
+            reference,
+            memory,
+            cpu,
+            faults,
+            allocations,
+            stacks,
+        }
     }
 }
 

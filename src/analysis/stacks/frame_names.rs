@@ -227,6 +227,16 @@ impl Names {
         self.places.get(place as usize).map(|(pdb, _)| *pdb)
     }
 
+    /// Where a frame lies in an image: its module's text, the database, the address relative to the image, and the function there.
+    #[cfg(feature = "cli")]
+    pub fn in_image(&self, label: Label) -> Option<(u32, Option<u32>, u32, Option<&str>)> {
+        let Label::Image(module, offset, place) = label else { return None };
+        match self.places.get(place as usize) {
+            Some((pdb, rva)) => Some((module, Some(*pdb), *rva, self.function(place))),
+            None => Some((module, None, u32::try_from(offset).ok()?, None)),
+        }
+    }
+
     /// Takes the functions of a database, by address relative to the image.
     pub fn take_functions(&mut self, pdb: u32, functions: &FastMap<u32, Arc<str>>) {
         for (number, (of, rva)) in (0u32..).zip(&self.places) {

@@ -7,6 +7,8 @@ mod address_lifetimes;
 mod address_spaces;
 mod counts;
 mod dimension;
+#[cfg(feature = "cli")]
+mod event_log;
 mod frame_labels;
 mod frame_names;
 mod hottest_path;
@@ -14,6 +16,8 @@ mod join;
 mod of_events;
 mod process_labels;
 mod profile_intervals;
+#[cfg(feature = "cli")]
+mod profile_tracks;
 mod query;
 mod rows;
 mod stack_texts;
@@ -24,18 +28,26 @@ mod tree;
 pub(crate) use address_spaces::AddressSpaces;
 pub use counts::StackCounts;
 pub use dimension::Dimension;
+#[cfg(feature = "cli")]
+pub(crate) use event_log::EventLog;
 pub(crate) use frame_labels::FunctionLabels;
+#[cfg(feature = "cli")]
+pub(crate) use frame_names::Label as FrameLabel;
 pub(crate) use frame_names::{Names, Texts};
 pub use join::JoinCounts;
 pub(crate) use of_events::EventStacks;
 pub(crate) use process_labels::Owners;
 pub(crate) use profile_intervals::ProfileIntervals;
 #[cfg(feature = "cli")]
+pub(crate) use profile_tracks::{Found, Owned, PartKind, ProfileEvent, ProfileFrame, ProfilePart, Track};
+#[cfg(feature = "cli")]
 pub use query::Weight;
 pub use query::{Kind, StackQuery};
 #[cfg(feature = "cli")]
 pub use rows::SelfAndTotal;
 pub use rows::{FunctionRow, ModuleRow, ProcessRow, Totals};
+#[cfg(feature = "cli")]
+pub(crate) use rows::{Key, StackId};
 pub(crate) use stack_texts::StackTexts;
 pub use symbol_needs::SymbolNeeds;
 pub use symbol_use::SymbolUse;
@@ -55,7 +67,9 @@ use crate::units::{Nanos, Ticks, counted};
 use foldhash::HashMap as FastMap;
 use join::{Attached, Joined};
 use query::{KINDS, event_name};
-use rows::{Counted, Key, StackId, WholeStacks};
+use rows::{Counted, WholeStacks};
+#[cfg(not(feature = "cli"))]
+use rows::{Key, StackId};
 use std::collections::BTreeMap;
 
 /// Events of one kind that have stacks.
@@ -123,6 +137,10 @@ pub struct StackSet {
     pub hottest: Vec<TreeRow>,
     /// The window, where the user named one.
     pub window: Option<StackWindow>,
+    /// From the first to the last event of the kind in the window.
+    pub span_ns: u64,
+    /// The shortest and the longest profile interval of samples.
+    pub interval_ns: Option<(u64, u64)>,
     /// Images of frames, those with most frames without a name first.
     pub symbols: Vec<SymbolUse>,
 }
@@ -149,6 +167,11 @@ impl StackSet {
         let (searches, told) = symbol_use::read(&mut counting.names, &query.symbols);
         let (trust, left_out) = (trace.trust(), events.left_out);
         let not_counted = (left_out.sum() > 0).then(|| format!("left out: {}", left_out.told().join(", ")));
+        let span_ns = counting.span.map_or(0, |(first, last)| {
+            let time = |ticks| trace.etl().clock.nanos(ticks).0;
+            u64::try_from(time(last) - time(first)).unwrap_or(0)
+        });
+        let interval_ns = counting.interval_ns;
         let Counting { names, rows, processes, threads, .. } = counting;
         let clock = rows::is_in_ticks(of.weight(), of.0 == EventChoice::Samples).then_some(&trace.etl().clock);
         let shown = rows::Shown::new(&names, (&processes, &threads), &rows, query, clock);
@@ -176,13 +199,15 @@ impl StackSet {
             has_tree: query.tree.is_some(),
             hottest: if query.hottest { shown.hottest_path() } else { Vec::new() },
             window: told_window(trace, query, window),
+            span_ns,
+            interval_ns,
             of,
         })
     }
 }
 
 /// The whole trace, unless the user names an end.
-fn window(trace: &Trace, query: &StackQuery) -> Result<Window, Error> {
+pub(crate) fn window(trace: &Trace, query: &StackQuery) -> Result<Window, Error> {
     let ends = Ends::of_trace(trace.survey(), &trace.system().marks);
     let mut window = Window::between(ends, query.from.as_ref(), query.to.as_ref(), &trace.etl().clock)?;
     if query.from.is_none() {
@@ -254,12 +279,49 @@ struct Counting<'a> {
     names: Names,
     /// Events after the first and until the second moment count.
     window: (Moment, Moment),
+    /// The first and the last of them.
+    span: Option<(Ticks, Ticks)>,
+    interval_ns: Option<(u64, u64)>,
     wants_thread: bool,
     wants_processor: bool,
     rows: FastMap<Key, Counted>,
     /// Labels of processes.
     processes: frame_names::Texts,
     threads: frame_names::Texts,
+    /// Each event, where they are wanted one by one.
+    log: Option<Log>,
+}
+
+/// Events one by one.
+#[derive(Default)]
+struct Log {
+    numbers: FastMap<Key, u32>,
+    keys: Vec<Key>,
+    events: Vec<Logged>,
+    /// Ids of processes, by the number of their label.
+    process_ids: FastMap<u32, u32>,
+}
+
+/// An event.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Logged {
+    /// When.
+    pub time: Ticks,
+    /// The number of its key.
+    pub key: u32,
+    /// Its weight.
+    pub weight: u64,
+}
+
+impl Log {
+    fn add(&mut self, time: Ticks, key: Key, weight: u64) {
+        let next = self.keys.len() as u32;
+        let number = *self.numbers.entry(key).or_insert(next);
+        if number == next {
+            self.keys.push(key);
+        }
+        self.events.push(Logged { time, key: number, weight });
+    }
 }
 
 impl<'a> Counting<'a> {
@@ -273,11 +335,14 @@ impl<'a> Counting<'a> {
             owners: Owners::new(trace.processes(), &parts.threads),
             names: Names::new(&parts.addresses, session_pointer(trace.etl())),
             window: (Moment::FIRST, Moment::LAST),
+            span: None,
+            interval_ns: None,
             wants_thread: wants(Dimension::Thread),
             wants_processor: wants(Dimension::Processor),
             rows: FastMap::default(),
             processes: frame_names::Texts::default(),
             threads: frame_names::Texts::default(),
+            log: None,
         }
     }
 
@@ -288,6 +353,13 @@ impl<'a> Counting<'a> {
             let weight = weights.of(&of.0, event, &chosen);
             // An interval or a wait that began before the window is known nevertheless.
             if self.window.0 < event.moment && event.moment <= self.window.1 {
+                let time = event.moment.time;
+                self.span = Some((self.span.map_or(time, |(first, _)| first), time));
+                if of.0 == EventChoice::Samples {
+                    let interval = weights.intervals.in_force();
+                    let (least, most) = self.interval_ns.unwrap_or((interval, interval));
+                    self.interval_ns = Some((least.min(interval), most.max(interval)));
+                }
                 self.event(event, stack, &chosen, weight);
             }
         }
@@ -315,7 +387,12 @@ impl<'a> Counting<'a> {
             false => 0,
         };
         let processor = if self.wants_processor { value.processor } else { 0 };
-        let counted = self.rows.entry(Key { process, thread, processor, stack: id }).or_default();
+        let key = Key { process, thread, processor, stack: id };
+        if let Some(log) = &mut self.log {
+            log.add(moment.time, key, weight.unwrap_or(0));
+            process_id.iter().for_each(|id| _ = log.process_ids.insert(process, *id));
+        }
+        let counted = self.rows.entry(key).or_default();
         counted.events += 1;
         counted.weight = counted.weight.saturating_add(weight.unwrap_or(0));
         counted.weight_unknown += u64::from(weight.is_none());

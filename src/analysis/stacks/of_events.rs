@@ -3,6 +3,7 @@
 use super::frame_labels::{self, FunctionLabels};
 use super::frame_names::{Label as Frame, Names};
 use super::join::{self, Joined};
+use super::rows::StackId;
 use super::stack_texts::StackTexts;
 use super::symbol_use;
 use crate::etl::record_id::{HookId, RecordId};
@@ -70,6 +71,13 @@ impl EventStacks {
         }
         let (_, warnings) = symbol_use::read(&mut found.names, symbols);
         (found, warnings)
+    }
+
+    /// The names of frames, and the stacks by their numbers.
+    #[cfg(feature = "cli")]
+    pub(crate) fn into_stacks(self) -> (Names, Vec<StackId>) {
+        let stacks = self.stacks.into_iter().map(|(kernel, user)| StackId { kernel, user }).collect();
+        (self.names, stacks)
     }
 
     /// True when none of the events has a stack.

@@ -25,6 +25,11 @@ impl<'p> ProfileIntervals<'p> {
         while self.all.get(self.next).is_some_and(|at| at.moment <= moment) {
             self.next += 1;
         }
+        self.in_force()
+    }
+
+    /// The same for the moment that was asked for last.
+    pub fn in_force(&self) -> u64 {
         let before = self.next.checked_sub(1).and_then(|last| self.all.get(last)).map(|at| at.value.2);
         let first = self.all.first().map(|at| if at.value.0 { at.value.1 } else { at.value.2 });
         u64::from(before.or(first).unwrap_or(MILLISECOND)) * 100

@@ -57,7 +57,7 @@ impl StackQuery {
 
 /// A kind of event.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kind(pub(super) EventChoice);
+pub struct Kind(pub(crate) EventChoice);
 
 /// Names of kinds, with their unit.
 pub(super) const KINDS: [(&str, EventChoice, Weight); 9] = [
@@ -120,6 +120,18 @@ impl Kind {
         Err(Error::Usage(format!(
             "unknown kind of event \"{text}\"{advice}; a kind is one of {names}, a name or a hook id as pfnset events lists it, or GUID/ID"
         )))
+    }
+
+    /// True when the trace has records of it.
+    #[cfg(feature = "cli")]
+    pub(crate) fn is_recorded(&self, trace: &Trace) -> bool {
+        self.0.hooks().iter().any(|hook| trace.survey().kernel_count(*hook) > 0)
+    }
+
+    /// The name of a choice that has one.
+    #[cfg(feature = "cli")]
+    pub(crate) fn name_of(choice: &EventChoice) -> &'static str {
+        KINDS.iter().find(|(_, of, _)| of == choice).map_or("events", |(name, ..)| name)
     }
 
     /// The same, or the one event of a trace that has this name, as `pfnset events` lists it.

@@ -76,15 +76,15 @@ pub struct Totals {
 }
 
 /// A stack: the names of its parts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct StackId {
-    pub kernel: Option<ListId>,
-    pub user: Option<ListId>,
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct StackId {
+    pub(super) kernel: Option<ListId>,
+    pub(super) user: Option<ListId>,
 }
 
 /// What is counted together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Key {
+pub(crate) struct Key {
     pub process: u32,
     pub thread: u32,
     pub processor: u16,
@@ -211,21 +211,11 @@ impl<'a> Shown<'a> {
 
     /// Frames of a stack as they are shown, innermost first; one frame stands for none.
     pub(super) fn frames(&self, stack: StackId) -> Vec<Frame> {
-        let mut frames = self.all_frames(stack);
-        if let Some(wanted) = &self.query.fold {
-            frames = frames.into_iter().map(|frame| self.names.folded(frame, wanted)).collect();
-            frames.dedup_by(|a, b| a == b && matches!(a, Frame::Folded(_)));
-        }
-        if let Some(most) = self.query.max_depth {
-            frames.drain(..frames.len().saturating_sub(most.max(1)));
-        }
-        frames
+        frames_as_shown(self.names, self.query, stack)
     }
 
     fn all_frames(&self, stack: StackId) -> Vec<Frame> {
-        let part = |list: Option<ListId>| list.map_or(&[][..], |list| self.names.labels.get(list));
-        let frames: Vec<Frame> = part(stack.kernel).iter().chain(part(stack.user)).copied().collect();
-        if frames.is_empty() { vec![Frame::NoStack] } else { frames }
+        all_frames(self.names, stack)
     }
 
     /// True for stacks whose innermost function is wanted.
@@ -412,15 +402,16 @@ impl<'a> Shown<'a> {
     pub fn tree(&self, query: &TreeQuery) -> Vec<TreeRow> {
         let mut tree = Tree::default();
         let mut texts: FastMap<Frame, String> = FastMap::default();
-        for (key, counted) in &self.rows {
+        for (key, counted) in self.rows.iter().filter(|(_, counted)| !query.by_process || counted.with_stack > 0) {
             let known = |frame: Frame| {
                 let text = self.names.text(frame);
                 query.note(&text);
                 text
             };
             let text = |frame: Frame| texts.entry(frame).or_insert_with(|| known(frame)).clone();
-            let frames: Vec<String> = self.frames(key.stack).into_iter().rev().map(text).collect();
-            tree.add(query, &frames, counted.into());
+            let process = query.by_process.then(|| self.processes.get(key.process).to_owned());
+            let frames = process.into_iter().chain(self.frames(key.stack).into_iter().rev().map(text));
+            tree.add(query, &frames.collect::<Vec<String>>(), counted.into());
         }
         let row = |row: TreeRow| TreeRow { counts: self.counts(&row.counts), ..row };
         tree.rows(query).into_iter().map(row).collect()
@@ -444,6 +435,25 @@ impl<'a> Shown<'a> {
         }
         groups.into_iter().map(|(labels, counts)| Group { labels, measure: self.counts(&counts) }).collect()
     }
+}
+
+fn all_frames(names: &Names, stack: StackId) -> Vec<Frame> {
+    let part = |list: Option<ListId>| list.map_or(&[][..], |list| names.labels.get(list));
+    let frames: Vec<Frame> = part(stack.kernel).iter().chain(part(stack.user)).copied().collect();
+    if frames.is_empty() { vec![Frame::NoStack] } else { frames }
+}
+
+/// Frames of a stack as a query wants them, innermost first; one frame stands for none.
+pub(super) fn frames_as_shown(names: &Names, query: &StackQuery, stack: StackId) -> Vec<Frame> {
+    let mut frames = all_frames(names, stack);
+    if let Some(wanted) = &query.fold {
+        frames = frames.into_iter().map(|frame| names.folded(frame, wanted)).collect();
+        frames.dedup_by(|a, b| a == b && matches!(a, Frame::Folded(_)));
+    }
+    if let Some(most) = query.max_depth {
+        frames.drain(..frames.len().saturating_sub(most.max(1)));
+    }
+    frames
 }
 
 impl From<&Counted> for StackCounts {

@@ -26,6 +26,17 @@ pub struct TreeQuery {
     pub depth: usize,
     /// Branches of each function that are shown; the rest is folded.
     pub branches: usize,
+    /// Most lines: small branches are folded until there are no more. `None`: no limit.
+    pub most: Option<usize>,
+    /// True when processes are above the functions; then events without a stack are not in the tree.
+    pub by_process: bool,
+}
+
+impl TreeQuery {
+    /// A tree of functions.
+    pub const fn new(root: Root, depth: usize, branches: usize) -> TreeQuery {
+        TreeQuery { root, depth, branches, most: None, by_process: false }
+    }
 }
 
 impl TreeQuery {
@@ -118,12 +129,31 @@ impl Tree {
     }
 
     /// The lines, larger branches first.
-    pub fn rows(self, query: &TreeQuery) -> Vec<TreeRow> {
+    pub fn rows(&self, query: &TreeQuery) -> Vec<TreeRow> {
+        let most = query.most.unwrap_or(usize::MAX);
+        let roots = self.children.iter().filter(|((parent, _), _)| *parent == TOP);
+        let all: u64 = roots.filter_map(|(_, node)| self.nodes.get(*node as usize)).fold(0, |sum, node| {
+            let StackCounts { weight, events, .. } = node.counts;
+            sum.saturating_add(weight.max(events))
+        });
+        // A branch of this size can have so many of its size in it.
+        let mut least = if self.nodes.len() <= most { 0 } else { all / (most as u64).max(1) / 64 };
+        loop {
+            let rows = self.rows_of(query, least);
+            if rows.len() <= most || least > all {
+                return rows;
+            }
+            least = least.max(1).saturating_mul(2);
+        }
+    }
+
+    /// The lines, with branches folded that are smaller than this.
+    fn rows_of(&self, query: &TreeQuery, least: u64) -> Vec<TreeRow> {
         let roots = self.children.iter().filter(|((parent, _), _)| *parent == TOP).map(|(_, node)| *node).collect();
         let mut rows = Vec::new();
         // Nodes to show, the next one last; or how many are folded, with their sums.
         let mut todo: Vec<(usize, Next)> = Vec::new();
-        self.put(roots, 0, query, &mut todo);
+        self.put(roots, 0, (query, least), &mut todo);
         while let Some((depth, next)) = todo.pop() {
             match next {
                 Next::Folded(folded, counts) => rows.push(TreeRow { depth, function: None, folded, counts, ends: 0 }),
@@ -131,7 +161,7 @@ impl Tree {
                     let Some(node) = self.nodes.get(number as usize) else { continue };
                     let function = Some(self.names.get(node.name).to_owned());
                     rows.push(TreeRow { depth, function, folded: 0, counts: node.counts, ends: node.ends });
-                    self.put(node.below.clone(), depth + 1, query, &mut todo);
+                    self.put(node.below.clone(), depth + 1, (query, least), &mut todo);
                 }
             }
         }
@@ -139,7 +169,13 @@ impl Tree {
     }
 
     /// Puts siblings on the list, so that the largest comes off first and the folded ones last.
-    fn put(&self, mut siblings: Vec<u32>, depth: usize, query: &TreeQuery, todo: &mut Vec<(usize, Next)>) {
+    fn put(
+        &self,
+        mut siblings: Vec<u32>,
+        depth: usize,
+        (query, least): (&TreeQuery, u64),
+        todo: &mut Vec<(usize, Next)>,
+    ) {
         let node = |number: &u32| self.nodes.get(*number as usize);
         let counts = |number: &u32| node(number).map(|node| node.counts).unwrap_or_default();
         let name = |number: &u32| node(number).map(|node| self.names.get(node.name)).unwrap_or_default();
@@ -147,7 +183,9 @@ impl Tree {
             let order = |number: &u32| (counts(number).with_stack > 0, counts(number).weight, counts(number).events);
             order(b).cmp(&order(a)).then_with(|| name(a).cmp(name(b)))
         });
-        let folded = siblings.split_off(query.branches.min(siblings.len()));
+        let size = |number: &u32| counts(number).weight.max(counts(number).events);
+        let large = siblings.iter().take(query.branches).take_while(|number| size(number) >= least).count();
+        let folded = siblings.split_off(large);
         if !folded.is_empty() {
             let mut sum = StackCounts::default();
             folded.iter().for_each(|number| sum += counts(number));
@@ -162,7 +200,11 @@ mod tests {
     use super::*;
 
     fn shown(root: Root, depth: usize, branches: usize) -> String {
-        let query = TreeQuery { root, depth, branches };
+        shown_within(None, root, depth, branches)
+    }
+
+    fn shown_within(most: Option<usize>, root: Root, depth: usize, branches: usize) -> String {
+        let query = TreeQuery { most, ..TreeQuery::new(root, depth, branches) };
         let mut tree = Tree::default();
         for (stack, events) in [("a;b;c", 5), ("a;b", 2), ("a;d;b;c", 1), ("e;b;b;c", 4), ("f", 1)] {
             let frames: Vec<String> = stack.split(';').map(str::to_owned).collect();
@@ -180,6 +222,14 @@ mod tests {
         let all = "a 8 0\n b 7 2\n  c 5 5\n d 1 0\n  b 1 0\n   c 1 1\ne 4 0\n b 4 0\n  b 4 0\n   c 4 4\nf 1 1";
         assert_eq!(shown(Root::All, 9, 9), all);
         assert_eq!(shown(Root::All, 2, 1), "a 8 0\n b 7 2\n +1 1 0\n+2 5 0");
+    }
+
+    #[test]
+    fn a_limit_folds_the_smallest_branches() {
+        let within = |most| shown_within(Some(most), Root::All, 9, 9);
+        assert_eq!(within(12), shown(Root::All, 9, 9));
+        assert_eq!(within(9), "a 8 0\n b 7 2\n  c 5 5\n +1 1 0\ne 4 0\n b 4 0\n  b 4 0\n   c 4 4\n+1 1 0");
+        assert_eq!(within(3), "a 8 0\n +2 8 0\n+2 5 0");
     }
 
     #[test]

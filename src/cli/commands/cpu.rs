@@ -184,6 +184,7 @@ impl Cpu {
             OutputFormat::Csv => "csv",
             OutputFormat::Jsonl => "jsonl",
             OutputFormat::Collapsed => "collapsed",
+            OutputFormat::Firefox => "firefox",
         };
         let all = (self.top.is_some(), "has all rows; --top is for table and markdown");
         let unit = (self.unit.is_some(), "has nanoseconds; --unit is for table and markdown");

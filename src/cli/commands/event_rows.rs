@@ -115,7 +115,7 @@ impl RowsArgs {
             OutputFormat::Table => EventForm::Table,
             OutputFormat::Csv => EventForm::Csv(common.csv.cells()),
             OutputFormat::Jsonl => EventForm::Jsonl,
-            OutputFormat::Json | OutputFormat::Markdown | OutputFormat::Collapsed => {
+            OutputFormat::Json | OutputFormat::Markdown | OutputFormat::Collapsed | OutputFormat::Firefox => {
                 refuse("--rows", &[(true, "has the forms table, csv and jsonl")])?;
                 return Ok(Exit::Usage);
             }

@@ -11,6 +11,7 @@ use crate::cli::call::Call;
 use crate::cli::commands::check::read_budgets;
 use crate::cli::exit::Exit;
 use crate::cli::recordings::{Recording, Recordings};
+use crate::cli::symbols::SymbolArgs;
 use crate::cli::{output, progress, trace};
 use crate::error::Error;
 use crate::forms::html::HtmlReport;
@@ -35,6 +36,7 @@ mail attachment, searched and printed. It shows what the trace holds:
   PFNs           physical memory in order, by category or list
   reference set  held pages over time, reasons, impact
   memory, CPU    over time
+  stacks         which code ran, waited, touched pages (flame graph)
 
 It begins with three sentences: what holds the memory, what is out of the
 ordinary, where to look next. With several traces it also shows what grew and
@@ -54,6 +56,8 @@ pub struct Report {
     /// Verdicts on these budgets, as pfnset check gives them; max_growth counts from the first trace
     #[arg(long, value_name = "FILE")]
     pub budgets: Option<PathBuf>,
+    #[command(flatten)]
+    pub symbols: SymbolArgs,
 }
 
 impl Report {
@@ -68,10 +72,11 @@ impl Report {
         let recordings = &self.recordings.traces;
         let sources = recordings.iter().map(|files| self.open(files)).collect::<anyhow::Result<Vec<Source>>>()?;
         let traces: Vec<&Trace> = sources.iter().filter_map(Source::trace).collect();
+        let symbols = self.symbols.folders(base.quiet, base.output.as_deref())?;
         let total = traces.iter().map(|trace| READS * trace.etl().size_bytes()).sum();
         let done = || traces.iter().map(|trace| trace.etl().bytes_read()).sum();
         let (overviews, differences) = progress::with_bar(base.quiet, total, done, || {
-            let overviews: Vec<Overview> = traces.iter().map(|trace| Overview::answer(trace)).collect();
+            let overviews: Vec<Overview> = traces.iter().map(|trace| Overview::with_symbols(trace, &symbols)).collect();
             (overviews, differences(&sources))
         });
         let verdicts = budgets.map(|budgets| verdicts(recordings, &traces, &budgets)).unwrap_or_default();

@@ -1,5 +1,6 @@
 //! `pfnset stacks`.
 
+use crate::analysis::stack_profile::StackProfile;
 use crate::analysis::stacks::{Dimension, Kind, Root, StackQuery, StackSet, TreeQuery};
 use crate::answer::{Answer, stacks};
 use crate::cli::args::{ColumnArgs, Common, OutputFormat, RowArgs, conditions, grouped_by, help, refuse};
@@ -10,6 +11,7 @@ use crate::error::Error;
 use crate::facets::Condition;
 use crate::model::window::Bound;
 use crate::pattern::Patterns;
+use crate::trace::Trace;
 use anyhow::Context;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -37,7 +39,11 @@ Examples:
   pfnset stacks trace.etl --group-by process,module --top 5
   pfnset stacks trace.etl --tree --fold ntdll.dll --from \"click*\" --to 12.5
   pfnset stacks trace.etl --caller-of \"*memcpy\"
-  pfnset stacks trace.etl --format collapsed > out.folded    for flame graphs"))]
+  pfnset stacks trace.etl --format collapsed > out.folded    for flame graphs
+  pfnset stacks trace.etl --format firefox -o profile.json   profiler.firefox.com
+
+The profile for Firefox has all kinds whose weight is time or memory, with what
+was freed; with --of it has one."))]
 pub struct Stacks {
     #[command(flatten)]
     pub common: Common,
@@ -104,7 +110,7 @@ impl ShapeArgs {
             _ => self.tree.then_some(Root::All),
         };
         let depth = self.depth.map_or(DEPTH, NonZeroUsize::get);
-        query.tree = root.map(|root| TreeQuery { root, depth, branches: top.unwrap_or(BRANCHES) });
+        query.tree = root.map(|root| TreeQuery::new(root, depth, top.unwrap_or(BRANCHES)));
     }
 }
 
@@ -140,15 +146,16 @@ fn with_no_function<'a>(answer: Answer<'a>, query: &StackQuery) -> Answer<'a> {
     Answer { headline: answer.headline.into_iter().chain(empty.map(line)).collect(), ..answer }
 }
 
-/// `--format` with one more form.
+/// `--format` with two more forms.
 fn forms(arg: clap::Arg) -> clap::Arg {
-    let names = ["table", "json", "csv", "jsonl", "markdown", "collapsed"];
+    let names = ["table", "json", "csv", "jsonl", "markdown", "collapsed", "firefox"];
     arg.value_parser(PossibleValuesParser::new(names).map(|name| match name.as_str() {
         "json" => OutputFormat::Json,
         "csv" => OutputFormat::Csv,
         "jsonl" => OutputFormat::Jsonl,
         "markdown" => OutputFormat::Markdown,
         "collapsed" => OutputFormat::Collapsed,
+        "firefox" => OutputFormat::Firefox,
         _ => OutputFormat::Table,
     }))
 }
@@ -162,6 +169,46 @@ impl Stacks {
         if format == OutputFormat::Json { Ok(()) } else { rows.check(format) }
     }
 
+    /// Refuses flags that would be without effect in this form.
+    fn check_form(&self, query: &StackQuery) -> Result<(), Error> {
+        let (format, rows) = (self.common.format, &self.rows);
+        let is_collapsed = format == OutputFormat::Collapsed;
+        let (is_grouped, is_tree) = (rows.group_by.is_some(), query.tree.is_some());
+        refuse(
+            "--format collapsed",
+            &[
+                (is_collapsed && is_grouped, "has whole stacks: --group-by has no effect"),
+                (is_collapsed && is_tree, "has whole stacks: a tree is for the other forms"),
+            ],
+        )?;
+        let is_profile = format == OutputFormat::Firefox;
+        refuse(
+            "--format firefox",
+            &[
+                (is_profile && is_grouped, "has each event: --group-by has no effect"),
+                (is_profile && is_tree, "has each event: a tree is for the other forms"),
+            ],
+        )?;
+        refuse("--depth", &[(self.shape.depth.is_some() && !is_tree, "is for --tree, --caller-of, --callee-of")])?;
+        refuse("--group-by", &[(is_grouped && is_tree, "has rows, a tree has functions")])?;
+        refuse(
+            "this form",
+            &[(self.weight && !is_collapsed, "has events and weights: --weight is for --format collapsed")],
+        )
+    }
+
+    /// The events one by one, for viewers of profiles.
+    fn profile(&self, trace: &Trace, query: &StackQuery) -> anyhow::Result<Exit> {
+        let common = &self.common;
+        let no_unit = self.rows.unit.is_some();
+        refuse("--format firefox", &[(no_unit, "has bytes; --unit is for table and markdown")])?;
+        let profile = trace::with_bar(common, trace, 5, || StackProfile::answer(trace, query))?;
+        let exit = trace::finish(stacks::profile(&profile), common, profile.doubtful)?;
+        output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
+        output::tell_unmatched(common.quiet, &unmatched(query));
+        Ok(exit)
+    }
+
     /// Runs the command.
     pub fn run(&self) -> anyhow::Result<Exit> {
         let (common, rows) = (&self.common, &self.rows);
@@ -172,26 +219,14 @@ impl Stacks {
         self.shape.ask(&mut query, rows.top);
         self.check_rows()?;
         self.columns.check(common.format)?;
+        self.check_form(&query)?;
         let is_collapsed = common.format == OutputFormat::Collapsed;
-        refuse(
-            "--format collapsed",
-            &[
-                (is_collapsed && rows.group_by.is_some(), "has whole stacks: --group-by has no effect"),
-                (is_collapsed && query.tree.is_some(), "has whole stacks: a tree is for the other forms"),
-            ],
-        )?;
-        refuse(
-            "--depth",
-            &[(self.shape.depth.is_some() && query.tree.is_none(), "is for --tree, --caller-of, --callee-of")],
-        )?;
-        refuse("--group-by", &[(rows.group_by.is_some() && query.tree.is_some(), "has rows, a tree has functions")])?;
-        refuse(
-            "this form",
-            &[(self.weight && !is_collapsed, "has events and weights: --weight is for --format collapsed")],
-        )?;
         query.symbols = self.symbols.folders(common.quiet, common.output.as_deref())?;
         let trace = trace::open(common)?;
         query.of = self.of.as_deref().map(|kind| Kind::of_trace(kind, &trace)).transpose().context("--of")?;
+        if common.format == OutputFormat::Firefox {
+            return self.profile(&trace, &query);
+        }
         query.whole_stacks = is_collapsed;
         query.hottest = !is_collapsed && query.tree.is_none() && query.group_by.is_empty();
         let set = trace::with_bar(common, &trace, 3, || StackSet::answer(&trace, &query))?;

@@ -12,6 +12,7 @@ use crate::analysis::overview::resident::ResidentOverview;
 use crate::analysis::overview::treemap::{Level, Tile};
 use crate::event::page::PageList;
 use crate::forms::html::label::label;
+use crate::forms::html::stacks;
 use crate::forms::html::trace_page::TracePage;
 use crate::model::category::{Category, Class};
 use crate::units::Nanos;
@@ -53,6 +54,7 @@ fn trace(page: &TracePage<'_>) -> Value {
         "cpu": overview.cpu.as_ref().ok().map(cpu),
         "faults": overview.faults.as_ref().ok().map(faults),
         "allocations": overview.allocations.as_ref().ok().map(allocations),
+        "stacks": overview.stacks.as_ref().ok().map(stacks::data),
     })
 }
 

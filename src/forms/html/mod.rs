@@ -9,7 +9,9 @@ mod data;
 mod headline;
 mod label;
 mod page;
+mod part;
 mod script;
+mod stacks;
 mod tables;
 mod trace_page;
 

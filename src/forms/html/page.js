@@ -45,6 +45,7 @@ const KINDS = {
     tall(place, DATA.traces[number].faults.files.length);
     return chart(place, () => faultBarOption(DATA.traces[number].faults.files));
   },
+  flame: (place, number) => new Flame(number, Number(place.dataset.at), place),
   commitOverTime: (place, number) => allocated(place, number, "commit"),
   poolOverTime: (place, number) => allocated(place, number, "pool"),
   heapOverTime: (place, number) => allocated(place, number, "heap"),

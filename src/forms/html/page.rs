@@ -4,7 +4,7 @@
 use crate::analysis::check::TraceResult;
 use crate::analysis::overview::differences::{Change, Differences};
 use crate::analysis::overview::resident::ResidentOverview;
-use crate::analysis::overview::{Overview, Part, reclassifications};
+use crate::analysis::overview::{Part, reclassifications};
 use crate::analysis::resident::SnapshotSet;
 use crate::analysis::table::Table;
 use crate::answer::allocations;
@@ -12,8 +12,9 @@ use crate::answer::faults::sentences;
 use crate::answer::numbers::{self, Unit};
 use crate::answer::{Units, check};
 use crate::escape::visible;
+use crate::forms::html::part::{numbers_of, part};
 use crate::forms::html::trace_page::TracePage;
-use crate::forms::html::{data, headline, script, tables};
+use crate::forms::html::{data, headline, script, stacks, tables};
 use crate::trace::readiness::{Readiness, ReadinessLevel};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -63,6 +64,7 @@ pub fn page(
                     (reference(traces))
                     (memory(traces))
                     (cpu(traces))
+                    @if stacks::are_there(traces) { (stacks::stacks(traces)) }
                     @if has_faults(traces) { (faults(traces)) }
                     @if has_allocations(traces) { (allocated(traces)) }
                 }
@@ -100,6 +102,7 @@ fn parts(traces: &[TracePage<'_>], has_differences: bool, has_verdicts: bool, ha
             a href="#reference" { "Reference set" }
             a href="#memory" { "Over time" }
             a href="#cpu" { "CPU" }
+            @if stacks::are_there(traces) { a href="#stacks" { "Stacks" } }
             @if has_faults(traces) { a href="#faults" { "Faults and disk" } }
             @if has_allocations(traces) { a href="#allocations" { "Allocations" } }
         }
@@ -205,37 +208,6 @@ fn figure(kind: &str, trace: usize, caption: &str, numbers: &[(&str, Table)]) ->
             figcaption { (caption) }
             div.chart data-kind=(kind) data-trace=(trace) role="img" aria-label=(caption) {}
             @for (title, table) in numbers { (numbers_of(title, table)) }
-        }
-    }
-}
-
-fn numbers_of(title: &str, table: &Table) -> Markup {
-    html! {
-        details { summary { "Numbers: " (title) } (tables::table(title, table, Units::default())) }
-    }
-}
-
-/// A part of the page: of each trace its pictures, or the line that says what to record.
-fn part<'o, T: 'o>(
-    traces: &'o [TracePage<'o>],
-    (id, title): (&str, &str),
-    of: impl Fn(&'o Overview) -> &'o Part<T>,
-    show: impl Fn(usize, &T) -> Markup,
-) -> Markup {
-    html! {
-        section #(id) {
-            h2 { (title) }
-            div.panels {
-                @for (number, trace) in traces.iter().enumerate() {
-                    article {
-                        @if traces.len() > 1 { h3.which { (trace.name) } }
-                        @match of(trace.overview) {
-                            Ok(found) => { (show(number, found)) }
-                            Err(line) => { p.unrecorded { "Not shown: " (visible(line)) } }
-                        }
-                    }
-                }
-            }
         }
     }
 }

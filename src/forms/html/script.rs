@@ -14,6 +14,7 @@ pub const PAGE: &str = concat!(
     include_str!("tables.js"),
     include_str!("resident.js"),
     include_str!("series.js"),
+    include_str!("flame.js"),
     include_str!("page.js")
 );
 /// The style.

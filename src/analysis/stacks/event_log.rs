@@ -1,0 +1,65 @@
+//! The events of a kind one by one, with their stacks.
+
+use super::frame_names::{Names, Texts};
+use super::join::{self, Joined};
+use super::query::{Kind, StackQuery, Weight};
+use super::rows::Key;
+use super::{Counting, Log, Logged, kinds, nothing_of, symbol_use};
+use crate::error::Error;
+use crate::load::stacks::first_walk::Parts;
+use crate::load::stacks::second_walk::{EventChoice, Events};
+use crate::moment::Moment;
+use crate::trace::Trace;
+use foldhash::HashMap as FastMap;
+
+/// Events of a kind in a window, in record order.
+#[derive(Debug)]
+pub(crate) struct EventLog {
+    /// Names of frames, those of databases among them.
+    pub names: Names,
+    /// Labels of processes.
+    pub processes: Texts,
+    /// Threads.
+    pub threads: Texts,
+    /// Ids of processes, by the number of their label.
+    pub process_ids: FastMap<u32, u32>,
+    /// Process, thread and stack of events.
+    pub keys: Vec<Key>,
+    /// The events.
+    pub events: Vec<Logged>,
+    /// The unit of their weights; time is in ticks, of samples in nanoseconds.
+    pub weight: Weight,
+    /// Warnings of the search for symbols, and what counts as no event.
+    pub told: Vec<String>,
+}
+
+impl EventLog {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// [`Error::MissingEvents`] when there is none, [`Error::MissingPart`] when they were lost.
+    pub(crate) fn new(
+        trace: &Trace,
+        records: &Parts,
+        query: &StackQuery,
+        window: (Moment, Moment),
+        choice: &EventChoice,
+    ) -> Result<EventLog, Error> {
+        let of = Kind(choice.clone());
+        let mut events = Events::new(trace.etl(), &records.parts, choice);
+        let Joined { stacks, .. } = join::join(records, &mut events);
+        if !events.events.iter().any(|event| event.value.chosen.is_some()) {
+            return Err(nothing_of(trace, &of, &kinds(trace, &events, &stacks)));
+        }
+        let mut counting = Counting::new(trace, records, query);
+        counting.window = window;
+        counting.wants_thread = true;
+        counting.log = Some(Log::default());
+        counting.count(&events, &stacks, &of);
+        drop((events, stacks));
+        let (_, told) = symbol_use::read(&mut counting.names, &query.symbols);
+        let Counting { names, processes, threads, log, .. } = counting;
+        let Log { keys, events, process_ids, .. } = log.unwrap_or_default();
+        Ok(EventLog { names, processes, threads, process_ids, keys, events, weight: of.weight(), told })
+    }
+}
