@@ -30,8 +30,8 @@ class Answer:
         text = (_WIDTH, command in _TEXT_OF_JSON)
         self.exit_code, self._json, text, rows, self.warnings = self._run("json", [], text)
         self._text = text.decode() or None
-        if command == "faults":
-            # JSON is of all kinds; its rows depend on what was asked for.
+        if command == "faults" and not any(flag.startswith(("--of=", "--timeline=")) for flag in arguments):
+            # JSON is of all kinds; without a kind, its dimensions choose that of the rows.
             rows = self._run("csv", [])[3]
         self.rows = Table(rows, self.warnings)
         _errors.warn(self.warnings)

@@ -112,6 +112,15 @@ def test_records_are_those_of_the_program(trace):
         assert opened.records(head=500) == [json.loads(line) for line in ran.stdout.splitlines()]
 
 
+def test_groups_stand_beside_a_timeline():
+    trace = FIXTURES / "faults-x86.etl"
+    flags = ["--group-by=process", "--timeline=100ms"]
+    with pfnset.open(trace) as opened:
+        answer = opened.faults(group_by="process", timeline="100ms")
+    assert answer.to_json() == program("faults", trace, "--format=json", *flags).stdout.decode()
+    same_rows(answer.rows, program("faults", trace, "--format=csv", flags[1]).stdout.decode())
+
+
 def test_several_files_are_one_recording(resident):
     kernel, user = SYNTHETIC / "resident-split.etl", SYNTHETIC / "resident-split.user.etl"
     with pytest.raises(pfnset.NotATrace, match="does not belong to the recording"):

@@ -290,7 +290,10 @@ mod tests {
         let (send, receive) = std::sync::mpsc::channel();
         for asked in [Some(1), Some(3), None] {
             let send = send.clone();
-            spawn(asked, move || drop(send.send((asked, threads::count())))).expect("threads");
+            let work = move || {
+                let _ = send.send((asked, threads::count()));
+            };
+            spawn(asked, work).expect("threads");
         }
         spawn(Some(1), || panic!("an error of a call ends nobody else")).expect("threads");
         drop(send);
