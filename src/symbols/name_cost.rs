@@ -293,11 +293,7 @@ impl Walk<'_> {
             b'_' => match self.get()? {
                 b'B' => kind = Kind::Guard,
                 b'R' => inner = self.type_information()?,
-                b'_' => {
-                    if self.get()? == b'J' {
-                        kind = Kind::Guard;
-                    }
-                }
+                b'_' if self.get()? == b'J' => kind = Kind::Guard,
                 _ => {}
             },
             _ => {}

@@ -312,7 +312,7 @@ impl Whole {
             is_balanced,
             total,
             records: replayed.records.clone(),
-            check: replayed.check.clone(),
+            check: replayed.check,
             of_unknown_start: of_unknown_start.clone(),
             snapshot: *snapshot,
             hole_until: hole_until.map(|until| clock.nanos(until)),
