@@ -101,6 +101,7 @@ class Trace:
         timeline: _Moment | None = None,
         verify: bool = False,
         max_residue: float | None = None,
+        symbols: _Paths | None = None,
         top: int | None = None,
         unit: str | None = None,
         columns: _Names | None = None,
@@ -213,13 +214,14 @@ class Trace:
         from_: _Moment | None = None,
         to: _Moment | None = None,
         preset: str | None = None,
+        snapshot: _Snapshot | None = None,
         timeline: _Moment | None = None,
         top: int | None = None,
         unit: str | None = None,
         columns: _Names | None = None,
     ) -> Answer: ...
     def symbols(self, *, symbols: _Paths | None = None, columns: _Names | None = None) -> Answer: ...
-    def report(self, *, budgets: _Path | None = None) -> str: ...
+    def report(self, *, budgets: _Path | None = None, symbols: _Paths | None = None) -> str: ...
 
 _Side: TypeAlias = _Path | Sequence[_Path] | Trace
 
@@ -241,6 +243,10 @@ def diff(
     sort: str | None = None,
     all: bool = False,
     refset: bool = False,
+    allocations: bool = False,
+    of: str | None = None,
+    measure: str | None = None,
+    symbols: _Paths | None = None,
     classification: str | None = None,
     snapshot: _Snapshot | None = None,
     tolerance: str | int | None = None,

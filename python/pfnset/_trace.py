@@ -141,6 +141,7 @@ class Trace:
         timeline=None,
         verify=False,
         max_residue=None,
+        symbols=None,
         top=None,
         unit=None,
         columns=None,
@@ -155,6 +156,7 @@ class Trace:
             "timeline": timeline,
             "verify": verify,
             "max_residue": max_residue,
+            "symbols": symbols,
         }
         return self._answer("refset", arguments, {"top": top, "unit": unit, "columns": columns})
 
@@ -325,6 +327,7 @@ class Trace:
         from_=None,
         to=None,
         preset=None,
+        snapshot=None,
         timeline=None,
         top=None,
         unit=None,
@@ -341,6 +344,7 @@ class Trace:
             "from_": from_,
             "to": to,
             "preset": preset,
+            "snapshot": snapshot,
             "timeline": timeline,
         }
         return self._answer("allocations", arguments, {"top": top, "unit": unit, "columns": columns})
@@ -349,11 +353,12 @@ class Trace:
         """Which symbol files (PDB) the stacks need, which are found, which are missing."""
         return self._answer("symbols", {"symbols": symbols}, {"columns": columns})
 
-    def report(self, *, budgets=None):
+    def report(self, *, budgets=None, symbols=None):
         """One HTML page with pictures and all numbers, as text: for a file, or for an iframe of a notebook."""
         first, *more = self.paths
-        arguments = ["report", *self._options, *_flags.flags(budgets=budgets), first, *(f"--with={path}" for path in more)]
-        with _errors.translated(_flags.names(["budgets"])), self._alone():
+        flags = _flags.flags(budgets=budgets, symbols=symbols)
+        arguments = ["report", *self._options, *flags, first, *(f"--with={path}" for path in more)]
+        with _errors.translated(_flags.names(["budgets", "symbols"])), self._alone():
             _, output, _, _, told = _pfnset.run(arguments, (0, False), self._threads, self._progress)
         _errors.warn(told)
         return output.decode()
