@@ -7,6 +7,7 @@ use crate::facets::{Label, LabelKind};
 use crate::load::stacks::frame_lists::{ListId, Lists};
 use foldhash::HashMap as FastMap;
 use std::cmp::Ordering;
+use std::fmt;
 use std::hash::BuildHasher;
 
 /// Room for the labels of all stacks, bytes. Each of them has its part of it, and [`END_OF_LABEL`] at least.
@@ -16,7 +17,7 @@ const ROOM: usize = 24 << 20;
 const END_OF_LABEL: usize = 1 << 10;
 
 /// Distinct texts of stacks.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct StackTexts {
     /// True where each text is written on a line.
     of_lines: bool,
@@ -48,6 +49,13 @@ struct Stack {
     outer: Option<u32>,
     /// Length of the text, bytes.
     length: usize,
+}
+
+impl fmt::Debug for StackTexts {
+    /// Without the seed: equal texts look equal.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StackTexts").field("parts", &self.parts).field("stacks", &self.stacks).finish_non_exhaustive()
+    }
 }
 
 impl StackTexts {

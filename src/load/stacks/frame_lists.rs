@@ -1,6 +1,7 @@
 //! Lists of frames, each distinct one once.
 
 use foldhash::HashMap as FastMap;
+use std::fmt;
 use std::hash::{BuildHasher, Hash};
 
 /// Number of a list in [`Lists`].
@@ -8,7 +9,7 @@ use std::hash::{BuildHasher, Hash};
 pub struct ListId(pub u32);
 
 /// Distinct lists, one after the other in one array.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Lists<T> {
     items: Vec<T>,
     ends: Vec<usize>,
@@ -16,6 +17,13 @@ pub struct Lists<T> {
     by_hash: FastMap<u64, Vec<ListId>>,
     /// Seeded: lists come from the trace, and none shall be made to collide.
     hasher: foldhash::fast::RandomState,
+}
+
+impl<T: fmt::Debug> fmt::Debug for Lists<T> {
+    /// Without the seed: equal lists look equal.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lists").field("items", &self.items).field("ends", &self.ends).finish_non_exhaustive()
+    }
 }
 
 impl<T> Default for Lists<T> {
