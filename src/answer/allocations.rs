@@ -163,7 +163,7 @@ fn not_resident(set: &AllocationSet, at: CommitSnapshot, title: String) -> Vec<B
         pages(of.absent()),
     );
     let others = format!(
-        "Private pages in RAM: {}; {} of them in no commit of these records",
+        "Of all known processes, private pages in RAM: {}; {} of them in no commit",
         pages(at.private_pages),
         pages(at.private_pages.saturating_sub(at.in_commit)),
     );
@@ -177,7 +177,7 @@ fn first_screen(set: &AllocationSet, title: String) -> Vec<Block> {
     screen.extend([Block::Blank, Block::Rows(0)]);
     let other = |(kind, is_recorded): &(AllocationKind, bool)| match is_recorded {
         true => format!("{} (--of {})", what(*kind), kind.name()),
-        false => format!("{} is not recorded ({})", what(*kind), recorded_by(*kind)),
+        false => format!("{}: not recorded ({})", what(*kind), recorded_by(*kind)),
     };
     screen.push(Block::Text(format!("Other kinds: {}", set.others.iter().map(other).collect::<Vec<_>>().join(", "))));
     screen

@@ -189,8 +189,12 @@ pub fn table(
 /// The system has no threads to give.
 pub fn spawn(asked: Option<u16>, work: impl FnOnce() + Send + 'static) -> Result<(), Failure> {
     let pool = threads::pool(asked).map_err(|error| Failure::Other(format!("{error:#}")))?;
-    // Whoever waits for it sees that it did not end.
-    pool.spawn(|| drop(catch_unwind(AssertUnwindSafe(work))));
+    let own = pool.clone();
+    pool.spawn(move || {
+        // Whoever waits for it sees that it did not end.
+        drop(catch_unwind(AssertUnwindSafe(work)));
+        threads::give_back(asked, own);
+    });
     Ok(())
 }
 

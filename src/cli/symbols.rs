@@ -1,5 +1,6 @@
 //! `--symbols` and the variable `_NT_SYMBOL_PATH`: folders with symbol files. Servers in the variable are named, never asked.
 
+use crate::cli::call::Call;
 use crate::cli::notes;
 use crate::error::Error;
 use crate::symbols::folders::SymbolFolders;
@@ -43,7 +44,7 @@ impl SymbolArgs {
                 true
             }
         });
-        Ok(SymbolFolders(folders))
+        Ok(SymbolFolders { folders, copied: Call::current().is_some() })
     }
 }
 

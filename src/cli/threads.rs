@@ -14,32 +14,38 @@ use std::thread;
 /// The stack of the main thread of most systems: whole commands run on threads of a pool.
 const STACK_BYTES: usize = 8 << 20;
 
-/// Pools by the number of threads that was asked for. A process that was forked has none of the threads of its parent, so that each
-/// process has pools of its own.
+/// Pools that nobody uses, by the number of threads that was asked for. Each call has one for itself: a thread of a pool that waits for a
+/// part of its work takes up what else is there to do, so that a call could not end before another one. A process that was forked has
+/// none of the threads of its parent, so each process has pools of its own.
 static POOLS: Mutex<Pools> = Mutex::new(BTreeMap::new());
 
 /// By process, and by the number of threads.
-type Pools = BTreeMap<(u32, Option<u16>), Arc<ThreadPool>>;
+type Pools = BTreeMap<(u32, Option<u16>), Vec<Arc<ThreadPool>>>;
 
-/// Threads for commands inside of another program: as many as are asked for, else one for each processor.
+/// Keeps a pool for the next call.
+pub fn give_back(asked: Option<u16>, pool: Arc<ThreadPool>) {
+    let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
+    pools.entry((process::id(), asked)).or_default().push(pool);
+}
+
+/// Threads for a command inside of another program: as many as are asked for, else one for each processor. They are the caller's until
+/// it gives them back.
 pub fn pool(asked: Option<u16>) -> anyhow::Result<Arc<ThreadPool>> {
     let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
     let key = (process::id(), asked);
-    if let Some(pool) = pools.get(&key) {
-        return Ok(pool.clone());
+    if let Some(pool) = pools.get_mut(&key).and_then(Vec::pop) {
+        return Ok(pool);
     }
     // Threads that do not exist here cannot be waited for either.
-    pools.retain(|(process, _), pool| {
+    pools.retain(|(process, _), pools| {
         let is_own = *process == key.0;
         if !is_own {
-            std::mem::forget(pool.clone());
+            std::mem::take(pools).into_iter().for_each(std::mem::forget);
         }
         is_own
     });
     let builder = ThreadPoolBuilder::new().stack_size(STACK_BYTES).num_threads(asked.unwrap_or(0).into());
-    let pool = Arc::new(builder.build().context("cannot start threads")?);
-    pools.insert(key, pool.clone());
-    Ok(pool)
+    Ok(Arc::new(builder.build().context("cannot start threads")?))
 }
 
 /// Starts as many threads as are asked for, else one for each processor. Where the system gives fewer, the work is done by those

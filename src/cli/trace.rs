@@ -100,12 +100,18 @@ pub fn open_source(base: &Base, files: &Recording, options: &WpaOptions) -> anyh
     Ok(source)
 }
 
-/// Opens an input, which may have to be unpacked.
-pub fn unpacked<T>(base: &Base, open: impl FnOnce(&UnpackLimits) -> T) -> T {
+/// How inputs are opened. Inside of another program they are copied: it has no handler for files that shrink.
+pub fn limits(base: &Base) -> UnpackLimits {
     let mut limits = base.reading.limits();
     if let Some(call) = Call::current() {
         (limits.copies, limits.stop) = (true, call.watch.stop.clone());
     }
+    limits
+}
+
+/// Opens an input, which may have to be unpacked.
+pub fn unpacked<T>(base: &Base, open: impl FnOnce(&UnpackLimits) -> T) -> T {
+    let limits = limits(base);
     let unpacked = || limits.unpacked.load(Ordering::Relaxed);
     progress::while_unpacking(base.quiet, unpacked, || open(&limits))
 }

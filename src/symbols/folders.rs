@@ -7,6 +7,7 @@ use super::database::{Database, Functions, Unfit};
 use super::{PdbId, PdbSearch};
 use crate::input::map::Mapping;
 use foldhash::HashMap as FastMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,14 +17,23 @@ const MOST_ENTRIES: usize = 4_000_000;
 /// Paths by their names in lower case.
 type Listing = FastMap<String, Vec<PathBuf>>;
 
+/// Largest database that is read instead of mapped, bytes.
+const MOST_COPIED: u64 = 2 << 30;
+
 /// Folders in which databases are looked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SymbolFolders(pub Vec<PathBuf>);
+pub struct SymbolFolders {
+    /// In the order of the search.
+    pub folders: Vec<PathBuf>,
+    /// True where databases are read instead of mapped: a mapped file that shrinks ends a program without a handler for that.
+    pub copied: bool,
+}
 
 /// The same, with what they list.
 #[derive(Debug)]
 pub struct ListedFolders {
     folders: Vec<Folder>,
+    copied: bool,
     /// Files that did not fit, folders that cannot be read.
     pub warnings: Vec<String>,
 }
@@ -47,7 +57,7 @@ impl SymbolFolders {
     /// Lists the folders.
     pub fn list(&self) -> ListedFolders {
         let mut warnings = Vec::new();
-        let folders = self.0.iter().filter_map(|path| match listing(path) {
+        let folders = self.folders.iter().filter_map(|path| match listing(path) {
             Ok(names) => Some(Folder { has_letters: names.contains_key("index2.txt"), names }),
             Err(error) => {
                 warnings.push(format!("symbols: cannot read {}: {error}", path.display()));
@@ -55,7 +65,7 @@ impl SymbolFolders {
             }
         });
         let folders = folders.collect();
-        ListedFolders { folders, warnings }
+        ListedFolders { folders, copied: self.copied, warnings }
     }
 }
 
@@ -69,7 +79,7 @@ impl ListedFolders {
     pub fn functions(&mut self, id: &PdbId, addresses: &[u32]) -> Answer {
         let candidates: Vec<PathBuf> = self.folders.iter().flat_map(|folder| folder.candidates(id)).collect();
         for path in candidates {
-            match read(&path, id, addresses) {
+            match read(&path, self.copied, id, addresses) {
                 Ok(functions) => {
                     if let Some(damage) = &functions.damage {
                         self.warnings.push(format!("{}: {damage}; functions may lack names", path.display()));
@@ -104,12 +114,23 @@ impl AsRef<[u8]> for Mapped {
     }
 }
 
-fn read(path: &Path, id: &PdbId, addresses: &[u32]) -> Result<Functions, Unread> {
+/// The bytes of a file, in memory.
+fn copied(path: &Path) -> io::Result<Vec<u8>> {
+    if Mapping::check(path)? > MOST_COPIED {
+        return Err(io::Error::other("it is too large to be read into memory"));
+    }
+    std::fs::read(path)
+}
+
+fn read(path: &Path, is_copied: bool, id: &PdbId, addresses: &[u32]) -> Result<Functions, Unread> {
     if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("pd_")) {
         return Err(Unread::Compressed);
     }
-    let mapping = Mapped(Mapping::open(path).map_err(Unread::Io)?);
-    let mut database = Database::open(Arc::new(mapping)).map_err(Unread::Unfit)?;
+    let mut database = match is_copied {
+        true => Database::open(Arc::new(copied(path).map_err(Unread::Io)?)),
+        false => Database::open(Arc::new(Mapped(Mapping::open(path).map_err(Unread::Io)?))),
+    }
+    .map_err(Unread::Unfit)?;
     database.fits(id).map_err(Unread::Unfit)?;
     Ok(database.functions(addresses))
 }

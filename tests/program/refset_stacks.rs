@@ -249,3 +249,27 @@ fn check_and_diff_have_functions() {
     let resident = run(&["diff", &trace, &other, "--group-by", "function"]);
     assert!(resident.code == 2 && resident.err.contains("has no function"), "{resident:?}");
 }
+
+/// Rows of a file have the innermost function of each stack; a condition finds any. So the file decides only where it was written with it.
+#[test]
+fn rows_of_files_do_not_answer_what_any_frame_decides() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let (trace, all, some, budgets) = (path("trace.etl"), path("all.json"), path("some.json"), path("budgets.toml"));
+    let mut records = beginning();
+    records.extend((0..3).flat_map(|page| read(page, T0 + 100 + page * 10)));
+    std::fs::write(&trace, Trace::new(Session::windows10()).push_all(records).finish()).expect("room");
+    let write = ["refset", &trace, "-q", "--group-by", "function", "--format", "json", "-o"];
+    out(&[&write[..], &[&all]].concat());
+    // The outer frame: the innermost one is of another module.
+    let condition = ["--where", "function=lib.dll*"];
+    out(&[&write[..], &[&some], &condition].concat());
+    let diff = |file: &str| run(&[&["diff", file, &trace, "-q", "--group-by", "function"][..], &condition].concat());
+    assert_eq!(diff(&some).code, 0, "{:?}", diff(&some));
+    let refused = diff(&all);
+    assert!(refused.code == 2 && refused.err.contains("the innermost function of each stack"), "{refused:?}");
+    let budget = "[[budget]]\nname = \"lib\"\nanalysis = \"refset\"\nwhere = { function = \"lib.dll*\" }\nmax_growth = \"1 page\"\n";
+    std::fs::write(&budgets, budget).expect("room");
+    let check = run(&["check", &trace, "--budgets", &budgets, "--baseline", &all, "-q"]);
+    assert!(check.code == 3 && check.out.contains("--save-baseline"), "{check:?}");
+}

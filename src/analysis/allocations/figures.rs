@@ -251,13 +251,20 @@ impl RowState {
     /// A piece whose end is known. `hole_until`: pieces from before may have been freed by records that are missing.
     #[inline]
     pub fn piece(&mut self, piece: &Piece, window: TickRange, hole_until: Option<Ticks>) {
+        if let Some(ticks) = self.sums_of(piece, window, hole_until) {
+            self.lifetimes.add(ReadyKind::Other, ticks);
+        }
+    }
+
+    /// The same without the lifetime, which is returned if it counts.
+    pub fn sums_of(&mut self, piece: &Piece, window: TickRange, hole_until: Option<Ticks>) -> Option<u64> {
         let amount = Amount { bytes: piece.bytes.into(), count: 1 };
         if piece.opened == BEFORE {
             self.before += amount.bytes;
         }
         let closed = piece.closed.filter(|(time, _)| *time < window.to);
         if piece.opened >= window.to || closed.is_some_and(|(time, _)| time < window.from) {
-            return;
+            return None;
         }
         let is_old = piece.opened < window.from;
         let figures = &mut self.figures;
@@ -269,13 +276,11 @@ impl RowState {
             if hole_until.is_some_and(|until| piece.opened < until) {
                 figures.doubtful_bytes += amount.bytes;
             }
-            return;
+            return None;
         };
         *(if is_old { &mut figures.freed_only } else { &mut figures.transient }) += amount;
         figures.freed_by.get_mut(reason as usize).into_iter().for_each(|sum| *sum += amount);
-        if piece.opened != BEFORE {
-            self.lifetimes.add(ReadyKind::Other, time.0.saturating_sub(piece.opened.0).max(0) as u64);
-        }
+        (piece.opened != BEFORE).then(|| time.0.saturating_sub(piece.opened.0).max(0) as u64)
     }
 
     /// Pages of it at a page sequence.

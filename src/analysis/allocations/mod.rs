@@ -176,8 +176,8 @@ impl AllocationSet {
         AllocationSet::answer_with(trace, query, &[]).map(|(set, _)| set)
     }
 
-    /// Answers a query, and the same one with other conditions instead; all go through the trace together. The others have no timeline and
-    /// no texts of stacks.
+    /// Answers a query, and the same one with other conditions instead; all go through the trace together. The others have no timeline,
+    /// no lifetimes and no texts of stacks.
     ///
     /// # Errors
     /// The same.

@@ -5,6 +5,7 @@ use super::figures::BEFORE;
 use super::labels::{ABSENT, Labels};
 use super::lives::Lives;
 use super::query::{AllocationQuery, Dimension};
+use super::warnings::warnings;
 use super::{holes, replay};
 use crate::analysis::cpu::time_grid::TickRange;
 use crate::analysis::stacks::EventStacks;
@@ -12,6 +13,7 @@ use crate::error::Error;
 use crate::load::allocations::AllocationKind;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
+use crate::trace::doubt::texts;
 use crate::units::Ticks;
 
 /// A piece.
@@ -42,7 +44,7 @@ pub(crate) struct Pieces {
     pub processes: Vec<(u32, String)>,
     /// Their stacks.
     pub stacks: EventStacks,
-    /// Warnings of the search for symbols.
+    /// Doubts, and warnings of the search for symbols.
     pub told: Vec<String>,
 }
 
@@ -53,7 +55,7 @@ impl Pieces {
     /// [`Error::Usage`] for a trace without a span of time.
     pub(crate) fn new(trace: &Trace, of: AllocationKind, symbols: &SymbolFolders) -> Result<Pieces, Error> {
         let (_, range) = TickRange::of_trace(trace, None, None)?;
-        let (stacks, told) = EventStacks::new(trace, of.hooks(), symbols);
+        let (stacks, mut told) = EventStacks::new(trace, of.hooks(), symbols);
         let query = AllocationQuery::default();
         let group_by = [Dimension::Process, Dimension::Thread, Dimension::Stack, Dimension::FreeStack];
         let lives = Lives::new(&trace.system().processes);
@@ -61,7 +63,8 @@ impl Pieces {
         let mut counting =
             Counting::new((lives, labels), of, (&query, &group_by), (range, None), holes::hole_until(trace), &[]);
         counting.keep_pieces();
-        replay::replay(trace, of, &mut counting, None);
+        let replayed = replay::replay(trace, of, &mut counting, None);
+        let doubts = warnings(trace.trust(), of.needs().name, &trace.missing(of.needs()), &replayed, false);
         let of_life = |life: u32| counting.lives.get(life).map(|life| life.process_id).unwrap_or(0);
         let unknown = counting.lives.count();
         let mut processes: Vec<(u32, String)> =
@@ -83,6 +86,7 @@ impl Pieces {
         let list = list.collect();
         let stacks = counting.into_labels().into_stacks();
         let Some(stacks) = stacks else { return Err(trace.cannot_run(of.needs())) };
+        told.extend(texts(&doubts));
         Ok(Pieces { list, processes, stacks, told })
     }
 }

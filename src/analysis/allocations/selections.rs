@@ -63,6 +63,9 @@ impl<'t> Selections<'t> {
 
     /// Takes note of the next combination of labels.
     pub fn meet(&mut self, combination: &Combination<'_>, labels: &mut Labels<'_>, lives: &Lives) {
+        if self.all.is_empty() {
+            return;
+        }
         let mut of_dimension: Vec<(Dimension, Vec<Label>)> = Vec::new();
         let mut row: Option<Vec<u32>> = None;
         for (number, selection) in (0..).zip(&mut self.all) {
@@ -107,6 +110,9 @@ impl<'t> Selections<'t> {
     /// The sum of a combination changes; times do not fall.
     #[inline]
     pub fn change(&mut self, time: Ticks, code: ListId, delta: i128, window: TickRange) {
+        if self.chosen.is_empty() {
+            return;
+        }
         self.each(code, |selection, row| {
             selection.total.change(time, delta, window);
             selection.rows.get_mut(row.0 as usize).into_iter().for_each(|row| row.change(time, delta, window));
@@ -123,7 +129,8 @@ impl<'t> Selections<'t> {
         let mut is_wanted = false;
         self.each(code, |selection, row| {
             is_wanted = true;
-            selection.rows.get_mut(row.0 as usize).into_iter().for_each(|row| row.piece(piece, window, hole_until));
+            let row = selection.rows.get_mut(row.0 as usize);
+            row.into_iter().for_each(|row| _ = row.sums_of(piece, window, hole_until));
         });
         if is_late && is_wanted {
             let bytes = i128::from(piece.bytes);

@@ -22,25 +22,45 @@ pub struct AllocationValues<'t> {
     evidence: Evidence<'t>,
 }
 
+/// A budget with its conditions.
+type Own<'b> = (&'b Budget, Vec<Condition<Dimension>>);
+
+/// The allocations that meet these conditions, and by name those of the budgets. The trace is gone through once.
+fn together(
+    trace: &Trace,
+    of: AllocationKind,
+    conditions: Vec<Condition<Dimension>>,
+    own: &[Own<'_>],
+) -> (Result<AllocationSet, String>, BTreeMap<String, AllocationSet>) {
+    let symbols = own.first().map_or_else(SymbolFolders::default, |(budget, _)| budget.symbols.clone());
+    let query = AllocationQuery { of: Some(of), conditions, symbols, ..AllocationQuery::default() };
+    let others: Vec<&[Condition<Dimension>]> = own.iter().map(|(_, conditions)| &conditions[..]).collect();
+    match AllocationSet::answer_with(trace, &query, &others) {
+        Ok((all, sets)) => (Ok(all), own.iter().map(|(budget, _)| budget.name.clone()).zip(sets).collect()),
+        Err(error) => (Err(error.brief()), BTreeMap::new()),
+    }
+}
+
 /// The nanoseconds of a minute.
 const MINUTE: i128 = 60_000_000_000;
 
 impl<'t> AllocationValues<'t> {
-    /// Of the whole trace, for these budgets of the kind. The trace is gone through once.
+    /// Of the whole trace, for these budgets of the kind. The trace is gone through once, or twice.
     pub fn new(trace: &'t Trace, of: AllocationKind, budgets: &[Budget]) -> AllocationValues<'t> {
         let conditions_of = |budget: &'_ Budget| match &budget.conditions {
             Conditions::Allocations(all) if budget.analysis == Analysis::Allocations(of) => Some(all.clone()),
             _ => None,
         };
         let own = budgets.iter().filter_map(|budget| Some((budget, conditions_of(budget)?)));
-        let own: Vec<_> = own.filter(|(_, conditions)| !conditions.is_empty()).collect();
-        let symbols = own.first().map_or_else(SymbolFolders::default, |(budget, _)| budget.symbols.clone());
-        let query = AllocationQuery { of: Some(of), symbols, ..AllocationQuery::default() };
-        let conditions: Vec<&[Condition<Dimension>]> = own.iter().map(|(_, conditions)| &conditions[..]).collect();
-        let (all, of_budgets) = match AllocationSet::answer_with(trace, &query, &conditions) {
-            Ok((all, sets)) => (Ok(all), own.iter().map(|(budget, _)| budget.name.clone()).zip(sets).collect()),
-            Err(error) => (Err(error.brief()), BTreeMap::new()),
-        };
+        let own = own.filter(|(_, conditions)| !conditions.is_empty());
+        // For what only the end of a piece tells, changes are kept until the end: those of the pieces that such budgets want.
+        let is_late = |conditions: &[Condition<Dimension>]| conditions.iter().any(|c| c.dimension.is_known_at_end(of));
+        let (late, early): (Vec<Own<'_>>, Vec<Own<'_>>) = own.partition(|(_, conditions)| is_late(conditions));
+        let (all, mut of_budgets) = together(trace, of, Vec::new(), &early);
+        if all.is_ok() && !late.is_empty() {
+            let nothing = vec![Condition::fixed(Dimension::Process, "!*")];
+            of_budgets.extend(together(trace, of, nothing, &late).1);
+        }
         AllocationValues { of, all, of_budgets, evidence: Evidence::new(trace, of.needs()) }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::analysis::check::budget::{Analysis, Budget, Measure};
 use crate::analysis::check::value::{Row, Value};
-use crate::facets::vocabulary::{IMPACT, RELEASE_REASON};
+use crate::facets::vocabulary::{FUNCTION, IMPACT, MODULE, RELEASE_REASON, STACK};
 use crate::imported::pfnset_table::PfnsetTable;
 use crate::imported::selection::{Chosen, ChosenBy};
 use crate::imported::wpa::columns::ExportedTable;
@@ -32,6 +32,12 @@ pub fn table_value(table: &PfnsetTable, budget: &Budget) -> Result<Value, String
     let mut conditions = Vec::new();
     let open = budget.conditions.by_name().into_iter();
     for (name, patterns) in open.filter(|(name, patterns)| !table.selection.is_by(name, &patterns.to_string())) {
+        if [FUNCTION.name, MODULE.name, STACK.name].contains(&name) {
+            return Err(format!(
+                "rows of the baseline have the innermost {name} of each stack at most, and the budget finds any: use pfnset check \
+                 --save-baseline"
+            ));
+        }
         let at = table.dimensions.iter().position(|dimension| dimension == name);
         let missing =
             || format!("the baseline has no {name}: write it grouped by {name}, or use pfnset check --save-baseline");

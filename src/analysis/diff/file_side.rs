@@ -101,12 +101,17 @@ fn pfnset_rows(table: &PfnsetTable, snapshot: &PfnsetSnapshot, query: &FileQuery
     let category = table.category(query.by_wpa);
     let known: Vec<&str> = table.dimensions.iter().map(String::as_str).collect();
     let places = places(query.dimensions, &known, category);
+    // What chose the rows of the file needs no second look: of a stack they have the innermost frame alone.
+    let is_open = |condition: &&Condition<Dimension>| {
+        !table.selection.is_by(condition.dimension.name(), &condition.patterns.to_string())
+    };
+    let open: Vec<Condition<Dimension>> = query.conditions.iter().filter(is_open).cloned().collect();
     let is_wanted = |row: &CountedRow| {
         known.iter().zip(&row.labels).all(|(name, label)| match *name {
-            name if name == category => passes(query.conditions, CATEGORY.name, label),
+            name if name == category => passes(&open, CATEGORY.name, label),
             name if [CATEGORY.name, CATEGORY_WPA.name].contains(&name) => true,
             name if name == CLASS.name && category == CATEGORY_WPA.name => true,
-            name => passes(query.conditions, name, label),
+            name => passes(&open, name, label),
         })
     };
     let rows = table.rows(snapshot, query.by_wpa).into_iter().filter(is_wanted);

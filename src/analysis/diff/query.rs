@@ -110,6 +110,14 @@ impl DiffPlan {
             let (name, patterns) = (condition.dimension.name(), condition.patterns.to_string());
             let open = sides.map(|side| (!side.is_chosen_by(name, &patterns)).then_some(side));
             need(open, table, condition.dimension, "condition")?;
+            let is_of_stacks = matches!(condition.dimension, Dimension::Function | Dimension::Module);
+            if let Some(file) = open.into_iter().flatten().find(|side| is_of_stacks && side.trace().is_none()) {
+                let path = file.path.display();
+                return Err(Error::Usage(format!(
+                    "condition {name}: rows of {path} have the innermost {name} of each stack, and the condition finds any; write the file \
+                     with this condition"
+                )));
+            }
         }
         plan.doubts = selections::differing(sides, &query.conditions)?;
         for (side, source) in SIDES.iter().zip(sides) {

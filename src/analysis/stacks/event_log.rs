@@ -47,7 +47,7 @@ impl EventLog {
     ) -> Result<EventLog, Error> {
         let of = Kind(choice.clone());
         let mut events = Events::new(trace.etl(), &records.parts, choice);
-        let Joined { stacks, .. } = join::join(records, &mut events);
+        let Joined { stacks, counts } = join::join(records, &mut events);
         if !events.events.iter().any(|event| event.value.chosen.is_some()) {
             return Err(nothing_of(trace, &of, &kinds(trace, &events, &stacks)));
         }
@@ -56,8 +56,11 @@ impl EventLog {
         counting.wants_thread = true;
         counting.log = Some(Log::default());
         counting.count(&events, &stacks, &of);
+        let left_out = events.left_out;
         drop((events, stacks));
-        let (_, told) = symbol_use::read(&mut counting.names, &query.symbols);
+        let (_, mut told) = symbol_use::read(&mut counting.names, &query.symbols);
+        told.extend((left_out.sum() > 0).then(|| format!("{}: left out: {}", of.name(), left_out.told().join(", "))));
+        told.extend(counts.told().map(|text| format!("{}: not known: {text}", of.name())));
         let Counting { names, processes, threads, log, .. } = counting;
         let Log { keys, events, process_ids, .. } = log.unwrap_or_default();
         Ok(EventLog { names, processes, threads, process_ids, keys, events, weight: of.weight(), told })

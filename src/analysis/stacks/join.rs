@@ -9,7 +9,7 @@ use crate::load::stacks::first_walk::{Carrier, Half, Part, Parts};
 use crate::load::stacks::frame_lists::ListId;
 use crate::load::stacks::second_walk::Events;
 use crate::moment::{At, Moment};
-use crate::units::Ticks;
+use crate::units::{Ticks, counted};
 use foldhash::HashMap as FastMap;
 
 /// Events before and after the stack's record that are looked at. More of one stamp are not in a trace that Windows wrote.
@@ -107,6 +107,23 @@ pub struct JoinCounts {
     pub completed_by_others: u64,
     /// Events whose user part did not come.
     pub lost_user_parts: u64,
+}
+
+impl JoinCounts {
+    /// What of the stacks is not known; nothing where all is.
+    pub(crate) fn told(&self) -> Option<String> {
+        let told = [
+            (self.lost_user_parts, "user part", "user parts"),
+            (self.unmatched, "event of a stack", "events of stacks"),
+            (self.unresolved_keys, "key", "keys"),
+        ];
+        let told: Vec<String> = told
+            .into_iter()
+            .filter(|(number, ..)| *number > 0)
+            .map(|(number, one, many)| counted(number, one, many))
+            .collect();
+        (!told.is_empty()).then(|| told.join(", "))
+    }
 }
 
 /// The stacks of events, in the order of the events.

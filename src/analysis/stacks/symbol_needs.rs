@@ -60,7 +60,7 @@ impl SymbolNeeds {
             doubtful: trust.any(),
             stacks: count,
             frames: images.iter().map(|image| image.frames).sum(),
-            folders: folders.0.len(),
+            folders: folders.folders.len(),
             images,
         })
     }

@@ -86,6 +86,9 @@ enum Next {
     Folded(u64, StackCounts),
 }
 
+/// Most functions by way that are kept for a tree whose lines are limited: each stack can bring as many as it has frames.
+const MOST_NODES: usize = 1 << 18;
+
 /// Stands for what is above all functions.
 const TOP: u32 = u32::MAX;
 
@@ -117,6 +120,10 @@ impl Tree {
             }
             let name = self.names.id(frame);
             let next = self.nodes.len() as u32;
+            // What comes now counts for the function above, as what is too deep does.
+            if query.most.is_some() && self.nodes.len() >= MOST_NODES && !self.children.contains_key(&(at, name)) {
+                return;
+            }
             let node = *self.children.entry((at, name)).or_insert(next);
             if node == next {
                 self.nodes.push(Node { name, ..Node::default() });

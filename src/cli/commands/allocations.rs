@@ -133,7 +133,10 @@ impl Allocations {
         refuse("--snapshot", &[(self.snapshot.is_some() && !is_asked, "is for --preset not-resident")])?;
         refuse(
             "--preset not-resident",
-            &[(has_window && is_asked, "shows the moment of a page sequence: --from and --to have no effect")],
+            &[
+                (has_window && is_asked, "shows the moment of a page sequence: --from and --to have no effect"),
+                (self.sort.is_some() && is_asked, "has an order of its own: what is not in RAM, largest first"),
+            ],
         )?;
         Ok(is_asked.then(|| self.snapshot.unwrap_or_default()))
     }

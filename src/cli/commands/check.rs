@@ -136,7 +136,7 @@ impl Check {
         trace::prepare_all(common, &self.recordings)?;
         let baseline = self.recordings.baseline.as_ref().map(|files| self.open_baseline(files)).transpose()?;
         let earlier: Option<TraceValues> = baseline.map(|baseline| baseline.values(&budgets));
-        let limits = common.reading.limits();
+        let limits = trace::limits(common);
         let fits = |kernel: &Path, user: &Path| is_one(kernel, user, &limits);
         let (recordings, repeated) = once(trace_paths::named_recordings(&self.recordings.traces, Path::new(""), fits)?);
         self.spare_found(&recordings)?;

@@ -68,11 +68,12 @@ impl Report {
             return Err(Error::Usage("the report is a file for a browser; name it: -o report.html".into()).into());
         }
         trace::prepare_all(base, &self.recordings)?;
-        let budgets = self.budgets.as_ref().map(|path| self.read_budgets(path)).transpose()?;
+        let mut budgets = self.budgets.as_ref().map(|path| self.read_budgets(path)).transpose()?;
         let recordings = &self.recordings.traces;
         let sources = recordings.iter().map(|files| self.open(files)).collect::<anyhow::Result<Vec<Source>>>()?;
         let traces: Vec<&Trace> = sources.iter().filter_map(Source::trace).collect();
         let symbols = self.symbols.folders(base.quiet, base.output.as_deref())?;
+        budgets.iter_mut().flatten().for_each(|budget| budget.symbols = symbols.clone());
         let total = traces.iter().map(|trace| READS * trace.etl().size_bytes()).sum();
         let done = || traces.iter().map(|trace| trace.etl().bytes_read()).sum();
         let (overviews, differences) = progress::with_bar(base.quiet, total, done, || {

@@ -162,7 +162,11 @@ impl AllocationTotals {
     }
 }
 
-/// By what labels of two traces are the same. The middle of a long stack is not in its label.
+/// Longest text of a key, bytes: a sum stands for longer ones.
+const LONGEST: usize = 256;
+
+/// By what labels of two traces are the same. How much of a long stack is in its label depends on the other stacks of its trace, so the
+/// whole text decides.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
     Text(String),
@@ -170,10 +174,11 @@ enum Key {
 }
 
 fn key(set: &AllocationSet, label: &Label) -> Key {
-    match label.kind() {
-        LabelKind::Cut(number) => Key::Long(Sha256::digest(set.whole_stack(number).as_bytes()).into()),
-        _ => Key::Text(label.to_string()),
-    }
+    let text = match label.kind() {
+        LabelKind::Cut(number) => set.whole_stack(number),
+        _ => label.to_string(),
+    };
+    if text.len() > LONGEST { Key::Long(Sha256::digest(text.as_bytes()).into()) } else { Key::Text(text) }
 }
 
 /// Rows of both sides in the order that is asked for.
