@@ -34,8 +34,7 @@ pub fn table_value(table: &PfnsetTable, budget: &Budget) -> Result<Value, String
     for (name, patterns) in open.filter(|(name, patterns)| !table.selection.is_by(name, &patterns.to_string())) {
         if [FUNCTION.name, MODULE.name, STACK.name].contains(&name) {
             return Err(format!(
-                "rows of the baseline have the innermost {name} of each stack at most, and the budget finds any: use pfnset check \
-                 --save-baseline"
+                "rows of the baseline have the innermost {name} of each stack at most, and the budget finds any; save one with pfnset check --save-baseline"
             ));
         }
         let at = table.dimensions.iter().position(|dimension| dimension == name);
