@@ -18,7 +18,7 @@ NAMES = re.compile(r"(licen[cs]e|copying|notice|unlicense|copyright)", re.I)
 # C code inside of crates, which has its own licence.
 INSIDE = {"zstd-sys": ["zstd"], "libmimalloc-sys": ["c_src/mimalloc/v3", "c_src/mimalloc/v2", "c_src/mimalloc"]}
 # Crates whose packages lack the text; their repositories have it, in the words of LICENSE.
-WITHOUT_TEXT = {"flatbuffers", "maud", "maud_macros"}
+WITHOUT_TEXT = {"flatbuffers", "fxprof-processed-profile", "maud", "maud_macros"}
 NOTICES = {"linux": ["musl"], "windows": ["mingw-w64"]}
 
 
