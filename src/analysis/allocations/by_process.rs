@@ -70,7 +70,7 @@ impl CommitOfProcesses {
         let of_trace = trace.trust().doubts();
         let own =
             set.doubts.iter().filter(|doubt| !of_trace.contains(doubt)).map(|doubt| doubt.clone().named("commit"));
-        CommitOfProcesses { by_instance, doubts: own.chain(doubts_at_end(&set)).collect(), is_recorded: true }
+        CommitOfProcesses { by_instance, doubts: own.chain(set.doubts_at_end()).collect(), is_recorded: true }
     }
 
     /// Of a process instance.
@@ -79,17 +79,24 @@ impl CommitOfProcesses {
     }
 }
 
-/// What makes the sums at the end doubtful: `allocations` has it in lines of its own.
-pub(crate) fn doubts_at_end(set: &AllocationSet) -> Vec<Doubt> {
-    let note = |code, text| Doubt::note(set.of.needs().name, code, text);
+impl AllocationSet {
+    /// What makes the sums at the end doubtful: `allocations` has it in lines of its own.
+    pub(crate) fn doubts_at_end(&self) -> Vec<Doubt> {
+        doubts_at_end(self.of, self.total.doubtful_bytes, self.check)
+    }
+}
+
+/// What makes the sums at the end doubtful. `doubtful_bytes`: of pieces whose frees may be lost.
+pub(super) fn doubts_at_end(of: AllocationKind, doubtful_bytes: u128, check: Option<Check>) -> Vec<Doubt> {
+    let note = |code, text| Doubt::note(of.needs().name, code, text);
     let mut doubts = Vec::new();
-    if set.hole_until.is_some() && set.total.doubtful_bytes > 0 {
-        let bytes = count(u64::try_from(set.total.doubtful_bytes).unwrap_or(u64::MAX));
+    if doubtful_bytes > 0 {
+        let bytes = count(u64::try_from(doubtful_bytes).unwrap_or(u64::MAX));
         let text =
-            format!("{} at the end: {bytes} bytes of it may have been freed by records that were lost", set.of.name());
+            format!("{} at the end: {bytes} bytes of it may have been freed by records that were lost", of.name());
         doubts.push(note("frees_lost", text));
     }
-    if let Some(Check::Commit(check)) = set.check
+    if let Some(Check::Commit(check)) = check
         && check.equal < check.processes
     {
         let bytes = count(u64::try_from(check.difference_bytes).unwrap_or(u64::MAX));

@@ -111,7 +111,7 @@ pub(crate) fn export_with_doubts(
         doubt::add(&mut doubts, allocations::write(trace, sink)?);
     }
     if has(Table::AllocationPieces) {
-        doubt::add(&mut doubts, allocation_pieces::write(trace, has(Table::Allocations), sink)?);
+        doubt::add(&mut doubts, allocation_pieces::write(trace, sink)?);
     }
     if has(Table::Events) {
         doubt::add(&mut doubts, events::write(trace, names, sink)?);
