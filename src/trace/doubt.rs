@@ -56,6 +56,7 @@ const CODES: &[(&str, bool)] = &[
     ("time_went_back", false),
     // Allocations.
     ("no_stacks", false),
+    ("stacks_incomplete", false),
     ("frees_estimated", false),
     ("symbols_missing", false),
     ("frees_lost", false),

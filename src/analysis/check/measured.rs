@@ -221,7 +221,9 @@ impl ReferenceValues {
                 if let Some(doubt) = no_stacks.filter(|_| selected.chooses_stacks()) {
                     return Err(doubt.text.clone());
                 }
-                Ok(held(&selected, budget.measure, set))
+                let of_stacks = |doubt: &&Doubt| doubt.code == "stacks_incomplete" && selected.chooses_stacks();
+                let doubts = selected.doubts.iter().filter(of_stacks).map(|doubt| doubt.text.clone()).collect();
+                Ok(Value { doubts, ..held(&selected, budget.measure, set) })
             }
         }
     }
