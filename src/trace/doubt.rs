@@ -106,6 +106,11 @@ impl Doubt {
         Doubt::new(analysis, code, text, false)
     }
 
+    /// True for one with one of these codes.
+    pub(crate) fn is_of(&self, codes: &[&str]) -> bool {
+        codes.contains(&self.code)
+    }
+
     /// The same with the number that it counts.
     pub fn of(self, amount: u64) -> Doubt {
         Doubt { amount: Some(amount), ..self }

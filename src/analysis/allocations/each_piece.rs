@@ -1,6 +1,5 @@
 //! All pieces of a trace, one by one.
 
-use super::by_process::doubts_at_end;
 use super::counting::Counting;
 use super::holes;
 use super::labels::Labels;
@@ -8,7 +7,7 @@ use super::lives::Lives;
 use super::pieces::{ListedPiece, PieceList};
 use super::query::{AllocationQuery, Dimension};
 use super::replay;
-use super::warnings::warnings;
+use super::warnings::{doubts_at_end, warnings};
 use crate::analysis::cpu::time_grid::TickRange;
 use crate::error::Error;
 use crate::load::allocations::AllocationKind;

@@ -296,6 +296,7 @@ impl Whole {
         if let Some(snapshot) = snapshot {
             doubt::add(&mut doubts, of_snapshots(trace, &[snapshot.index]));
         }
+        doubt::add(&mut doubts, warnings::doubts_at_end(of, total.doubtful_bytes, replayed.check));
         let told = told.iter().filter(|_| has_stacks);
         doubts.extend(told.map(|text| Doubt::note(of.needs().name, "symbols_missing", text.clone())));
         AllocationSet {

@@ -28,7 +28,7 @@ pub fn read(trace: &Trace) -> Result<(Vec<AllocationSet>, Vec<Doubt>), Error> {
         let group_by = dimensions(kind).to_vec();
         match AllocationSet::answer(trace, &AllocationQuery { of: Some(kind), group_by, ..Default::default() }) {
             Ok(set) => {
-                doubts.extend(set.doubts.iter().cloned().chain(set.doubts_at_end()));
+                doubts.extend(set.doubts.iter().cloned());
                 sets.push(set);
             }
             Err(Error::MissingEvents(_) | Error::MissingPart(_)) => {}

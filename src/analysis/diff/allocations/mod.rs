@@ -119,7 +119,7 @@ impl AllocationDiff {
         };
         let mut doubts: Vec<Doubt> = Vec::new();
         for (name, set) in SIDES.iter().zip([&left_set, &right_set]) {
-            let all = set.doubts.iter().cloned().chain(set.doubts_at_end()).chain(unknown_start(set, query.measure));
+            let all = set.doubts.iter().cloned().chain(unknown_start(set, query.measure));
             doubts.extend(all.map(|doubt| doubt.named(name)));
         }
         let joined = rows::join([&left_set, &right_set], query.measure, query.tolerance, query.order);
