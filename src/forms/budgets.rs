@@ -1,6 +1,6 @@
 //! A first budgets file as text.
 
-use crate::analysis::check::budget::{Analysis, Measure};
+use crate::analysis::check::budget::{Analysis, MeasureUnit};
 use crate::analysis::check::suggest::{Suggested, Suggestion};
 use crate::answer::numbers::Unit;
 use crate::escape::{is_hidden, visible};
@@ -14,6 +14,7 @@ Each budget: what is measured, and within which limits it must be.
   analysis = \"resident\" (default): pages of RAM at the last whole snapshot
   analysis = \"refset\": measure held_at_stop (default), peak, accessed or reaccesses
   analysis = \"faults\": measure hard_faults (default; max = \"200\") or fault_wait_ms
+  analysis = \"commit\", \"pool\" or \"heap\": measure outstanding (default), peak or growth_per_minute
   where: dimension = \"patterns\", as in --where of the analysis
   max, min: \"300 MiB\", \"1000 pages\" or \"5 %\" of all pages
   max_growth: \"10 MiB\" or \"2 %\", against --baseline FILE
@@ -38,11 +39,12 @@ fn quoted(text: &str) -> String {
 
 /// What the trace has, for a comment.
 fn now(suggestion: &Suggestion) -> String {
-    let amount = suggestion.pages;
-    match suggestion.measure {
-        Measure::HardFaults => counted(amount, "fault", "faults"),
-        Measure::FaultWait => format!("{:.3} ms", amount as f64 / 1e6),
-        _ => {
+    let amount = suggestion.value;
+    match suggestion.measure.unit() {
+        MeasureUnit::Faults => counted(amount, "fault", "faults"),
+        MeasureUnit::Time => format!("{:.3} ms", amount as f64 / 1e6),
+        MeasureUnit::Bytes => Unit::Auto.amount(amount),
+        MeasureUnit::Pages => {
             let size = Unit::Auto.amount(amount.saturating_mul(PAGE_BYTES));
             format!("{size}, {}", counted(amount, "page", "pages"))
         }
@@ -74,11 +76,9 @@ pub fn write(out: &mut dyn Write, trace: &Path, suggested: &Suggested) -> io::Re
     for suggestion in &suggested.budgets {
         let now = now(suggestion);
         writeln!(out, "\n[[budget]]\nname = {}", quoted(&suggestion.name))?;
-        if suggestion.measure.is_of(Analysis::Reference) {
-            writeln!(out, "analysis = \"refset\"\nmeasure = {}", quoted(suggestion.measure.name()))?;
-        }
-        if suggestion.measure.is_of(Analysis::Faults) {
-            writeln!(out, "analysis = \"faults\"\nmeasure = {}", quoted(suggestion.measure.name()))?;
+        if suggestion.analysis != Analysis::Resident {
+            let (analysis, measure) = (suggestion.analysis.name(), suggestion.measure.name());
+            writeln!(out, "analysis = {}\nmeasure = {}", quoted(analysis), quoted(measure))?;
         }
         if let Some((dimension, patterns)) = &suggestion.condition {
             writeln!(out, "where = {{ {dimension} = {} }}", quoted(patterns))?;

@@ -130,3 +130,23 @@ fn dimensions_of_another_kind_are_refused() {
         assert!(ran.err.contains(says), "{ran:?}");
     }
 }
+
+/// Where it is not known how much there was before the trace, the growth is limited.
+#[test]
+fn a_first_file_has_budgets_of_what_was_allocated() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("first.toml");
+    let budgets = path.to_str().expect("UTF-8");
+    let made = run(&["check", "--init", "alloc-x86.etl", "-o", budgets]);
+    assert_eq!(made.code, 0, "{made:?}");
+    let text = std::fs::read_to_string(&path).expect("budgets");
+    for part in [
+        "name = \"All heap blocks\"\nanalysis = \"heap\"\nmeasure = \"outstanding\"\nmax = \"71 KiB\"  # now 64",
+        "analysis = \"pool\"\nmeasure = \"growth_per_minute\"\nwhere = { tag = \"Ntf \" }\n",
+        "# No budgets of commit (analysis = \"commit\"): ",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let met = run(&["check", "alloc-x86.etl", "--budgets", budgets, "-q"]);
+    assert!(met.code == 0 && met.out.contains("All pool, growth in a minute"), "{met:?}");
+}

@@ -1,9 +1,11 @@
-//! A first budgets file: the largest processes and categories of a trace.
+//! A first budgets file: the largest processes and categories of a trace, and who allocated most.
 
-use crate::analysis::check::budget::{Analysis, Budget, Conditions, Measure};
+use crate::analysis::allocations::Dimension as AllocationDimension;
+use crate::analysis::check::budget::{Analysis, Budget, Conditions, Measure, MeasureUnit};
 use crate::analysis::check::measured::{TraceValues, Value};
 use crate::facets::vocabulary::CATEGORY;
 use crate::facets::{Dimension as _, NO_LABEL, ProcessFacet};
+use crate::load::allocations::AllocationKind;
 use crate::model::category::Category;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
@@ -18,23 +20,30 @@ const MOST: usize = 5;
 pub struct Suggestion {
     /// Its name.
     pub name: String,
+    /// The analysis that measures.
+    pub analysis: Analysis,
     /// What is measured.
     pub measure: Measure,
-    /// Dimension and patterns; `None` for all pages.
+    /// Dimension and patterns; `None` for all.
     pub condition: Option<(&'static str, String)>,
-    /// What the trace has: pages, faults, or nanoseconds of waits.
-    pub pages: u64,
-    /// The same and a tenth more, in whole pages or MiB, faults or milliseconds.
+    /// What the trace has, in numbers of the measure.
+    pub value: u64,
+    /// The same and a tenth more, in whole pages, KiB or MiB, faults or milliseconds.
     pub max: String,
 }
 
 /// A tenth more, as a limit is written.
-fn a_tenth_more(pages: u64) -> String {
-    const PAGES_OF_MIB: u64 = (1 << 20) / PAGE_BYTES;
-    let more = pages.saturating_add(pages.div_ceil(10));
-    match more {
-        small if small < 10 * PAGES_OF_MIB => format!("{small} pages"),
-        large => format!("{} MiB", large.div_ceil(PAGES_OF_MIB)),
+fn a_tenth_more(value: u64, unit: MeasureUnit) -> String {
+    const MIB: u64 = 1 << 20;
+    let more = value.saturating_add(value.div_ceil(10));
+    let size = |small: String, of_mib: u64| {
+        if more < 10 * of_mib { small } else { format!("{} MiB", more.div_ceil(of_mib)) }
+    };
+    match unit {
+        MeasureUnit::Pages => size(format!("{more} pages"), MIB / PAGE_BYTES),
+        MeasureUnit::Bytes => size(format!("{} KiB", more.div_ceil(1 << 10)), MIB),
+        MeasureUnit::Faults => more.to_string(),
+        MeasureUnit::Time => more.div_ceil(1_000_000).to_string(),
     }
 }
 
@@ -61,11 +70,15 @@ fn whole((analysis, measure): (Analysis, Measure)) -> Budget {
     }
 }
 
+/// A name that matches itself as a pattern.
+fn as_pattern(name: &str) -> Option<&str> {
+    (!name.contains(['*', '?', ';', '!', '=', '\\']) && !name.trim().is_empty()).then_some(name)
+}
+
 /// `chrome.exe` of `chrome.exe (42)`; `None` for a label without a process, and for a name that would not match itself as a pattern.
 fn process_name(label: &str) -> Option<&str> {
     let (name, id) = label.strip_suffix(')')?.rsplit_once(" (")?;
-    let is_plain = !name.contains(['*', '?', ';', '!', '=']) && name != "Unknown" && !name.is_empty();
-    (is_plain && id.parse::<u64>().is_ok()).then_some(name)
+    as_pattern(name).filter(|name| *name != "Unknown" && id.parse::<u64>().is_ok())
 }
 
 fn largest<'v>(value: &'v Value, name: &str, key: impl Fn(&'v str) -> Option<&'v str>) -> Vec<(&'v str, u64)> {
@@ -83,13 +96,37 @@ fn largest<'v>(value: &'v Value, name: &str, key: impl Fn(&'v str) -> Option<&'v
 }
 
 impl Suggestion {
-    fn new(name: String, measure: Measure, condition: Option<(&'static str, String)>, pages: u64) -> Suggestion {
-        let max = match measure {
-            Measure::HardFaults => pages.saturating_add(pages.div_ceil(10)).to_string(),
-            Measure::FaultWait => pages.saturating_add(pages.div_ceil(10)).div_ceil(1_000_000).to_string(),
-            _ => a_tenth_more(pages),
+    fn new(
+        name: String,
+        (analysis, measure): (Analysis, Measure),
+        condition: Option<(&'static str, String)>,
+        value: u64,
+    ) -> Suggestion {
+        Suggestion { name, analysis, measure, condition, value, max: a_tenth_more(value, measure.unit()) }
+    }
+
+    /// Of all, and of those that have most.
+    fn of_allocations(of: AllocationKind, measure: Measure, value: &Value) -> Vec<Suggestion> {
+        let what = match (of, measure) {
+            (AllocationKind::Commit, Measure::Outstanding) => "commit",
+            (AllocationKind::Pool, Measure::Outstanding) => "pool",
+            (AllocationKind::Heap, Measure::Outstanding) => "heap blocks",
+            (AllocationKind::Commit, _) => "commit, growth in a minute",
+            (AllocationKind::Pool, _) => "pool, growth in a minute",
+            (AllocationKind::Heap, _) => "heap blocks, growth in a minute",
         };
-        Suggestion { name, measure, condition, pages, max }
+        let asked = (Analysis::Allocations(of), measure);
+        let all = Suggestion::new(format!("All {what}"), asked, None, value.pages);
+        let (process, tag) = (AllocationDimension::Process.name(), AllocationDimension::Tag.name());
+        let of_processes = largest(value, process, process_name).into_iter().map(|(name, bytes)| {
+            Suggestion::new(format!("{name}, {what}"), asked, Some((process, format!("{name} (*)"))), bytes)
+        });
+        let of_tags = largest(value, tag, as_pattern).into_iter().map(|(name, bytes)| {
+            Suggestion::new(format!("{}, {what}", name.trim_end()), asked, Some((tag, name.to_owned())), bytes)
+        });
+        // Of what there is nothing of, nothing tells what is usual.
+        let all = (value.pages > 0).then_some(all);
+        all.into_iter().chain(of_processes).chain(of_tags).collect()
     }
 }
 
@@ -98,63 +135,87 @@ impl Suggestion {
 pub struct Suggested {
     /// The budgets.
     pub budgets: Vec<Suggestion>,
-    /// Of which analysis there are none, and why.
+    /// Of which analysis there are none, or not of its first measure, and why.
     pub without: Vec<(Analysis, String)>,
+}
+
+impl Suggested {
+    fn is_without(&self, of: Analysis) -> bool {
+        self.without.iter().any(|(analysis, _)| *analysis == of)
+    }
+}
+
+/// Pages of a set: all, and by process and category.
+fn of_pages((analysis, measure): (Analysis, Measure), value: &Value) -> Vec<Suggestion> {
+    let whole = |name: &str| Suggestion::new(name.into(), (analysis, measure), None, value.pages);
+    let (mut all, what) = match measure {
+        Measure::Pages => (Vec::new(), "memory"),
+        Measure::Peak => return vec![whole("Reference set, peak")],
+        _ => (vec![whole("Reference set at stop")], "reference set"),
+    };
+    let mut of = |name: &str, dimension, pattern, pages| {
+        all.push(Suggestion::new(format!("{name}, {what}"), (analysis, measure), Some((dimension, pattern)), pages));
+    };
+    let process = ProcessFacet::Process.name();
+    for (name, pages) in largest(value, process, process_name) {
+        of(name, process, format!("{name} (*)"), pages);
+    }
+    let category = |label| (![NO_LABEL, Category::Unused.name()].contains(&label)).then_some(label);
+    for (name, pages) in largest(value, CATEGORY.name, category) {
+        of(name, CATEGORY.name, name.to_owned(), pages);
+    }
+    all
 }
 
 /// Budgets for a trace, by what it holds; or why there are none.
 ///
 /// # Errors
-/// Why the trace has neither of the two sets.
+/// Why the trace has nothing that budgets could be made of.
 pub fn suggest(trace: &Trace) -> Result<Suggested, String> {
-    let measures = [
+    let mut measures = vec![
         (Analysis::Resident, Measure::Pages),
         (Analysis::Reference, Measure::HeldAtStop),
         (Analysis::Reference, Measure::Peak),
         (Analysis::Faults, Measure::HardFaults),
         (Analysis::Faults, Measure::FaultWait),
     ];
-    let values = TraceValues::answer(trace, &measures.map(whole)).values;
-    let (mut all, mut without) = (Vec::new(), Vec::new());
-    for ((of, measure), value) in measures.into_iter().zip(&values) {
+    for of in AllocationKind::ALL.into_iter().filter(|of| of.is_recorded(trace)) {
+        measures
+            .extend([Measure::Outstanding, Measure::GrowthPerMinute].map(|of_it| (Analysis::Allocations(of), of_it)));
+    }
+    let budgets: Vec<Budget> = measures.iter().copied().map(whole).collect();
+    let values = TraceValues::answer(trace, &budgets).values;
+    let mut suggested = Suggested::default();
+    for (asked, value) in measures.into_iter().zip(&values) {
+        let (of, measure) = asked;
         let value = match value {
             Ok(value) => value,
             Err(reason) => {
-                let is_told = without.iter().any(|(analysis, _)| *analysis == of);
-                without.extend((!is_told).then(|| (of, reason.clone())));
+                let is_told = suggested.is_without(of);
+                suggested.without.extend((!is_told).then(|| (of, reason.clone())));
                 continue;
             }
         };
-        if of == Analysis::Faults {
-            let name = if measure == Measure::HardFaults { "Hard faults" } else { "Waits of hard faults" };
+        suggested.budgets.extend(match (of, measure) {
             // Of faults that there are none of, nothing tells what is usual.
-            all.extend((value.pages > 0).then(|| Suggestion::new(name.into(), measure, None, value.pages)));
-            continue;
-        }
-        let what = match measure {
-            Measure::Pages => "memory",
-            Measure::Peak => {
-                all.push(Suggestion::new("Reference set, peak".into(), measure, None, value.pages));
-                continue;
+            (Analysis::Faults, _) if value.pages == 0 => Vec::new(),
+            (Analysis::Faults, Measure::HardFaults) => {
+                vec![Suggestion::new("Hard faults".into(), asked, None, value.pages)]
             }
-            _ => "reference set",
-        };
-        if measure == Measure::HeldAtStop {
-            all.push(Suggestion::new("Reference set at stop".into(), measure, None, value.pages));
-        }
-        let process = ProcessFacet::Process.name();
-        for (name, pages) in largest(value, process, process_name) {
-            let condition = Some((process, format!("{name} (*)")));
-            all.push(Suggestion::new(format!("{name}, {what}"), measure, condition, pages));
-        }
-        let category = |label| (![NO_LABEL, Category::Unused.name()].contains(&label)).then_some(label);
-        for (name, pages) in largest(value, CATEGORY.name, category) {
-            let condition = Some((CATEGORY.name, name.to_owned()));
-            all.push(Suggestion::new(format!("{name}, {what}"), measure, condition, pages));
-        }
+            (Analysis::Faults, _) => vec![Suggestion::new("Waits of hard faults".into(), asked, None, value.pages)],
+            // How much it grows is asked where it is not known how much there is.
+            (Analysis::Allocations(_), Measure::GrowthPerMinute) if !suggested.is_without(of) => Vec::new(),
+            (Analysis::Allocations(kind), _) => Suggestion::of_allocations(kind, measure, value),
+            _ => of_pages(asked, value),
+        });
     }
-    let reason = || values.into_iter().find_map(Result::err).unwrap_or_default();
-    if all.is_empty() { Err(reason()) } else { Ok(Suggested { budgets: all, without }) }
+    if !suggested.budgets.is_empty() {
+        return Ok(suggested);
+    }
+    // What was recorded says more than what was not.
+    let is_recorded = |(of, _): &(Analysis, String)| matches!(of, Analysis::Allocations(_));
+    suggested.without.sort_by_key(|without| !is_recorded(without));
+    Err(suggested.without.into_iter().next().map(|(_, reason)| reason).unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -164,10 +225,14 @@ mod tests {
     #[test]
     fn limits_are_whole_numbers_with_a_tenth_of_room() {
         assert_eq!(
-            [100, 2326, 2400, 256_000].map(a_tenth_more),
+            [100, 2326, 2400, 256_000].map(|pages| a_tenth_more(pages, MeasureUnit::Pages)),
             ["110 pages", "2559 pages", "11 MiB", "1100 MiB"].map(String::from)
         );
-        assert_eq!(a_tenth_more(u64::MAX), "72057594037927936 MiB");
+        assert_eq!(
+            [1, 1 << 20, 10 << 20].map(|bytes| a_tenth_more(bytes, MeasureUnit::Bytes)),
+            ["1 KiB", "1127 KiB", "11 MiB"].map(String::from)
+        );
+        assert_eq!(a_tenth_more(u64::MAX, MeasureUnit::Pages), "72057594037927936 MiB");
         assert_eq!(
             (process_name("a b.exe (4)"), process_name("Unknown (-1)"), process_name("n/a")),
             (Some("a b.exe"), None, None)

@@ -82,7 +82,7 @@ pub struct Check {
     /// Write the verdicts as JUnit XML too
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
-    /// Print a budgets file for the trace, with its largest processes and categories
+    /// Print a budgets file for the trace, with its largest processes and categories and what was allocated most
     #[arg(long, conflicts_with_all = ["budgets", "baseline", "save_baseline", "junit", "further", "symbols"])]
     pub init: bool,
     /// With --init: write over the file of -o
