@@ -1,6 +1,7 @@
 //! What casts doubt on the table of a page sequence, for all commands that count its pages.
 
 use crate::analysis::resident::checks::Checks;
+use crate::analysis::resident::commit_stacks::CommitStacks;
 use crate::analysis::resident::count_snapshot::SnapshotPlan;
 use crate::analysis::resident::query::{Classification, ResidentQuery, SnapshotChoice};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
@@ -50,6 +51,21 @@ pub(crate) fn of_checks(trace: &Trace, checks: &[(usize, &Checks)]) -> Vec<Doubt
     let undescribed = not_described(trace.survey());
     doubts.extend(undescribed.map(|text| Doubt::note(RESIDENT_SET.name, "rundown_missing", text)));
     doubts
+}
+
+/// What is missing of the stacks of commits.
+pub(crate) fn of_stacks(stacks: &CommitStacks) -> Vec<Doubt> {
+    let none = (stacks.share().with_stack == 0).then(|| {
+        let text = "no record of VirtualAlloc has a stack: rows by stack, function and module tell at most what was committed in the \
+                    trace (xperf: -stackwalk VirtualAlloc)";
+        Doubt::note(RESIDENT_SET.name, "no_stacks", text.to_owned())
+    });
+    none.into_iter().chain(of_symbols(stacks)).collect()
+}
+
+/// What is missing of symbols.
+pub(crate) fn of_symbols(stacks: &CommitStacks) -> impl Iterator<Item = Doubt> {
+    stacks.told.iter().map(|text| Doubt::note(RESIDENT_SET.name, "symbols_missing", text.clone()))
 }
 
 /// What can be said before a page is counted: of the records of these snapshots.
