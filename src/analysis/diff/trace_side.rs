@@ -2,7 +2,6 @@
 
 use crate::analysis::diff::dimension::{Dimension, of_reference, of_resident};
 use crate::analysis::diff::processes::Starts;
-use crate::analysis::diff::query::DiffQuery;
 use crate::analysis::refset::ReferenceSet;
 use crate::analysis::refset::query::{self as reference_query, Dimension as ReferenceDimension};
 use crate::analysis::resident::commit_stacks::CommitStacks;
@@ -56,13 +55,13 @@ pub struct RuleChange {
 }
 
 impl<'t> ResidentSide<'t> {
-    /// Reads the trace, for these dimensions and conditions. `near`: the time of the snapshot by the other side, in seconds.
+    /// Reads the trace, for these dimensions and conditions, with symbols out of these folders. `near`: the time of the snapshot by the other side, in seconds.
     ///
     /// # Errors
     /// [`Error::MissingEvents`] without a page sequence, [`Error::Usage`] for a snapshot that is not there.
     pub fn new(
         trace: &'t Trace,
-        (dimensions, query): (&[Dimension], &DiffQuery),
+        (dimensions, conditions, symbols): (&[Dimension], &[Condition<Dimension>], &SymbolFolders),
         choice: SnapshotChoice,
         near: Option<f64>,
     ) -> Result<ResidentSide<'t>, Error> {
@@ -78,7 +77,7 @@ impl<'t> ResidentSide<'t> {
         };
         let mut doubts = doubts::of_snapshots(trace, &snapshot.into_iter().collect::<Vec<_>>());
         let rows: Vec<ResidentDimension> = dimensions.iter().filter_map(|d| d.resident(false)).collect();
-        let stacks = stacks_for(trace, &rows, &of_resident(&query.conditions, false), &query.symbols);
+        let stacks = stacks_for(trace, &rows, &of_resident(conditions, false), symbols);
         doubts.extend(stacks.iter().flat_map(doubts::of_stacks));
         let mut warnings = texts(&doubts);
         let compared = snapshot.and_then(|index| snapshots.get(index));
