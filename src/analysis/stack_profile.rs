@@ -12,7 +12,7 @@ use crate::load::stacks::second_walk::EventChoice;
 use crate::model::window::Window;
 use crate::symbols::PdbId;
 use crate::trace::Trace;
-use crate::units::{FileTime, Ticks};
+use crate::units::{FileTime, Ticks, count};
 use foldhash::HashMap as FastMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -210,7 +210,13 @@ impl Making<'_, '_> {
             let weight = i64::try_from(weight).unwrap_or(i64::MAX);
             Some(Found { key: event.key, time_ns: self.nanos(event.time), stack: key.stack, weight, piece: 0 })
         };
-        log.events.iter().filter_map(found).collect()
+        let found = log.events.iter().filter_map(found).collect();
+        let lost = left.into_iter().fold(0, u64::saturating_add) / MILLISECOND;
+        if lost > 0 {
+            let text = format!("the profile has waits in whole milliseconds: {} ms in all are not in it", count(lost));
+            self.profile.warnings.push(text);
+        }
+        found
     }
 
     fn allocations(&mut self, of: AllocationKind) -> Result<(), Error> {

@@ -117,10 +117,10 @@ fn snapshot_facts<'a>(at: CommitSnapshot) -> Facts<'a> {
         .is("in_commit_bytes", bytes(at.in_commit))
 }
 
-/// All in some sentences: the balance, the peak, the check against the end rundown, what is doubtful.
+/// All in some sentences: the balance, the peak, the check against the end rundown.
 pub(crate) fn sentences(set: &AllocationSet) -> Vec<String> {
     let peak = peak(set).trim_end_matches([':', ',']).replace(", over time", "");
-    [balance(set), peak, check(set)].into_iter().chain(doubtful(set)).collect()
+    vec![balance(set), peak, check(set)]
 }
 
 /// What the pieces are.
@@ -173,7 +173,6 @@ fn not_resident(set: &AllocationSet, at: CommitSnapshot, title: String) -> Vec<B
 fn first_screen(set: &AllocationSet, title: String) -> Vec<Block> {
     let mut screen = vec![Block::Title(title), Block::Text(balance(set)), Block::Course(peak(set), set.course())];
     screen.push(Block::Text(check(set)));
-    screen.extend(doubtful(set).map(Block::Text));
     screen.extend([Block::Blank, Block::Rows(0)]);
     let other = |(kind, is_recorded): &(AllocationKind, bool)| match is_recorded {
         true => format!("{} (--of {})", what(*kind), kind.name()),
@@ -233,11 +232,4 @@ fn check(set: &AllocationSet) -> String {
             numbers::count(check.missing),
         ),
     }
-}
-
-/// What may have been freed by records that were lost.
-fn doubtful(set: &AllocationSet) -> Option<String> {
-    let until = set.hole_until?;
-    let bytes = amount(set.total.doubtful_bytes);
-    Some(format!("Doubtful: {bytes}, opened before {:.6} s, when records were last lost", until.seconds()))
 }

@@ -1,7 +1,7 @@
 //! One trace into a dataset: from its path to its parts.
 
 use crate::analysis::export::schema::{SCHEMA_VERSION, Table};
-use crate::analysis::export::{TraceFile, export_with_doubts, trace};
+use crate::analysis::export::{TraceFile, export_with_doubts, is_recorded, trace};
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::code_page::CodePage;
 use crate::dataset::identity::{TraceId, identify, pseudonym};
@@ -81,7 +81,7 @@ pub struct Outcome {
     pub error: Option<String>,
     /// What makes numbers of its tables wrong, most important first; none where it was there already.
     pub(crate) grave: Vec<Doubt>,
-    /// Tables that were asked for and that the trace cannot have.
+    /// Tables that were asked for and for which the trace has no records.
     pub(crate) lacking: Vec<Table>,
 }
 
@@ -234,7 +234,8 @@ impl Dataset {
                 };
                 export_with_doubts(&trace, (|| identity.1.clone(), earlier), chosen, machine, &staging).and_then(
                     |(written, doubts)| {
-                        let lacking = choice.tables.iter().filter(|table| !written.contains(table)).copied().collect();
+                        let is_lacking = |table: &Table| !written.contains(table) || !is_recorded(&trace, *table);
+                        let lacking = choice.tables.iter().copied().filter(is_lacking).collect();
                         check_whole(&trace, &identity.1).map(|()| (lacking, doubts))
                     },
                 )

@@ -23,6 +23,8 @@ pub(crate) struct TagUse {
     pub driver: Option<String>,
     /// What the memory is for; can be empty.
     pub text: String,
+    /// True when the user's file says so.
+    pub is_of_file: bool,
 }
 
 /// Pool tags with their drivers.
@@ -38,7 +40,9 @@ pub(crate) struct PoolTags {
 
 impl Default for PoolTags {
     fn default() -> PoolTags {
-        let of = |(tag, text): &(&[u8; 4], &str)| (**tag, TagUse { driver: None, text: (*text).to_owned() });
+        let of = |(tag, text): &(&[u8; 4], &str)| {
+            (**tag, TagUse { driver: None, text: (*text).to_owned(), is_of_file: false })
+        };
         let documented = DOCUMENTED.iter().map(of).collect();
         PoolTags { exact: FastMap::default(), patterns: FastMap::default(), documented }
     }
@@ -105,7 +109,7 @@ fn tag_line(line: &str) -> Option<(Vec<u8>, TagUse)> {
     let (driver, text) = rest.split_once(BETWEEN).unwrap_or(("", rest));
     let driver = Some(driver.trim()).filter(|driver| !driver.is_empty() && !driver.starts_with('<'));
     let kept = |text: &str| text.chars().take(LONGEST).collect();
-    Some((tag, TagUse { driver: driver.map(kept), text: kept(text.trim()) }))
+    Some((tag, TagUse { driver: driver.map(kept), text: kept(text.trim()), is_of_file: true }))
 }
 
 #[cfg(test)]

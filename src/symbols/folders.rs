@@ -7,7 +7,8 @@ use super::database::{Database, Functions, Unfit};
 use super::{PdbId, PdbSearch};
 use crate::input::map::Mapping;
 use foldhash::HashMap as FastMap;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -116,10 +117,12 @@ impl AsRef<[u8]> for Mapped {
 
 /// The bytes of a file, in memory.
 fn copied(path: &Path) -> io::Result<Vec<u8>> {
-    if Mapping::check(path)? > MOST_COPIED {
-        return Err(io::Error::other("it is too large to be read into memory"));
-    }
-    std::fs::read(path)
+    let is_too_large = || io::Error::other("it is too large to be read into memory");
+    let size = Some(Mapping::check(path)?).filter(|size| *size <= MOST_COPIED).ok_or_else(is_too_large)?;
+    // It may have grown since.
+    let mut bytes = Vec::with_capacity(size as usize);
+    File::open(path)?.take(MOST_COPIED).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 fn read(path: &Path, is_copied: bool, id: &PdbId, addresses: &[u32]) -> Result<Functions, Unread> {

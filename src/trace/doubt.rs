@@ -56,6 +56,7 @@ const CODES: &[(&str, bool)] = &[
     ("time_went_back", false),
     // Allocations.
     ("no_stacks", false),
+    ("stacks_incomplete", false),
     ("frees_estimated", false),
     ("symbols_missing", false),
     ("frees_lost", false),
@@ -103,6 +104,11 @@ impl Doubt {
     /// Numbers are as they are said to be.
     pub fn note(analysis: &'static str, code: &'static str, text: String) -> Doubt {
         Doubt::new(analysis, code, text, false)
+    }
+
+    /// True for one with one of these codes.
+    pub(crate) fn is_of(&self, codes: &[&str]) -> bool {
+        codes.contains(&self.code)
     }
 
     /// The same with the number that it counts.

@@ -119,6 +119,10 @@ fn pool_tags_have_their_drivers() {
     let table = out(&["allocations", TRACE, "-q", "--of", "pool", "--top", "20", "--pooltags", file]);
     assert!(table.contains("Ntfx (ntfs.sys) ") && table.contains("Thre (Thread objects) "), "{table}");
     // A file that has no effect is not passed over.
+    std::fs::write(folder.path().join("others.txt"), "Zzzz - z.sys - none of these\n").expect("file");
+    let others = folder.path().join("others.txt");
+    let told = run(&["allocations", TRACE, "--of", "pool", "--pooltags", others.to_str().expect("a name")]);
+    assert!(told.code == 0 && told.err.contains("it names no tag of the rows"), "{told:?}");
     assert_refused(&["allocations", TRACE, "--pooltags", file], "--pooltags is for rows of pool tags");
     assert_refused(&["allocations", TRACE, "--of", "pool", "--pooltags", "none.txt"], "--pooltags none.txt: ");
     assert_refused(

@@ -33,6 +33,18 @@ pub fn json(ran: &Ran) -> Value {
     serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {} {}", ran.out, ran.err))
 }
 
+/// Symbol files that nobody looks into are not passed over.
+#[test]
+fn symbols_without_a_budget_of_code_are_refused() {
+    let folder = folder("[[budget]]\nname = \"All\"\nmax = \"90 %\"\n");
+    let ran = check(&folder, "resident-small.etl --budgets budgets.toml --symbols .");
+    let text = "--symbols names functions: no budget of budgets.toml is by stack, function or module";
+    assert!(ran.code == 2 && ran.err.contains(text), "{ran:?}");
+    let ran =
+        finish(pfnset(&["report", "resident-small.etl", "--symbols", ".", "-o", "r.html"]).current_dir(folder.path()));
+    assert!(ran.code == 0 && ran.err.contains("--symbols has no effect"), "{}", ran.err);
+}
+
 /// Names and verdicts of the first trace.
 fn verdicts(json: &Value) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();

@@ -259,6 +259,9 @@ fn waits_add_up() {
         waiting.iter().map(|thread| thread.samples.iter().map(|(stack, _)| stack).collect::<BTreeSet<_>>().len()).sum();
     assert!(sum <= exact && exact <= sum + stacks as u64, "{sum} of {exact} ms, {stacks} stacks");
     assert!(sum > 0);
+    // What is left at the end is said.
+    let told = run(&[&["stacks"], &arguments[..], &["--format", "firefox"]].concat()).err;
+    assert_eq!(told.contains(&format!("whole milliseconds: {} ms in all", exact - sum)), exact > sum, "{told}");
 }
 
 /// What the viewer calls retained: pieces that were allocated, without those that were freed.

@@ -305,6 +305,10 @@ fn commit_has_the_doubts_of_allocations() {
     for line in told {
         assert!(all["warnings"].as_array().unwrap().contains(&json!(line)), "{line}: {}", all["warnings"]);
     }
+    for form in ["table", "csv"] {
+        let ran = run(&["allocations", path, "--format", form]);
+        assert!(format!("{}{}", ran.out, ran.err).replace("\n ", "").contains(told[1]), "{ran:?}");
+    }
     assert_eq!((&all["commit_unknown"], &all["rows"][0]["commit_unknown_processes"]), (&json!(1), &json!(1)));
     assert_eq!(all["rows"][0]["commit_end_bytes"], json!(0x1_0000));
     let table = run(&["processes", path]).out;

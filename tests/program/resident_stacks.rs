@@ -225,6 +225,8 @@ fn the_share_without_a_stack_is_said() {
         "{screen}"
     );
     assert!(!told(&[]).contains("Stacks are known"));
+    let incomplete = out(&["resident", trace, "--group-by", "module"]);
+    assert!(incomplete.contains("1 of 7 VirtualAlloc records have no stack"), "{incomplete}");
     let none = run(&["resident", "resident-small.etl", "--group-by", "function"]);
     assert!(none.out.contains("no record of VirtualAlloc has a stack") && none.code == 0, "{none:?}");
     for command in ["resident", "pages"] {
@@ -287,6 +289,10 @@ fn check_and_diff_have_functions() {
         run(&["check", "--budgets", &budgets, &other, "-q"])
     };
     assert_eq!([8, 7].map(|limit| budget(limit).code), [0, 1], "{:?}", budget(7));
+    let named = run(&["check", "--budgets", &budgets, &other, "-q", "--symbols", "."]);
+    assert_eq!(named.code, 1, "a budget by function takes symbols: {named:?}");
+    let some = run(&["check", "--budgets", &budgets, &trace]);
+    assert!(format!("{some:?}").contains("1 of 7 VirtualAlloc records have no stack"), "{some:?}");
     let none = run(&["check", "--budgets", &budgets, "resident-small.etl", "-q"]);
     assert!(none.code == 3 && none.out.contains("no record of VirtualAlloc has a stack"), "{none:?}");
     let line = ["diff", &trace, &other, "-q", "--format", "json", "--group-by", "function"];

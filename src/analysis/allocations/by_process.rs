@@ -1,11 +1,11 @@
 //! What each process had committed, for tables of processes.
 
-use super::{AllocationQuery, AllocationSet, Check, Dimension};
+use super::warnings::AT_END;
+use super::{AllocationQuery, AllocationSet, Dimension};
 use crate::load::allocations::AllocationKind;
 use crate::model::process::Instance;
 use crate::trace::Trace;
 use crate::trace::doubt::Doubt;
-use crate::units::count;
 
 /// What a process had committed by VirtualAlloc, bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,36 +68,14 @@ impl CommitOfProcesses {
             });
         }
         let of_trace = trace.trust().doubts();
-        let own =
-            set.doubts.iter().filter(|doubt| !of_trace.contains(doubt)).map(|doubt| doubt.clone().named("commit"));
-        CommitOfProcesses { by_instance, doubts: own.chain(doubts_at_end(&set)).collect(), is_recorded: true }
+        let own = set.doubts.iter().filter(|doubt| !of_trace.contains(doubt)).cloned();
+        // Those begin with the name.
+        let named = |doubt: Doubt| if doubt.is_of(&AT_END) { doubt } else { doubt.named(of.name()) };
+        CommitOfProcesses { by_instance, doubts: own.map(named).collect(), is_recorded: true }
     }
 
     /// Of a process instance.
     pub fn of(&self, instance: usize) -> Option<ProcessCommit> {
         self.by_instance.get(instance).copied().flatten()
     }
-}
-
-/// What makes the sums at the end doubtful: `allocations` has it in lines of its own.
-pub(crate) fn doubts_at_end(set: &AllocationSet) -> Vec<Doubt> {
-    let note = |code, text| Doubt::note(set.of.needs().name, code, text);
-    let mut doubts = Vec::new();
-    if set.hole_until.is_some() && set.total.doubtful_bytes > 0 {
-        let bytes = count(u64::try_from(set.total.doubtful_bytes).unwrap_or(u64::MAX));
-        let text =
-            format!("{} at the end: {bytes} bytes of it may have been freed by records that were lost", set.of.name());
-        doubts.push(note("frees_lost", text));
-    }
-    if let Some(Check::Commit(check)) = set.check
-        && check.equal < check.processes
-    {
-        let bytes = count(u64::try_from(check.difference_bytes).unwrap_or(u64::MAX));
-        let (differ, all) = (count(check.processes - check.equal), count(check.processes));
-        let text = format!(
-            "commit at the end differs from the end rundown in {differ} of {all} processes, by {bytes} bytes in all"
-        );
-        doubts.push(note("differs_from_rundown", text));
-    }
-    doubts
 }

@@ -2,13 +2,14 @@
 //!
 //! Where a dimension is known only when a piece ends, changes of the sums are kept and sorted at the end: 32 bytes for each.
 
+use super::combination::Combination;
 use super::counted::Counted;
 use super::figures::{AtSnapshot, BEFORE, Piece, Reason, RowState};
 use super::labels::{ABSENT, Labels};
 use super::lives::Lives;
-use super::pieces::PieceList;
+use super::pieces::PieceTaker;
 use super::query::{AllocationQuery, Dimension};
-use super::selections::{Combination, Selections};
+use super::selections::Selections;
 use super::timeline::TimelineTrack;
 use crate::analysis::cpu::time_grid::{Grid, TickRange};
 use crate::facets::Condition;
@@ -88,10 +89,8 @@ pub struct Counting<'t> {
     timeline: Option<TimelineTrack>,
     changes: Vec<(Ticks, ListId, i128)>,
     scratch: Vec<u32>,
-    /// Takes each piece, where they are asked for one by one.
-    pieces: Option<PieceList<'t>>,
-    /// Each piece with its combination, where they are kept instead of being added up.
-    kept: Option<Vec<(Piece, ListId)>>,
+    /// Takes each piece, where they are asked for one by one; then they are not added up.
+    taker: Option<&'t mut dyn PieceTaker>,
     others: Selections<'t>,
 }
 
@@ -132,28 +131,14 @@ impl<'t> Counting<'t> {
             timeline: grid.map(|grid| TimelineTrack::new(grid, window)),
             changes: Vec::new(),
             scratch: Vec::new(),
-            pieces: None,
-            kept: None,
+            taker: None,
             others: Selections::new(others.iter().copied()),
         }
     }
 
-    /// Each piece is given to this list.
-    pub fn list_pieces(&mut self, pieces: PieceList<'t>) {
-        self.pieces = Some(pieces);
-    }
-
-    /// From now on pieces are kept one by one instead of being added up.
-    #[cfg(feature = "cli")]
-    pub fn keep_pieces(&mut self) {
-        self.kept = Some(Vec::new());
-    }
-
-    /// The pieces, each with the numbers of its dimensions.
-    #[cfg(feature = "cli")]
-    pub fn take_pieces(&mut self) -> impl Iterator<Item = (Piece, &[u32])> {
-        let kept = self.kept.take().unwrap_or_default();
-        kept.into_iter().map(|(piece, code)| (piece, self.codes.get(code)))
+    /// From now on each piece is given to this one instead of being added up.
+    pub fn give_pieces(&mut self, taker: &'t mut dyn PieceTaker) {
+        self.taker = Some(taker);
     }
 
     /// The names of numbers.
@@ -180,12 +165,6 @@ impl<'t> Counting<'t> {
     /// A piece ends, or is there at the end of the trace. `address`: its first byte, where it is known.
     #[inline]
     pub fn close(&mut self, opening: Opening, address: Option<u64>, bytes: u64, closing: Option<Closing>) {
-        if let Some(pieces) = &mut self.pieces {
-            let code = (opening.code.0 as usize, self.codes.get(opening.code));
-            let names = (&self.dimensions[..], &self.lives, &self.labels);
-            let closed = closing.map(|closing| (closing.moment.time, closing.reason));
-            pieces.piece(code, names, (opening.time, address, bytes), closed);
-        }
         let closed = closing.map(|closing| (closing.moment.time, closing.reason));
         let piece = Piece { opened: opening.time, closed, bytes };
         let code = if self.is_late {
@@ -194,8 +173,10 @@ impl<'t> Counting<'t> {
         } else {
             opening.code
         };
-        if let Some(kept) = &mut self.kept {
-            return kept.push((piece, code));
+        if let Some(taker) = &mut self.taker {
+            let numbers = self.codes.get(code);
+            let combination = Combination { dimensions: &self.dimensions, numbers, grouped: self.grouped };
+            return taker.take((&piece, address), (code, &combination), (&self.lives, &self.labels));
         }
         self.others.piece(&piece, code, self.is_late, self.window, self.hole_until);
         if let Some((time, _)) = closed.filter(|_| !self.is_late) {
@@ -286,7 +267,7 @@ impl<'t> Counting<'t> {
     fn number(&mut self, list: &[u32]) -> ListId {
         let code = self.codes.id(list);
         if code.0 as usize >= self.row_of_code.len() {
-            let row = self.row_of(list);
+            let row = if self.taker.is_none() { self.row_of(list) } else { None };
             self.row_of_code.push(row);
             let combination = Combination { dimensions: &self.dimensions, numbers: list, grouped: self.grouped };
             self.others.meet(&combination, &mut self.labels, &self.lives);
@@ -296,12 +277,10 @@ impl<'t> Counting<'t> {
 
     /// The row of a combination that is met for the first time; `None` where a condition does not hold.
     fn row_of(&mut self, list: &[u32]) -> Option<ListId> {
-        let number_of = |wanted: Dimension| {
-            let at = self.dimensions.iter().position(|dimension| *dimension == wanted);
-            at.and_then(|at| list.get(at)).copied().unwrap_or(ABSENT)
-        };
+        let combination = Combination { dimensions: &self.dimensions, numbers: list, grouped: self.grouped };
         let is_wanted = self.conditions.iter().all(|condition| {
-            let labels = self.labels.to_filter(condition.dimension, number_of(condition.dimension), &self.lives);
+            let number = combination.number_of(condition.dimension);
+            let labels = self.labels.to_filter(condition.dimension, number, &self.lives);
             condition.lets_pass(&labels)
         });
         if !is_wanted {

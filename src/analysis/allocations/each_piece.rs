@@ -7,10 +7,11 @@ use super::lives::Lives;
 use super::pieces::{ListedPiece, PieceList};
 use super::query::{AllocationQuery, Dimension};
 use super::replay;
+use super::warnings::{doubts_at_end, warnings};
 use crate::analysis::cpu::time_grid::TickRange;
 use crate::error::Error;
-use crate::facets::Condition;
 use crate::load::allocations::AllocationKind;
+use crate::trace::doubt::Doubt;
 use crate::trace::{Parts, Trace};
 
 /// The dimensions that a kind's pieces have.
@@ -24,6 +25,7 @@ fn dimensions(of: AllocationKind) -> Vec<Dimension> {
 }
 
 /// Gives each piece of a kind to `each`; nothing where the trace has none. No piece is kept when it has ended.
+/// Returns what casts doubt on them.
 ///
 /// # Errors
 /// [`Error::Usage`] where the trace has no window.
@@ -31,20 +33,22 @@ pub(crate) fn each_piece(
     trace: &Trace,
     of: AllocationKind,
     each: &mut (dyn FnMut(&ListedPiece<'_>) + Send),
-) -> Result<(), Error> {
+) -> Result<Vec<Doubt>, Error> {
     trace.gather(Parts::SYSTEM);
     if !of.is_recorded(trace) {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let (_, range) = TickRange::of_trace(trace, None, None)?;
-    // A condition that nothing meets: so nothing is counted, and nothing is kept of a piece.
-    let conditions = vec![Condition::fixed(Dimension::Process, "!*")];
-    let query = AllocationQuery { of: Some(of), conditions, ..AllocationQuery::default() };
+    let query = AllocationQuery { of: Some(of), ..AllocationQuery::default() };
     let hole_until = holes::hole_until(trace);
     let lives = Lives::new(&trace.system().processes);
     let labels = Labels::new(trace.processes(), None, None);
+    let mut list = PieceList::new(hole_until, each);
     let mut counting = Counting::new((lives, labels), of, (&query, &dimensions(of)), (range, None), hole_until, &[]);
-    counting.list_pieces(PieceList::new(hole_until, each));
-    replay::replay(trace, of, &mut counting, None);
-    Ok(())
+    counting.give_pieces(&mut list);
+    let replayed = replay::replay(trace, of, &mut counting, None);
+    drop(counting);
+    let mut doubts = warnings(trace.trust(), of.needs().name, &trace.missing(of.needs()), &replayed, false);
+    doubts.extend(doubts_at_end(of, list.doubtful_bytes, replayed.check));
+    Ok(doubts)
 }

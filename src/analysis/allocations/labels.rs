@@ -83,6 +83,11 @@ impl<'t> Labels<'t> {
         self.heaps.number(handle)
     }
 
+    /// The handle of a heap.
+    pub fn heap_handle(&self, number: u32) -> Option<u64> {
+        self.heaps.get(number).copied()
+    }
+
     /// The stack of the record that was logged at this moment; [`ABSENT`] where nobody asks for stacks.
     #[inline]
     pub fn stack_at(&self, moment: Moment) -> u32 {

@@ -5,6 +5,7 @@
 //! Source: `docs/allocations.md`.
 
 mod by_process;
+mod combination;
 mod commit;
 mod commit_counts;
 mod counted;
@@ -30,7 +31,7 @@ mod tables;
 mod timeline;
 mod warnings;
 
-pub(crate) use by_process::{CommitOfProcesses, ProcessCommit, doubts_at_end};
+pub(crate) use by_process::{CommitOfProcesses, ProcessCommit};
 pub(crate) use each_piece::each_piece;
 pub use figures::Figures;
 pub(crate) use pieces::ListedPiece;
@@ -295,6 +296,7 @@ impl Whole {
         if let Some(snapshot) = snapshot {
             doubt::add(&mut doubts, of_snapshots(trace, &[snapshot.index]));
         }
+        doubt::add(&mut doubts, warnings::doubts_at_end(of, total.doubtful_bytes, replayed.check));
         let told = told.iter().filter(|_| has_stacks);
         doubts.extend(told.map(|text| Doubt::note(of.needs().name, "symbols_missing", text.clone())));
         AllocationSet {

@@ -1,12 +1,25 @@
-//! Pieces one by one, as they end: for tables with a row for each.
+//! Pieces one by one, as they end.
 
-use super::figures::{BEFORE, Reason};
+use super::combination::Combination;
+use super::figures::{BEFORE, Piece};
 use super::labels::{ABSENT, Labels};
 use super::lives::Lives;
 use super::query::Dimension;
 use crate::facets::{Label, LabelKind};
+use crate::load::stacks::frame_lists::ListId;
 use crate::units::Ticks;
 use std::fmt;
+
+/// Takes pieces while they end.
+pub trait PieceTaker: fmt::Debug + Send {
+    /// A piece ends, or is there at the end of the trace; its first byte where it is known. The number stands for the combination.
+    fn take(
+        &mut self,
+        piece: (&Piece, Option<u64>),
+        combination: (ListId, &Combination<'_>),
+        names: (&Lives, &Labels<'_>),
+    );
+}
 
 /// Whose pieces are: what they have in common.
 #[derive(Debug)]
@@ -14,19 +27,38 @@ pub(crate) struct PieceOwner {
     /// The process instance.
     pub instance: Option<usize>,
     labels: Vec<(Dimension, Label)>,
+    numbers: Vec<(Dimension, u64)>,
 }
 
 impl PieceOwner {
+    fn new(combination: &Combination<'_>, lives: &Lives, labels: &Labels<'_>) -> PieceOwner {
+        let (mut texts, mut numbers) = (Vec::new(), Vec::new());
+        for (dimension, number) in combination.dimensions.iter().zip(combination.numbers) {
+            let known = Some(*number).filter(|number| *number != ABSENT);
+            let own = match dimension {
+                Dimension::Thread | Dimension::Session => known.map(u64::from),
+                Dimension::Heap => labels.heap_handle(*number),
+                _ => {
+                    let label = labels.to_filter(*dimension, *number, lives).into_iter().next();
+                    texts.extend(label.map(|label| (*dimension, label)));
+                    None
+                }
+            };
+            numbers.extend(own.map(|own| (*dimension, own)));
+        }
+        let life = Some(combination.number_of(Dimension::Process)).filter(|life| *life != ABSENT);
+        PieceOwner { instance: life.and_then(|life| labels.instance_of(life, lives)), labels: texts, numbers }
+    }
+
     /// The label in a dimension; `None` where there is none.
     pub fn label(&self, dimension: Dimension) -> Option<&str> {
         let found = self.labels.iter().find(|(of, _)| *of == dimension).map(|(_, label)| label);
         found.filter(|label| label.kind() != LabelKind::Nothing).map(Label::as_str)
     }
 
-    /// A number that is a label.
+    /// The number in a dimension that has numbers: a thread, a session, a heap by its handle.
     pub fn number(&self, dimension: Dimension) -> Option<u64> {
-        let text = self.label(dimension)?;
-        text.strip_prefix("0x").map_or_else(|| text.parse().ok(), |hex| u64::from_str_radix(hex, 16).ok())
+        self.numbers.iter().find(|(of, _)| *of == dimension).map(|(_, number)| *number)
     }
 }
 
@@ -49,11 +81,13 @@ pub(crate) struct ListedPiece<'p> {
     pub is_doubtful: bool,
 }
 
-/// Takes pieces while they end.
+/// Gives each piece to a function, with whose it is.
 pub(super) struct PieceList<'t> {
     owners: Vec<Option<PieceOwner>>,
     number: u64,
     hole_until: Option<Ticks>,
+    /// Bytes of the doubtful ones.
+    pub doubtful_bytes: u128,
     each: &'t mut (dyn FnMut(&ListedPiece<'_>) + Send),
 }
 
@@ -64,47 +98,40 @@ impl fmt::Debug for PieceList<'_> {
 }
 
 impl<'t> PieceList<'t> {
-    /// Gives each piece to `each`; `hole_until`: frees of pieces from before may be missing.
+    /// `hole_until`: frees of pieces from before may be missing.
     pub fn new(hole_until: Option<Ticks>, each: &'t mut (dyn FnMut(&ListedPiece<'_>) + Send)) -> PieceList<'t> {
-        PieceList { owners: Vec::new(), number: 0, hole_until, each }
+        PieceList { owners: Vec::new(), number: 0, hole_until, doubtful_bytes: 0, each }
     }
+}
 
-    /// A piece ends. `code`: the number of this combination of labels.
-    pub fn piece(
+impl PieceTaker for PieceList<'_> {
+    fn take(
         &mut self,
-        (code, numbers): (usize, &[u32]),
-        (dimensions, lives, labels): (&[Dimension], &Lives, &Labels<'_>),
-        (opened, address, bytes): (Ticks, Option<u64>, u64),
-        closed: Option<(Ticks, Reason)>,
+        (piece, address): (&Piece, Option<u64>),
+        (code, combination): (ListId, &Combination<'_>),
+        (lives, labels): (&Lives, &Labels<'_>),
     ) {
-        if code >= self.owners.len() {
-            self.owners.resize_with(code + 1, || None);
+        let at = code.0 as usize;
+        if at >= self.owners.len() {
+            self.owners.resize_with(at + 1, || None);
         }
-        let Some(slot) = self.owners.get_mut(code) else { return };
-        let owner = slot.get_or_insert_with(|| {
-            let label = |(dimension, number): (&Dimension, &u32)| {
-                (
-                    *dimension,
-                    labels.to_filter(*dimension, *number, lives).into_iter().next().unwrap_or_else(Label::nothing),
-                )
-            };
-            let life = dimensions.iter().position(|dimension| *dimension == Dimension::Process);
-            let life = life.and_then(|at| numbers.get(at)).filter(|life| **life != ABSENT);
-            PieceOwner {
-                instance: life.and_then(|life| labels.instance_of(*life, lives)),
-                labels: dimensions.iter().zip(numbers).map(label).collect(),
-            }
-        });
-        let piece = ListedPiece {
-            number: self.number,
+        let Some(slot) = self.owners.get_mut(at) else { return };
+        let owner = slot.get_or_insert_with(|| PieceOwner::new(combination, lives, labels));
+        let Piece { opened, closed, bytes } = *piece;
+        let is_doubtful = closed.is_none() && self.hole_until.is_some_and(|until| opened < until);
+        if is_doubtful {
+            self.doubtful_bytes += u128::from(bytes);
+        }
+        let number = self.number;
+        self.number += 1;
+        (self.each)(&ListedPiece {
+            number,
             owner,
             address,
             bytes,
             opened: (opened != BEFORE).then_some(opened),
             closed: closed.map(|(stamp, reason)| (stamp, reason.name())),
-            is_doubtful: closed.is_none() && self.hole_until.is_some_and(|until| opened < until),
-        };
-        self.number += 1;
-        (self.each)(&piece);
+            is_doubtful,
+        });
     }
 }

@@ -1,9 +1,11 @@
 //! Pieces one by one, with the stacks that opened and closed them: for viewers that match both.
 
+use super::combination::Combination;
 use super::counting::Counting;
-use super::figures::BEFORE;
+use super::figures::{BEFORE, Piece};
 use super::labels::{ABSENT, Labels};
 use super::lives::Lives;
+use super::pieces::PieceTaker;
 use super::query::{AllocationQuery, Dimension};
 use super::warnings::warnings;
 use super::{holes, replay};
@@ -11,6 +13,7 @@ use crate::analysis::cpu::time_grid::TickRange;
 use crate::analysis::stacks::EventStacks;
 use crate::error::Error;
 use crate::load::allocations::AllocationKind;
+use crate::load::stacks::frame_lists::ListId;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
 use crate::trace::doubt::texts;
@@ -48,6 +51,30 @@ pub(crate) struct Pieces {
     pub told: Vec<String>,
 }
 
+/// Keeps the pieces, with the lives of their processes.
+#[derive(Debug, Default)]
+struct Collected(Vec<PieceOfStack>);
+
+impl PieceTaker for Collected {
+    fn take(
+        &mut self,
+        (piece, _): (&Piece, Option<u64>),
+        (_, combination): (ListId, &Combination<'_>),
+        _: (&Lives, &Labels<'_>),
+    ) {
+        let known = |dimension| Some(combination.number_of(dimension)).filter(|number| *number != ABSENT);
+        self.0.push(PieceOfStack {
+            opened: (piece.opened != BEFORE).then_some(piece.opened),
+            closed: piece.closed.map(|(time, _)| time),
+            bytes: piece.bytes,
+            process: combination.number_of(Dimension::Process),
+            thread: known(Dimension::Thread),
+            stack: known(Dimension::Stack).unwrap_or(EventStacks::NONE),
+            closing_stack: known(Dimension::FreeStack).unwrap_or(EventStacks::NONE),
+        });
+    }
+}
+
 impl Pieces {
     /// Goes through all records of a kind.
     ///
@@ -60,33 +87,23 @@ impl Pieces {
         let group_by = [Dimension::Process, Dimension::Thread, Dimension::Stack, Dimension::FreeStack];
         let lives = Lives::new(&trace.system().processes);
         let labels = Labels::new(trace.processes(), None, Some(stacks));
+        let mut collected = Collected::default();
         let mut counting =
             Counting::new((lives, labels), of, (&query, &group_by), (range, None), holes::hole_until(trace), &[]);
-        counting.keep_pieces();
+        counting.give_pieces(&mut collected);
         let replayed = replay::replay(trace, of, &mut counting, None);
         let doubts = warnings(trace.trust(), of.needs().name, &trace.missing(of.needs()), &replayed, false);
-        let of_life = |life: u32| counting.lives.get(life).map(|life| life.process_id).unwrap_or(0);
-        let unknown = counting.lives.count();
-        let mut processes: Vec<(u32, String)> =
-            (0..unknown).map(|life| (of_life(life), counting.lives.label(life, trace.processes()))).collect();
-        processes.push((0, "Unknown".to_owned()));
-        let stack = |number: u32| if number == ABSENT { EventStacks::NONE } else { number };
-        let list = counting.take_pieces().map(|(piece, numbers)| {
-            let number = |at: usize| numbers.get(at).copied().unwrap_or(ABSENT);
-            PieceOfStack {
-                opened: (piece.opened != BEFORE).then_some(piece.opened),
-                closed: piece.closed.map(|(time, _)| time),
-                bytes: piece.bytes,
-                process: number(0).min(unknown),
-                thread: Some(number(1)).filter(|thread| *thread != ABSENT),
-                stack: stack(number(2)),
-                closing_stack: stack(number(3)),
-            }
-        });
-        let list = list.collect();
-        let stacks = counting.into_labels().into_stacks();
-        let Some(stacks) = stacks else { return Err(trace.cannot_run(of.needs())) };
+        let lives = &counting.lives;
+        let process =
+            |life: u32| (lives.get(life).map_or(0, |life| life.process_id), lives.label(life, trace.processes()));
+        let unknown = (0, "Unknown".to_owned());
+        let processes: Vec<(u32, String)> = (0..lives.count()).map(process).chain([unknown]).collect();
+        let Some(stacks) = counting.into_labels().into_stacks() else { return Err(trace.cannot_run(of.needs())) };
         told.extend(texts(&doubts));
+        // Lives are found while records are read: only now the number of the unknown one is known.
+        let unknown = processes.len() as u32 - 1;
+        let mut list = collected.0;
+        list.iter_mut().for_each(|piece| piece.process = piece.process.min(unknown));
         Ok(Pieces { list, processes, stacks, told })
     }
 }

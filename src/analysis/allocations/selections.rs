@@ -1,9 +1,10 @@
 //! Rows of more questions of the same records: each has its own conditions, and all see each piece once. So thousands of budgets go
 //! through a trace once.
 
+use super::combination::Combination;
 use super::counted::Counted;
 use super::figures::{BEFORE, Piece, RowState};
-use super::labels::{ABSENT, Labels};
+use super::labels::Labels;
 use super::lives::Lives;
 use super::query::Dimension;
 use crate::analysis::cpu::time_grid::TickRange;
@@ -29,24 +30,6 @@ struct Selection<'t> {
     row_labels: Lists<u32>,
     rows: Vec<RowState>,
     total: RowState,
-}
-
-/// A combination of labels: its dimensions and their numbers. The first ones make the rows.
-#[derive(Debug, Clone, Copy)]
-pub struct Combination<'c> {
-    /// Dimensions.
-    pub dimensions: &'c [Dimension],
-    /// Numbers of the labels.
-    pub numbers: &'c [u32],
-    /// How many of them make the rows.
-    pub grouped: usize,
-}
-
-impl Combination<'_> {
-    fn number_of(&self, wanted: Dimension) -> u32 {
-        let at = self.dimensions.iter().position(|dimension| *dimension == wanted);
-        at.and_then(|at| self.numbers.get(at)).copied().unwrap_or(ABSENT)
-    }
 }
 
 impl<'t> Selections<'t> {

@@ -1,7 +1,8 @@
 //! What makes the numbers doubtful.
 
-use super::replay::Replayed;
+use super::replay::{Check, Replayed};
 use crate::load::allocation_rule::LeftOut;
+use crate::load::allocations::AllocationKind;
 use crate::trace::doubt::Doubt;
 use crate::trace::readiness::Need;
 use crate::trace::trust::TrustReport;
@@ -46,5 +47,37 @@ pub fn warnings(
         doubts.push(note("frees_estimated", text).of(estimated));
     }
     doubts.extend(trust.not_there_for(analysis, missing));
+    doubts
+}
+
+/// Codes of [`doubts_at_end`].
+pub const AT_END: [&str; 2] = ["frees_lost", "differs_from_rundown"];
+
+/// What makes the sums at the end doubtful. `doubtful_bytes`: of pieces whose frees may be lost.
+pub fn doubts_at_end(of: AllocationKind, doubtful_bytes: u128, check: Option<Check>) -> Vec<Doubt> {
+    let note = |code, text| Doubt::note(of.needs().name, code, text);
+    let bytes = |sum: u128| count(u64::try_from(sum).unwrap_or(u64::MAX));
+    let [frees_lost, differs_from_rundown] = AT_END;
+    let mut doubts = Vec::new();
+    if doubtful_bytes > 0 {
+        let (name, bytes) = (of.name(), bytes(doubtful_bytes));
+        let text = format!("{name} at the end: {bytes} bytes of it may have been freed by records that were lost");
+        doubts.push(note(frees_lost, text));
+    }
+    let differs = match check {
+        Some(Check::Commit(check)) if check.equal < check.processes => Some(format!(
+            "commit at the end differs from the end rundown in {} of {} processes, by {} bytes in all",
+            count(check.processes - check.equal),
+            count(check.processes),
+            bytes(check.difference_bytes),
+        )),
+        Some(Check::Pool(check)) if check.missing > 0 => Some(format!(
+            "pool at the end: {} of {} allocations of the end snapshot are in no record",
+            count(check.missing),
+            count(check.entries),
+        )),
+        _ => None,
+    };
+    doubts.extend(differs.map(|text| note(differs_from_rundown, text)));
     doubts
 }

@@ -82,7 +82,11 @@ impl<'t> AllocationValues<'t> {
         for condition in of_processes {
             trace.processes().instances.iter().for_each(|process| _ = condition.patterns.matches(&process.label()));
         }
-        let selected = self.of_budgets.get(&budget.name).unwrap_or(all);
+        let selected = match self.of_budgets.get(&budget.name) {
+            Some(own) => own,
+            None if conditions.is_empty() => all,
+            None => return Err("what meets its conditions is not known".to_owned()),
+        };
         let asks_for_stacks = conditions.iter().any(|condition| condition.dimension.is_of_stacks());
         if asks_for_stacks && let Some(doubt) = selected.doubts.iter().find(|doubt| doubt.code == "no_stacks") {
             return Err(doubt.text.clone());

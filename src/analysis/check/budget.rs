@@ -171,6 +171,16 @@ impl Conditions {
         }
     }
 
+    /// True when some ask for names of code.
+    fn names_functions(&self) -> bool {
+        match self {
+            Conditions::Faults(_) => false,
+            Conditions::Resident(all) => all.iter().any(|condition| condition.dimension.of_stack().is_some()),
+            Conditions::Reference(all) => all.iter().any(|condition| condition.dimension.is_of_stacks()),
+            Conditions::Allocations(all) => all.iter().any(|condition| condition.dimension.is_of_stacks()),
+        }
+    }
+
     /// Before a run: what patterns matched in another trace does not count.
     pub(crate) fn forget(&self) {
         self.by_name().into_iter().for_each(|(_, patterns)| patterns.forget());
@@ -228,6 +238,11 @@ pub struct Budget {
 }
 
 impl Budget {
+    /// True when its conditions ask for names of code.
+    pub(crate) fn names_functions(&self) -> bool {
+        self.conditions.names_functions()
+    }
+
     /// True when it measures the same as the value of this name in a baseline.
     pub fn is_same(&self, (analysis, measure): (&str, &str), filter: &[(String, String)]) -> bool {
         let same = |(a, b): (&(&'static str, String), &(String, String))| a.0 == b.0 && a.1 == b.1;

@@ -142,8 +142,9 @@ impl ResidentValues {
         }
         let dimensions = [ResidentDimension::PROCESS, ResidentDimension::Category];
         let stacks = stacks_for(trace, &dimensions, conditions, &budget.symbols);
-        if let Some(none) = stacks.iter().flat_map(doubts::of_stacks).find(|doubt| doubt.code == "no_stacks") {
-            return Err(none.text);
+        let doubts: Vec<Doubt> = stacks.iter().flat_map(doubts::of_stacks).collect();
+        if let Some(none) = doubts.iter().find(|doubt| doubt.code == "no_stacks") {
+            return Err(none.text.clone());
         }
         let context = SnapshotContext::with_stacks(trace, snapshot, stacks.as_ref());
         let pages = count_pages(trace, &context, snapshot, &dimensions, conditions);
@@ -158,6 +159,7 @@ impl ResidentValues {
             total: snapshot.pages,
             dimensions: dimensions.map(|dimension| dimension.name().to_owned()).to_vec(),
             rows: pages.into_iter().map(row).collect(),
+            doubts: doubts.into_iter().map(|doubt| doubt.text).collect(),
             ..Value::default()
         })
     }
@@ -225,7 +227,9 @@ impl ReferenceValues {
                 if let Some(doubt) = no_stacks.filter(|_| selected.chooses_stacks()) {
                     return Err(doubt.text.clone());
                 }
-                Ok(held(&selected, budget.measure, set))
+                let of_stacks = |doubt: &&Doubt| doubt.code == "stacks_incomplete" && selected.chooses_stacks();
+                let doubts = selected.doubts.iter().filter(of_stacks).map(|doubt| doubt.text.clone()).collect();
+                Ok(Value { doubts, ..held(&selected, budget.measure, set) })
             }
         }
     }

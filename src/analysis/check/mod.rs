@@ -188,7 +188,7 @@ fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Resu
         Ok(value) => value,
     };
     result.value = Some(value.pages);
-    result.warnings = value.unmatched.clone();
+    result.warnings = [&value.unmatched[..], &value.doubts[..]].concat();
     if value.has_no_match {
         result.verdict = Verdict::NoMatch;
         result.fault = Some(value.unmatched.join("; "));

@@ -24,6 +24,8 @@ pub struct Value {
     pub(crate) runs: Vec<u64>,
     /// A line for each pattern of the conditions that matched nothing.
     pub(crate) unmatched: Vec<String>,
+    /// What else casts doubt on it.
+    pub(crate) doubts: Vec<String>,
     /// True when nothing meets the conditions, and a name may be wrong.
     pub(crate) has_no_match: bool,
 }

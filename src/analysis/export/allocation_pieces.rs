@@ -1,7 +1,6 @@
 //! The table `allocation_pieces`: a row for each piece of commit, pool and heaps, as it ends. Only the rows of a batch are in memory.
 
 use crate::analysis::allocations::{Dimension, ListedPiece, each_piece};
-use crate::analysis::export::allocations;
 use crate::analysis::export::column_batches::{Cell, ColumnBatches};
 use crate::analysis::export::schema::Table;
 use crate::analysis::export::sink::Sink;
@@ -11,14 +10,13 @@ use crate::load::allocations::AllocationKind;
 use crate::trace::Trace;
 use crate::trace::doubt::Doubt;
 
-/// Writes the table; it is empty for a trace without such records. Returns what casts doubt on it, where it `is_told` by another table
-/// nothing.
+/// Writes the table; it is empty for a trace without such records. Returns what casts doubt on it.
 ///
 /// # Errors
 /// [`Error::NotWritten`], those of [`each_piece`].
-pub fn write(trace: &Trace, is_told: bool, sink: &dyn Sink) -> Result<Vec<Doubt>, Error> {
+pub fn write(trace: &Trace, sink: &dyn Sink) -> Result<Vec<Doubt>, Error> {
     let mut rows = ColumnBatches::new(Table::AllocationPieces, sink);
-    let clock = &trace.etl().clock;
+    let (clock, mut doubts) = (&trace.etl().clock, Vec::new());
     for kind in AllocationKind::ALL {
         let mut written = Ok(());
         let mut push = |piece: &ListedPiece<'_>| {
@@ -26,11 +24,11 @@ pub fn write(trace: &Trace, is_told: bool, sink: &dyn Sink) -> Result<Vec<Doubt>
                 written = rows.push(row(kind, piece, clock));
             }
         };
-        each_piece(trace, kind, &mut push)?;
+        doubts.extend(each_piece(trace, kind, &mut push)?);
         written?;
     }
     rows.finish()?;
-    if is_told { Ok(Vec::new()) } else { Ok(allocations::read(trace)?.1) }
+    Ok(doubts)
 }
 
 fn row<'p>(kind: AllocationKind, piece: &ListedPiece<'p>, clock: &Clock) -> [Cell<'p>; 17] {

@@ -1,6 +1,6 @@
 //! The table `allocations`: commit, pool and heaps of the whole trace, by who allocated.
 
-use crate::analysis::allocations::{AllocationQuery, AllocationRow, AllocationSet, Dimension, doubts_at_end};
+use crate::analysis::allocations::{AllocationQuery, AllocationRow, AllocationSet, Dimension};
 use crate::analysis::export::column_batches::{Cell, ColumnBatches};
 use crate::analysis::export::schema::Table;
 use crate::analysis::export::sink::Sink;
@@ -28,7 +28,7 @@ pub fn read(trace: &Trace) -> Result<(Vec<AllocationSet>, Vec<Doubt>), Error> {
         let group_by = dimensions(kind).to_vec();
         match AllocationSet::answer(trace, &AllocationQuery { of: Some(kind), group_by, ..Default::default() }) {
             Ok(set) => {
-                doubts.extend(set.doubts.iter().cloned().chain(doubts_at_end(&set)));
+                doubts.extend(set.doubts.iter().cloned());
                 sets.push(set);
             }
             Err(Error::MissingEvents(_) | Error::MissingPart(_)) => {}

@@ -49,8 +49,8 @@ use column_batches::ColumnBatches;
 use schema::Table;
 use trace::Facts;
 
-/// Writes these tables of a trace (`events` with all records), of the snapshots of this choice, and returns those that it has. `machine` converts the
-/// machine's name to the text that is written; `file` is asked for at the end, because a digest takes time.
+/// Writes these tables of a trace (`events` with all records), of the snapshots of this choice, and returns those that it has. `machine`
+/// converts the machine's name to the text that is written; `file` is asked for at the end, because a digest takes time.
 ///
 /// # Errors
 /// [`Error::NotWritten`]; the sink may have taken some of the tables.
@@ -66,9 +66,9 @@ pub fn export(
     export_with_doubts(trace, (file, Vec::new), (tables, choice, &all), machine, sink).map(|(tables, _)| tables)
 }
 
-/// Writes these tables of a trace, of the snapshots of this choice, `events` of records with these names, `traces` last, and returns those that it has, and what casts doubt on them. `machine` converts
-/// the machine's name to the text that is written; `file` is asked for at the end, because a digest takes time, and so are the tables
-/// that the dataset has of it from earlier and keeps: they are judged too.
+/// Writes these tables of a trace, of the snapshots of this choice, `events` of records with these names, `traces` last. Returns those
+/// that it has, and what casts doubt on them. `machine` converts the machine's name to the text that is written; `file` is asked for at
+/// the end, because a digest takes time, and so are the tables that the dataset has of it from earlier and keeps: they are judged too.
 ///
 /// # Errors
 /// [`Error::NotWritten`]; the sink may have taken some of the tables.
@@ -95,7 +95,7 @@ pub(crate) fn export_with_doubts(
     if has(Table::Files) {
         processes_files_ranges::files(trace, sink)?;
     }
-    let has_accesses = is_any(trace, &[IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX]);
+    let has_accesses = is_any(trace, &OF_ACCESSES);
     let has_switches = is_any(trace, &[CSWITCH]);
     let wanted = refset::Wanted { counted: has(Table::Refset), holdings: has(Table::RefsetPages) };
     if wanted.counted || wanted.holdings {
@@ -111,7 +111,7 @@ pub(crate) fn export_with_doubts(
         doubt::add(&mut doubts, allocations::write(trace, sink)?);
     }
     if has(Table::AllocationPieces) {
-        doubt::add(&mut doubts, allocation_pieces::write(trace, has(Table::Allocations), sink)?);
+        doubt::add(&mut doubts, allocation_pieces::write(trace, sink)?);
     }
     if has(Table::Events) {
         doubt::add(&mut doubts, events::write(trace, names, sink)?);
@@ -132,8 +132,25 @@ pub(crate) fn export_with_doubts(
     Ok((written, doubts))
 }
 
+/// Records of the tables of the reference set.
+const OF_ACCESSES: [HookId; 3] = [IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX];
+/// Records of the tables of counters.
+const OF_COUNTERS: [HookId; 3] = [MEM_INFO, MEM_INFO_WS, MEM_INFO_SESSION_WS];
+
 /// Tables whose doubts are those of allocations.
 const OF_ALLOCATIONS: [Table; 2] = [Table::Allocations, Table::AllocationPieces];
+
+/// True when a trace has records of which this table is made; tables of rundowns and of other facts are never missed.
+pub(crate) fn is_recorded(trace: &Trace, table: Table) -> bool {
+    match table {
+        Table::Pages | Table::Resident => !trace.snapshots().is_empty(),
+        Table::Refset | Table::RefsetPages => is_any(trace, &OF_ACCESSES),
+        Table::MemorySamples | Table::WorkingSets => is_any(trace, &OF_COUNTERS),
+        Table::Cpu | Table::CpuWaits | Table::CpuInterrupts => is_any(trace, &[CSWITCH]),
+        Table::Allocations | Table::AllocationPieces => AllocationKind::ALL.iter().any(|of| of.is_recorded(trace)),
+        _ => true,
+    }
+}
 
 /// True when a trace has records of one of these kinds.
 fn is_any(trace: &Trace, hooks: &[HookId]) -> bool {
@@ -183,7 +200,7 @@ fn of_counters(trace: &Trace, tables: &[Table], sink: &dyn Sink) -> Result<Vec<D
     if !has(Table::MemorySamples) && !has(Table::WorkingSets) {
         return Ok(Vec::new());
     }
-    let has_counters = is_any(trace, &[MEM_INFO, MEM_INFO_WS, MEM_INFO_SESSION_WS]);
+    let has_counters = is_any(trace, &OF_COUNTERS);
     let set = if has_counters { memory::read(trace)? } else { None };
     if has(Table::MemorySamples) {
         memory::samples(set.as_ref(), sink)?;

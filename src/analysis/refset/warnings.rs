@@ -1,6 +1,7 @@
 //! What casts doubt on a reference set.
 
 use crate::analysis::refset::ReferenceSet;
+use crate::analysis::refset::access_stacks::StackShare;
 use crate::model::window::Origin;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::REFERENCE_SET;
@@ -18,7 +19,7 @@ impl ReferenceSet {
         let costs: Vec<Need> = self.missing.iter().filter(|need| !is_told(need)).copied().collect();
         self.doubts = trust.doubts();
         self.doubts.extend(self.own_doubts(trust, max_residue));
-        self.doubts.extend(self.stacks.filter(|share| share.accesses_with_stack == 0).map(|_| no_stacks()));
+        self.doubts.extend(self.stacks.and_then(lack_of_stacks));
         self.doubts.extend(of_symbols.into_iter().map(|text| note("symbols_missing", text)));
         self.doubts.extend(trust.not_there_for(REFERENCE_SET.name, &costs));
         self.warnings = texts(&self.doubts);
@@ -102,10 +103,19 @@ fn note(code: &'static str, text: String) -> Doubt {
     Doubt::note(REFERENCE_SET.name, code, text)
 }
 
-fn no_stacks() -> Doubt {
-    let text = "no record of a page access has a stack: rows by stack, function and module have one label (xperf: \
-                -stackwalk PageAccess+PageAccessEx)";
-    note("no_stacks", text.into())
+/// Of rows and conditions by code: accesses without a stack.
+fn lack_of_stacks(share: StackShare) -> Option<Doubt> {
+    let without = share.accesses.saturating_sub(share.accesses_with_stack);
+    if share.accesses_with_stack == 0 {
+        let text = "no record of a page access has a stack: rows by stack, function and module have one label (xperf: \
+                    -stackwalk PageAccess+PageAccessEx)";
+        return Some(note("no_stacks", text.into()));
+    }
+    let text = || {
+        let [without, all] = [without, share.accesses].map(count);
+        format!("{without} of {all} page accesses have no stack: their pages have no function and no module")
+    };
+    (without > 0).then(|| note("stacks_incomplete", text()).of(without))
 }
 
 /// The doubt of a trace without RemoveFromWS events.

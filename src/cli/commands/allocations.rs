@@ -1,13 +1,15 @@
 //! `pfnset allocations`: from its flags to the report.
 
-use crate::analysis::allocations::{AllocationOrder, AllocationQuery, AllocationSet, AllocationView, Dimension};
+use crate::analysis::allocations::{
+    AllocationOrder, AllocationQuery, AllocationRow, AllocationSet, AllocationView, Dimension,
+};
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::table::Condition;
 use crate::answer::allocations::{self, AllocationDisplay};
 use crate::cli::args::{ColumnArgs, Common, OneOf, RowArgs, conditions, grouped_by, help, refuse};
 use crate::cli::exit::Exit;
 use crate::cli::symbols::SymbolArgs;
-use crate::cli::{output, trace};
+use crate::cli::{notes, output, trace};
 use crate::error::Error;
 use crate::load::allocations::AllocationKind;
 use crate::model::pool_tags::{MOST_BYTES, PoolTags};
@@ -194,6 +196,10 @@ impl Allocations {
         let has_no_tags = self.pooltags.is_some() && (is_timeline || !set.dimensions.contains(&Dimension::Tag));
         refuse("--pooltags", &[(has_no_tags, "is for rows of pool tags: --of pool --group-by tag")])?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
+        let of_file = |row: &AllocationRow| row.tag_use.as_ref().is_some_and(|of_it| of_it.is_of_file);
+        if let Some(path) = self.pooltags.as_ref().filter(|_| !common.quiet && !set.rows.iter().any(of_file)) {
+            notes::write(&format!("--pooltags {}: it names no tag of the rows", path.display()));
+        }
         let display = AllocationDisplay {
             view: self.preset.unwrap_or(AllocationView::Outstanding),
             is_summary: rows.group_by.is_none() && !is_timeline && self.preset.is_none(),

@@ -9,7 +9,7 @@ use crate::analysis::check::{TraceResult, file, worst};
 use crate::analysis::diff::source::{Source, SourceContent};
 use crate::answer::check::{self, Checked};
 use crate::answer::numbers::Unit;
-use crate::cli::args::{Base, Common, UNITS};
+use crate::cli::args::{Base, Common, UNITS, refuse};
 use crate::cli::exit::Exit;
 use crate::cli::recordings::{Recording, Recordings};
 use crate::cli::symbols::SymbolArgs;
@@ -83,7 +83,7 @@ pub struct Check {
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
     /// Print a budgets file for the trace, with its largest processes and categories
-    #[arg(long, conflicts_with_all = ["budgets", "baseline", "save_baseline", "junit", "further"])]
+    #[arg(long, conflicts_with_all = ["budgets", "baseline", "save_baseline", "junit", "further", "symbols"])]
     pub init: bool,
     /// With --init: write over the file of -o
     #[arg(long, requires = "init")]
@@ -131,6 +131,9 @@ impl Check {
         let common = &self.common;
         let mut budgets = read_budgets(path, common)?;
         let symbols = self.symbols.folders(common.quiet, common.output.as_deref())?;
+        let has_no_names = !self.symbols.symbols.is_empty() && !budgets.iter().any(Budget::names_functions);
+        let reason = format!("names functions: no budget of {} is by stack, function or module", path.display());
+        refuse("--symbols", &[(has_no_names, &reason)])?;
         budgets.iter_mut().for_each(|budget| budget.symbols = symbols.clone());
         self.check_files(&budgets)?;
         trace::prepare_all(common, &self.recordings)?;

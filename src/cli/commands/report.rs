@@ -12,7 +12,7 @@ use crate::cli::commands::check::read_budgets;
 use crate::cli::exit::Exit;
 use crate::cli::recordings::{Recording, Recordings};
 use crate::cli::symbols::SymbolArgs;
-use crate::cli::{output, progress, trace};
+use crate::cli::{notes, output, progress, trace};
 use crate::error::Error;
 use crate::forms::html::HtmlReport;
 use crate::trace::Trace;
@@ -80,6 +80,11 @@ impl Report {
             let overviews: Vec<Overview> = traces.iter().map(|trace| Overview::with_symbols(trace, &symbols)).collect();
             (overviews, differences(&sources))
         });
+        let is_named = overviews.iter().any(|overview| overview.stacks.is_ok())
+            || budgets.iter().flatten().any(Budget::names_functions);
+        if !self.symbols.symbols.is_empty() && !is_named && !base.quiet {
+            notes::write("--symbols has no effect: no samples, waits or page accesses with stacks to name");
+        }
         let verdicts = budgets.map(|budgets| verdicts(recordings, &traces, &budgets)).unwrap_or_default();
         let page = HtmlReport::new(recordings.iter().map(|files| files.trace.as_path()).zip(&overviews), &differences)
             .with_verdicts(&verdicts);

@@ -144,6 +144,8 @@ fn a_table_that_a_trace_cannot_have_is_told_and_the_others_stay() {
     assert!(ran.code == 0 && ran.out.contains("; not cpu, for which it has no events"), "{}", ran.out);
     let resident = format!("resident/trace={}/part-0.parquet", id_of(dataset, TRACE));
     assert_eq!(files(dataset)[&resident], before[&resident]);
+    let ran = export(dataset, &[TRACE, "--tables", "refset,resident"]);
+    assert!(ran.out.contains("; not refset, for which it has no events"), "{}", ran.out);
 }
 
 #[test]

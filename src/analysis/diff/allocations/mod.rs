@@ -14,7 +14,7 @@ use super::rows::DiffOrder;
 use super::source::Source;
 use super::tolerance::Tolerance;
 use super::trace_side::starts;
-use crate::analysis::allocations::{AllocationQuery, AllocationSet, Dimension, doubts_at_end};
+use crate::analysis::allocations::{AllocationQuery, AllocationSet, Dimension};
 use crate::error::{Error, Missing};
 use crate::load::allocations::AllocationKind;
 use crate::trace::doubt::{Doubt, any_grave, grave, texts};
@@ -119,7 +119,7 @@ impl AllocationDiff {
         };
         let mut doubts: Vec<Doubt> = Vec::new();
         for (name, set) in SIDES.iter().zip([&left_set, &right_set]) {
-            let all = set.doubts.iter().cloned().chain(doubts_at_end(set)).chain(unknown_start(set, query.measure));
+            let all = set.doubts.iter().cloned().chain(unknown_start(set, query.measure));
             doubts.extend(all.map(|doubt| doubt.named(name)));
         }
         let joined = rows::join([&left_set, &right_set], query.measure, query.tolerance, query.order);
