@@ -23,9 +23,16 @@ mod scratch_file;
 fuzz_target!(|data: &[u8]| scratch_file::open(data).iter().for_each(analyse));
 
 fn analyse(trace: &Trace) {
-    for group_by in
-        ["category", "process,use", "list,priority,category_wpa", "detail", "process_name,service", "folder,extension"]
-    {
+    for group_by in [
+        "category",
+        "process,use",
+        "list,priority,category_wpa",
+        "detail",
+        "process_name,service",
+        "folder,extension",
+        "stack",
+        "process,function,module",
+    ] {
         let mut query = resident::query::ResidentQuery { snapshot: SnapshotChoice::All, ..Default::default() };
         query.group_by(group_by).expect("dimensions");
         let Ok(set) = ResidentSet::answer(trace, &query) else { break };

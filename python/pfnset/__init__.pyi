@@ -83,6 +83,7 @@ class Trace:
         snapshot: _Snapshot | None = None,
         explain: int | str | None = None,
         process: int | None = None,
+        symbols: _Paths | None = None,
         top: int | None = None,
         unit: str | None = None,
         columns: _Names | None = None,

@@ -109,6 +109,7 @@ class Trace:
         snapshot=None,
         explain=None,
         process=None,
+        symbols=None,
         top=None,
         unit=None,
         columns=None,
@@ -126,6 +127,7 @@ class Trace:
             "snapshot": snapshot,
             "explain": explain,
             "process": process,
+            "symbols": symbols,
         }
         view = {"top": top, "unit": unit, "columns": columns, "all": all, "wpa": wpa, "pivot": pivot}
         return self._answer("resident", arguments, view)

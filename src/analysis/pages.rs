@@ -4,10 +4,11 @@
 //! and gives the text to a writer in order. `forms::pages` decides how a row looks.
 
 use crate::analysis::resident::classify::{ClassifiedPage, Detail};
+use crate::analysis::resident::commit_stacks::CommitStacks;
 use crate::analysis::resident::dimension::{Dimension, DimensionCode, detail_code};
 use crate::analysis::resident::doubts;
 use crate::analysis::resident::group_counts::Filter;
-use crate::analysis::resident::query::SnapshotChoice;
+use crate::analysis::resident::query::{SnapshotChoice, stacks_for};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::table::{Column, Condition, Field, Fit, Table};
 use crate::error::Error;
@@ -17,6 +18,7 @@ use crate::model::drive_paths::DrivePaths;
 use crate::model::page_owner_key::KeyReading;
 use crate::model::snapshot::Snapshot;
 use crate::named::named_enum;
+use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
 use crate::trace::doubt::{Doubt, grave, texts};
 use crate::units::Ticks;
@@ -169,6 +171,15 @@ pub struct PageQuery {
     pub conditions: Vec<Condition<Dimension>>,
     /// The snapshots whose pages are listed.
     pub snapshot: SnapshotChoice,
+    /// Where symbol files are looked for, for conditions on functions and stacks.
+    pub symbols: SymbolFolders,
+}
+
+impl PageQuery {
+    /// True when conditions look at stacks.
+    pub fn wants_stacks(&self) -> bool {
+        self.conditions.iter().any(|condition| condition.dimension.of_stack().is_some())
+    }
 }
 
 /// The pages of a trace, ready to be streamed.
@@ -176,6 +187,7 @@ pub struct PageQuery {
 pub struct PageListing<'e> {
     trace: &'e Trace,
     query: &'e PageQuery,
+    stacks: Option<CommitStacks>,
     /// Warnings, most important first.
     pub warnings: Vec<String>,
     /// Those that make numbers wrong.
@@ -194,15 +206,18 @@ impl<'e> PageListing<'e> {
     pub fn answer(trace: &'e Trace, query: &'e PageQuery) -> Result<PageListing<'e>, Error> {
         trace.gather(SnapshotContext::PARTS);
         let snapshots = query.snapshot.indices(trace.need_snapshots()?)?;
-        let doubts = doubts::before_counting(trace, &snapshots);
+        let stacks = stacks_for(trace, &[], &query.conditions, &query.symbols);
+        let mut doubts = doubts::before_counting(trace, &snapshots);
+        doubts.extend(stacks.iter().flat_map(doubts::of_stacks));
         let (warnings, grave) = (texts(&doubts), grave(&doubts));
-        Ok(PageListing { trace, query, warnings, doubtful: !grave.is_empty(), grave, snapshots })
+        Ok(PageListing { trace, query, stacks, warnings, doubtful: !grave.is_empty(), grave, snapshots })
     }
 
     /// A snapshot of the trace with everything that its pages are joined with.
     pub fn snapshot(&self, index: usize) -> Option<SnapshotPages<'_>> {
         let snapshot = self.trace.snapshots().get(index)?;
-        Some(SnapshotPages { listing: self, snapshot, context: SnapshotContext::new(self.trace, snapshot) })
+        let context = SnapshotContext::with_stacks(self.trace, snapshot, self.stacks.as_ref());
+        Some(SnapshotPages { listing: self, snapshot, context })
     }
 }
 

@@ -17,6 +17,9 @@ use std::path::Path;
 /// Column of the texts beside labels.
 const COLUMN: usize = 16;
 
+/// Most frames of a stack that people see.
+const MOST_FRAMES: usize = 40;
+
 /// The answer of this explanation of the trace at `path`.
 pub fn answer<'a>(explanation: &'a Explanation, path: &Path) -> Answer<'a> {
     let target = match explanation.target {
@@ -141,9 +144,21 @@ impl Lines<'_> {
             self.pair("Detail", &page.detail);
         }
         self.joined(&page.facts, &page.history, page.more_history);
+        if let Some(frames) = &page.commit_stack {
+            self.commit_stack(frames);
+        }
         self.blank();
         self.decision("Corrected", page.rule);
         self.decision("WPA", page.rule_wpa);
+    }
+
+    fn commit_stack(&mut self, frames: &[String]) {
+        self.blank();
+        self.line("Committed by, innermost frame first");
+        frames.iter().take(MOST_FRAMES).for_each(|frame| self.line(format!("  {frame}")));
+        if let Some(more @ 1..) = frames.len().checked_sub(MOST_FRAMES) {
+            self.line(format!("  + {} more", numbers::count(more as u64)));
+        }
     }
 
     fn absent(&mut self, address: &ExplainedAddress) {
@@ -260,6 +275,7 @@ fn page(page: &ExplainedPage) -> Value {
         "process": page.process.as_str(),
         "detail": page.detail.as_str(),
         "facts": page.facts.iter().map(fact).collect::<Vec<_>>(),
+        "commit_stack": page.commit_stack,
         "events": page.history.iter().map(seen).collect::<Vec<_>>(),
         "more_events": page.more_history,
         "category": decision(page.rule),

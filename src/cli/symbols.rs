@@ -10,6 +10,10 @@ use std::path::{Path, PathBuf};
 /// The variable that debuggers read.
 const VARIABLE: &str = "_NT_SYMBOL_PATH";
 
+/// Why the flag is refused where no rows and no conditions name functions.
+pub const NAMES_FUNCTIONS: &str =
+    "names functions: it is for rows or conditions by stack, function or module, as in --group-by function";
+
 /// Flags of commands that name functions.
 #[derive(Debug, Args)]
 pub struct SymbolArgs {

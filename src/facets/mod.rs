@@ -11,6 +11,7 @@ pub mod file;
 pub mod label;
 pub mod process;
 pub(crate) mod spelling;
+pub(crate) mod stack;
 pub mod vocabulary;
 
 pub use condition::Condition;

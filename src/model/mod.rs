@@ -5,6 +5,7 @@
 
 pub(crate) mod address_index;
 pub(crate) mod category;
+pub(crate) mod commits;
 mod documented_tags;
 pub(crate) mod drive_paths;
 pub(crate) mod file_names;

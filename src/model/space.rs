@@ -187,17 +187,21 @@ impl AddressSpace {
             Phase::DcStart | Phase::DcEnd => self.regions.insert(base, size, Source { phase, moment }),
             Phase::End if flags & VirtualRange::RELEASE == 0 && flags & VirtualRange::DECOMMIT != 0 => {} // still reserved
             Phase::End => {
-                // The size of a release is 0 for "the whole reservation at base".
-                let whole = |regions: &mut RangeMap<Source>| regions.take(base).map(|(from, to, _)| (from, to));
-                let traced = |regions: &RangeMap<()>| regions.get(base).map(|(from, to, ())| (from, to));
-                let (from, to) = match size {
-                    0 => whole(&mut self.regions).or_else(|| traced(&self.traced_regions)).unwrap_or((base, base)),
-                    _ => (base, end),
-                };
+                let (from, to) = self.freed(base, size);
                 self.regions.remove(from, to);
                 self.traced_regions.remove(from, to);
                 self.remove_heap_range(from, to);
             }
+        }
+    }
+
+    /// What a free of this size frees: 0 stands for "the whole reservation at base".
+    pub fn freed(&self, base: u64, size: u64) -> (u64, u64) {
+        let whole = || self.regions.get(base).map(|(from, to, _)| (from, to));
+        let traced = || self.traced_regions.get(base).map(|(from, to, ())| (from, to));
+        match size {
+            0 => whole().or_else(traced).unwrap_or((base, base)),
+            _ => (base, base.saturating_add(size)),
         }
     }
 

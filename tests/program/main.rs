@@ -49,6 +49,7 @@ mod refset;
 mod refset_stacks;
 mod report;
 mod resident;
+mod resident_stacks;
 mod saved_results;
 mod stacks;
 mod symbols;

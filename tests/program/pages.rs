@@ -354,7 +354,7 @@ fn a_page_frame_that_a_sequence_repeats_is_explained_twice() {
     let path: PathBuf = folder.path().join("t.etl");
     let trace = pfnset::trace::Trace::open(&path).unwrap();
     use pfnset::analysis::resident::explain::{Explanation, Target};
-    let answer = Explanation::answer(&trace, Target::Pfn(2), Default::default()).unwrap();
+    let answer = Explanation::answer(&trace, Target::Pfn(2), Default::default(), &Default::default()).unwrap();
     let addresses: Vec<u64> = answer.snapshots[0].pages.iter().map(|page| page.record.page.u2).collect();
     assert_eq!(addresses, [0x2000, 0x3000]);
 }

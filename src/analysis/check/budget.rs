@@ -174,7 +174,8 @@ impl Conditions {
     /// True when some ask for names of code.
     fn names_functions(&self) -> bool {
         match self {
-            Conditions::Resident(_) | Conditions::Faults(_) => false,
+            Conditions::Faults(_) => false,
+            Conditions::Resident(all) => all.iter().any(|condition| condition.dimension.of_stack().is_some()),
             Conditions::Reference(all) => all.iter().any(|condition| condition.dimension.is_of_stacks()),
             Conditions::Allocations(all) => all.iter().any(|condition| condition.dimension.is_of_stacks()),
         }

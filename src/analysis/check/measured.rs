@@ -11,7 +11,7 @@ use crate::analysis::refset::reason::AccessReason;
 use crate::analysis::resident::count_pages;
 use crate::analysis::resident::dimension::Dimension as ResidentDimension;
 use crate::analysis::resident::doubts;
-use crate::analysis::resident::query::SnapshotChoice;
+use crate::analysis::resident::query::{SnapshotChoice, stacks_for};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::table::{Condition, Dimension as _};
 use crate::error::Error;
@@ -141,7 +141,12 @@ impl ResidentValues {
             return Err(format!("{records} that no machine has: the page sequence is damaged"));
         }
         let dimensions = [ResidentDimension::PROCESS, ResidentDimension::Category];
-        let context = SnapshotContext::new(trace, snapshot);
+        let stacks = stacks_for(trace, &dimensions, conditions, &budget.symbols);
+        let doubts: Vec<Doubt> = stacks.iter().flat_map(doubts::of_stacks).collect();
+        if let Some(none) = doubts.iter().find(|doubt| doubt.code == "no_stacks") {
+            return Err(none.text.clone());
+        }
+        let context = SnapshotContext::with_stacks(trace, snapshot, stacks.as_ref());
         let pages = count_pages(trace, &context, snapshot, &dimensions, conditions);
         let row = |(codes, pages): (Vec<_>, u64)| Row {
             labels: (dimensions.iter().zip(codes))
@@ -154,6 +159,7 @@ impl ResidentValues {
             total: snapshot.pages,
             dimensions: dimensions.map(|dimension| dimension.name().to_owned()).to_vec(),
             rows: pages.into_iter().map(row).collect(),
+            doubts: doubts.into_iter().map(|doubt| doubt.text).collect(),
             ..Value::default()
         })
     }

@@ -263,7 +263,8 @@ fn read<'s>(sources: [&'s Source; 2], plan: &DiffPlan, query: &DiffQuery) -> Res
         let Some(trace) = source.trace() else { continue };
         match plan.table {
             ExportedTable::Resident => {
-                let mut resident = ResidentSide::new(trace, snapshot, near)?;
+                let asked = (&plan.dimensions[..], &query.conditions[..], &query.symbols);
+                let mut resident = ResidentSide::new(trace, asked, snapshot, near)?;
                 side.rows = resident.rows(&plan.dimensions, &query.conditions, by_wpa);
                 if plan.matching == Match::NameAndStart {
                     side.starts = resident.starts();

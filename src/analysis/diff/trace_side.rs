@@ -4,10 +4,11 @@ use crate::analysis::diff::dimension::{Dimension, of_reference, of_resident};
 use crate::analysis::diff::processes::Starts;
 use crate::analysis::refset::ReferenceSet;
 use crate::analysis::refset::query::{self as reference_query, Dimension as ReferenceDimension};
+use crate::analysis::resident::commit_stacks::CommitStacks;
 use crate::analysis::resident::count_pages;
 use crate::analysis::resident::dimension::Dimension as ResidentDimension;
 use crate::analysis::resident::doubts;
-use crate::analysis::resident::query::SnapshotChoice;
+use crate::analysis::resident::query::{SnapshotChoice, stacks_for};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::table::{Condition, Dimension as _};
 use crate::error::Error;
@@ -33,6 +34,8 @@ pub struct ResidentSide<'t> {
     pub(crate) grave: Vec<Doubt>,
     /// True when data was lost or the file is damaged.
     pub doubtful: bool,
+    /// The stacks of commits, where functions or modules are asked for.
+    stacks: Option<CommitStacks>,
 }
 
 /// How far the time in a table may be from that of the page sequence, seconds. Cell formats round to a second at most.
@@ -52,11 +55,16 @@ pub struct RuleChange {
 }
 
 impl<'t> ResidentSide<'t> {
-    /// Reads the trace. `near`: the time of the snapshot by the other side, in seconds.
+    /// Reads the trace, for these dimensions and conditions, with symbols out of these folders. `near`: the time of the snapshot by the other side, in seconds.
     ///
     /// # Errors
     /// [`Error::MissingEvents`] without a page sequence, [`Error::Usage`] for a snapshot that is not there.
-    pub fn new(trace: &'t Trace, choice: SnapshotChoice, near: Option<f64>) -> Result<ResidentSide<'t>, Error> {
+    pub fn new(
+        trace: &'t Trace,
+        (dimensions, conditions, symbols): (&[Dimension], &[Condition<Dimension>], &SymbolFolders),
+        choice: SnapshotChoice,
+        near: Option<f64>,
+    ) -> Result<ResidentSide<'t>, Error> {
         trace.gather(SnapshotContext::PARTS);
         let snapshots = trace.need_snapshots()?;
         let seconds = |snapshot: &Snapshot| trace.time(snapshot.first.time).seconds();
@@ -67,7 +75,10 @@ impl<'t> ResidentSide<'t> {
             }
             _ => choice.indices(snapshots)?.first().copied(),
         };
-        let doubts = doubts::of_snapshots(trace, &snapshot.into_iter().collect::<Vec<_>>());
+        let mut doubts = doubts::of_snapshots(trace, &snapshot.into_iter().collect::<Vec<_>>());
+        let rows: Vec<ResidentDimension> = dimensions.iter().filter_map(|d| d.resident(false)).collect();
+        let stacks = stacks_for(trace, &rows, &of_resident(conditions, false), symbols);
+        doubts.extend(stacks.iter().flat_map(doubts::of_stacks));
         let mut warnings = texts(&doubts);
         let compared = snapshot.and_then(|index| snapshots.get(index));
         warnings.extend(near.zip(compared).and_then(|(near, snapshot)| {
@@ -87,6 +98,7 @@ impl<'t> ResidentSide<'t> {
             warnings,
             grave: grave(&doubts),
             doubtful: any_grave(&doubts),
+            stacks,
         })
     }
 
@@ -116,7 +128,7 @@ impl<'t> ResidentSide<'t> {
         conditions: &[Condition<ResidentDimension>],
     ) -> Vec<(Vec<Label>, u64)> {
         let Some(snapshot) = self.pages() else { return Vec::new() };
-        let context = SnapshotContext::new(self.trace, snapshot);
+        let context = SnapshotContext::with_stacks(self.trace, snapshot, self.stacks.as_ref());
         let counted = count_pages(self.trace, &context, snapshot, dimensions, conditions);
         let labels = |codes: Vec<_>| dimensions.iter().zip(codes).map(|(d, code)| d.label(&context, code)).collect();
         counted.into_iter().map(|(codes, pages)| (labels(codes), pages)).collect()

@@ -2,9 +2,10 @@
 
 use crate::analysis::refset::query::{Dimension, Query};
 use crate::analysis::refset::row_key::RowKey;
-use crate::analysis::stacks::{EventStacks, FunctionLabels, StackTexts};
+use crate::analysis::stacks::{EventStacks, StackLabels, StackTexts};
 use crate::etl::record_id::HookId;
 use crate::event::hooks::{PAGE_ACCESS, PAGE_ACCESS_EX};
+use crate::facets::stack::StackFacet;
 use crate::facets::{Condition, Label};
 use crate::moment::Moment;
 use crate::trace::Trace;
@@ -47,12 +48,7 @@ impl AccessStack for u32 {
 /// The stacks of all accesses, with names.
 #[derive(Debug)]
 pub struct AccessStacks {
-    stacks: EventStacks,
-    /// For conditions; empty where there is none on functions.
-    functions: FunctionLabels,
-    /// By stack, the number of its text; empty where rows do not ask for it.
-    texts_of_stacks: Vec<u32>,
-    texts: StackTexts,
+    stacks: StackLabels,
     accesses: u64,
 }
 
@@ -73,44 +69,20 @@ impl AccessStacks {
     /// Joins the stacks of a trace with its accesses, and looks for symbols; warnings of that search.
     pub fn new(trace: &Trace, query: &Query) -> (AccessStacks, Vec<String>) {
         let (stacks, warnings) = EventStacks::new(trace, ACCESSES, &query.symbols);
-        let asks_for_functions = query.conditions.iter().any(|one| one.dimension == Dimension::Function);
-        let functions = if asks_for_functions { stacks.function_labels() } else { FunctionLabels::default() };
-        let mut texts = StackTexts::default();
-        let wants_texts = query.kept().any(|dimension| dimension == Dimension::Stack);
-        let numbers = 0..if wants_texts { stacks.distinct() as u32 } else { 0 };
-        let texts_of_stacks = numbers.map(|number| stacks.text_number(number, &mut texts)).collect();
-        texts.rank();
+        let kept: Vec<StackFacet> = query.kept().filter_map(Dimension::of_stack).collect();
+        let asked: Vec<StackFacet> = query.conditions.iter().filter_map(|one| one.dimension.of_stack()).collect();
         let accesses = ACCESSES.iter().map(|&hook| trace.survey().kernel_count(hook)).sum();
-        (AccessStacks { stacks, functions, texts_of_stacks, texts, accesses }, warnings)
+        (AccessStacks { stacks: StackLabels::new(stacks, &kept, &asked), accesses }, warnings)
     }
 
-    /// True when no access has a stack.
-    pub fn is_empty(&self) -> bool {
-        self.stacks.is_empty()
+    /// The label of a stack, or of its innermost frame.
+    pub fn label(&self, stack: u32, facet: StackFacet) -> Label {
+        self.stacks.label(stack, facet)
     }
 
-    fn text(&self, stack: u32) -> u32 {
-        self.texts_of_stacks.get(stack as usize).copied().unwrap_or(0)
-    }
-
-    /// The label of a stack, or of its innermost frame; that of a very long stack is cut.
-    pub fn label(&self, stack: u32, dimension: Dimension) -> Label {
-        match dimension {
-            Dimension::Function => self.stacks.function_label(stack),
-            Dimension::Module => self.stacks.module_label(stack),
-            _ => self.texts.label(self.text(stack)),
-        }
-    }
-
-    /// True when a stack meets a condition: the whole stack, or any of its frames.
-    pub fn meets(&self, stack: u32, condition: &Condition<Dimension>) -> bool {
-        match condition.dimension {
-            Dimension::Function => {
-                condition.lets_pass(self.stacks.frames(stack).filter_map(|frame| self.functions.of(frame)))
-            }
-            Dimension::Module => condition.lets_pass(&self.stacks.module_labels(stack)),
-            _ => condition.lets_pass([&Label::name(self.texts.text(self.text(stack)))]),
-        }
+    /// True when a stack meets a condition.
+    pub fn meets(&self, stack: u32, facet: StackFacet, condition: &Condition<Dimension>) -> bool {
+        self.stacks.meets(stack, facet, condition)
     }
 
     /// Of how many of these pages the stack is known.
@@ -126,6 +98,6 @@ impl AccessStacks {
 
     /// The whole texts of stacks.
     pub(crate) fn into_texts(self) -> StackTexts {
-        self.texts
+        self.stacks.into_texts()
     }
 }

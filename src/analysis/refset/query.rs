@@ -3,6 +3,7 @@
 use crate::analysis::refset::reason;
 use crate::error::Error;
 use crate::etl::time_slice;
+use crate::facets::stack::StackFacet;
 use crate::facets::vocabulary::*;
 use crate::facets::{Condition, Dimension as _, FileFacet, ProcessFacet, Values, dimensions};
 use crate::model::window::Bound;
@@ -21,9 +22,7 @@ dimensions! {
             ACCESS_REASON.of(Values::OneOf(|| reason::AccessReason::ALL.map(reason::AccessReason::name).to_vec()));
         ReleaseReason: RELEASE_REASON.of(Values::OneOf(releases));
         Impact: IMPACT.of(Values::OneOf(|| reason::Impact::ALL.map(reason::Impact::name).to_vec()));
-        Stack: STACK;
-        Function: FUNCTION;
-        Module: MODULE;
+        Stack(StackFacet);
     }
 }
 
@@ -33,9 +32,14 @@ impl Dimension {
     /// The file of a page.
     pub const FILE: Dimension = Dimension::File(FileFacet::File);
 
+    /// What it is of the stack of the access; `None` for other facts.
+    pub(crate) const fn of_stack(self) -> Option<StackFacet> {
+        if let Dimension::Stack(of) = self { Some(of) } else { None }
+    }
+
     /// True for those of the stack of the access.
     pub const fn is_of_stacks(self) -> bool {
-        matches!(self, Dimension::Stack | Dimension::Function | Dimension::Module)
+        self.of_stack().is_some()
     }
 }
 

@@ -29,7 +29,7 @@ impl KeyParts {
                 Dimension::AccessReason => parts.access_reason = true,
                 Dimension::ReleaseReason => parts.release_reason = true,
                 Dimension::Impact => parts.impact = true,
-                Dimension::Stack | Dimension::Function | Dimension::Module => parts.stack = true,
+                Dimension::Stack(_) => parts.stack = true,
             }
         }
         parts

@@ -54,9 +54,9 @@ impl ReplayContext<'_> {
 
     /// True when a key meets all conditions.
     pub fn meets(&self, key: &RowKey, conditions: &[Condition<Dimension>]) -> bool {
-        conditions.iter().all(|condition| match self.stacks.filter(|_| condition.dimension.is_of_stacks()) {
-            Some(stacks) => stacks.meets(key.stack, condition),
-            None => condition.lets_pass([&self.label(key, condition.dimension)]),
+        conditions.iter().all(|condition| match (self.stacks, condition.dimension) {
+            (Some(stacks), Dimension::Stack(of)) => stacks.meets(key.stack, of, condition),
+            _ => condition.lets_pass([&self.label(key, condition.dimension)]),
         })
     }
 
@@ -78,9 +78,7 @@ impl ReplayContext<'_> {
             Dimension::AccessReason => Label::maybe(key.access_reason.map(|reason| reason.name())),
             Dimension::ReleaseReason => Label::name(key.release_reason.map_or(HELD, |reason| reason.name())),
             Dimension::Impact => Label::maybe(key.impact.map(|impact| impact.name())),
-            Dimension::Stack | Dimension::Function | Dimension::Module => {
-                self.stacks.map_or_else(Label::nothing, |stacks| stacks.label(key.stack, dimension))
-            }
+            Dimension::Stack(of) => self.stacks.map_or_else(Label::nothing, |stacks| stacks.label(key.stack, of)),
         }
     }
 

@@ -9,7 +9,7 @@ use crate::analysis::refset::summary::{HeldSummary, ProcessHeld};
 use crate::analysis::refset::totals::process_peaks::ProcessPeak;
 use crate::analysis::refset::totals::timeline::{PeakAndAverage, Timeline, TimelineGroup};
 use crate::analysis::table::{Column, Dimension as _, Field, Fit, Line, Measured, Node, Table, Value};
-use crate::facets::{Label, LabelKind};
+use crate::facets::Label;
 use crate::model::category::Category;
 use crate::units::Nanos;
 use std::borrow::Cow;
@@ -55,11 +55,8 @@ impl ReferenceSet {
         let all = self.tree.measure;
         let mut table = Table::of_groups(&self.dimensions, &self.rows, &self.tree, &all, &columns)
             .with_total(&self.tree, &all, &columns);
-        // Programs get whole stacks.
-        for (row, record) in self.rows.iter().zip(&mut table.records) {
-            let labels = row.labels.iter().zip(record).filter(|(label, _)| matches!(label.kind(), LabelKind::Cut(_)));
-            labels.for_each(|(label, value)| *value = self.stack_texts.value(label));
-        }
+        let rows = self.rows.iter().zip(&mut table.records);
+        rows.for_each(|(row, record)| self.stack_texts.complete(&row.labels, record));
         table
     }
 

@@ -3,12 +3,14 @@
 use crate::analysis::resident::batch_classify::BatchClassifier;
 use crate::analysis::resident::category_counts::CategoryCounts;
 use crate::analysis::resident::checks::BaseCounts;
+use crate::analysis::resident::commit_stacks::PageShare;
 use crate::analysis::resident::dimension::{Dimension, DimensionCode};
 use crate::analysis::resident::group_counts::{ByList, ByOwner, Counter, Filter};
 use crate::analysis::resident::query::{Classification, ResidentQuery};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::table::Condition;
 use crate::etl::EtlFile;
+use crate::event::page::PageIdentity;
 use crate::model::snapshot::Snapshot;
 use std::collections::BTreeMap;
 
@@ -28,6 +30,8 @@ pub(super) struct SnapshotPlan {
     pub list_at: usize,
     /// Conditions of the query under its classification.
     conditions: Vec<Condition<Dimension>>,
+    /// Those that are not on stacks, read anew: what they match is no answer to the user's patterns. Where stacks are asked for.
+    besides_stacks: Option<Vec<Condition<Dimension>>>,
 }
 
 /// What was counted.
@@ -41,6 +45,8 @@ pub(super) struct SnapshotCounts {
     pub owners: Vec<(DimensionCode, ByList)>,
     /// For the checks.
     pub base: BaseCounts,
+    /// Of how many pages the stack is known, where stacks are asked for.
+    pub stacks: Option<PageShare>,
 }
 
 /// What one thread counts.
@@ -54,9 +60,20 @@ struct WorkerCounts<'q> {
     wpa: Option<Counter<'q>>,
     owners: Option<ByOwner>,
     filter: Filter<'q>,
+    stacks: Option<(Filter<'q>, PageShare)>,
 }
 
 impl WorkerCounts<'_> {
+    /// Counts of how many pages the stack is known.
+    fn count_stacks(&mut self, context: &SnapshotContext<'_>, pages: &[PageIdentity]) {
+        let Some((filter, share)) = &mut self.stacks else { return };
+        for (page, classified) in pages.iter().zip(self.classifier.classified_pages(pages.len())) {
+            if filter.passes(context, page, classified) {
+                share.add(context.stack_of(page, classified));
+            }
+        }
+    }
+
     /// Adds the counts of another thread.
     fn merge(&mut self, other: Self) {
         self.by_category.merge(&other.by_category);
@@ -66,6 +83,7 @@ impl WorkerCounts<'_> {
         for (all, part) in [(&mut self.main, other.main), (&mut self.wpa, other.wpa)] {
             all.as_mut().zip(part).into_iter().for_each(|(all, part)| all.merge(part));
         }
+        self.stacks.as_mut().zip(other.stacks).into_iter().for_each(|((_, all), (_, part))| all.merge(part));
     }
 }
 
@@ -85,7 +103,13 @@ impl SnapshotPlan {
             true => Condition { dimension: swap(&condition.dimension), ..condition.clone() },
             false => condition.clone(),
         };
-        SnapshotPlan { main, wpa, compares, list_at, conditions: query.conditions.iter().map(condition).collect() }
+        let conditions: Vec<Condition<Dimension>> = query.conditions.iter().map(condition).collect();
+        let besides_stacks = || {
+            let others = conditions.iter().filter(|condition| condition.dimension.of_stack().is_none());
+            others.filter_map(|condition| Condition::parse(&condition.text()).ok()).collect()
+        };
+        let besides_stacks = query.wants_stacks().then(besides_stacks);
+        SnapshotPlan { main, wpa, compares, list_at, conditions, besides_stacks }
     }
 
     /// Classifies and counts all pages, in parallel.
@@ -105,9 +129,11 @@ impl SnapshotPlan {
             wpa: (!is_small && self.compares).then(|| Counter::new(&self.wpa, context)),
             owners: query.processes.then(|| ByOwner::new(context)),
             filter: Filter::new(&self.conditions),
+            stacks: self.besides_stacks.as_ref().map(|conditions| (Filter::new(conditions), PageShare::default())),
         };
         let threads = snapshot.fold(etl, empty, |counts, pages| {
             counts.classifier.classify(pages);
+            counts.count_stacks(context, pages);
             let classified_pages = counts.classifier.classified_pages(pages.len());
             counts.by_category.add_all(pages, classified_pages);
             let (mut pages, mut classified_pages) = (pages, classified_pages);
@@ -138,6 +164,7 @@ impl SnapshotPlan {
             groups_wpa: if self.compares { groups(&all.wpa, &self.wpa) } else { Groups::new() },
             owners: all.owners.iter().flat_map(ByOwner::groups).collect(),
             base: BaseCounts { stats: all.classifier.stats, by_category: all.by_category },
+            stacks: all.stacks.map(|(_, share)| share),
         }
     }
 }

@@ -8,8 +8,9 @@ use crate::event::page::{PageIdentity, PageList, PageUse};
 use crate::event::pool::PoolTag;
 use crate::facets::file::Content;
 use crate::facets::process::{ProcessCode, ProcessFacts};
+use crate::facets::stack::StackFacet;
 use crate::facets::vocabulary::*;
-use crate::facets::{FileFacet, Label, ProcessFacet, Values, dimensions};
+use crate::facets::{Condition, FileFacet, Label, ProcessFacet, Values, dimensions};
 use crate::model::category::{Category, Class};
 
 dimensions! {
@@ -28,6 +29,7 @@ dimensions! {
         Cold: COLD;
         Pinned: PINNED;
         NonTradeable: NON_TRADEABLE;
+        Stack(StackFacet);
     }
 }
 
@@ -48,7 +50,7 @@ impl Dimension {
             Dimension::Class => Some(Class::ALL.len()),
             Dimension::Rule => Some(Rule::ALL.len()),
             Dimension::Cold | Dimension::Pinned | Dimension::NonTradeable => Some(2),
-            Dimension::SESSION | Dimension::File(_) | Dimension::Detail => None,
+            Dimension::SESSION | Dimension::File(_) | Dimension::Detail | Dimension::Stack(_) => None,
             Dimension::Process(_) => Some(context.processes.instances.len() + 2),
         }
     }
@@ -72,7 +74,7 @@ impl Dimension {
             Dimension::Cold => usize::from(page.cold()),
             Dimension::Pinned => usize::from(page.pinned()),
             Dimension::NonTradeable => usize::from(page.non_tradeable()),
-            Dimension::SESSION | Dimension::File(_) | Dimension::Detail => return None,
+            Dimension::SESSION | Dimension::File(_) | Dimension::Detail | Dimension::Stack(_) => return None,
             Dimension::Process(_) => match classified.owner() {
                 PageOwner::Process(index) => index as usize,
                 PageOwner::None => context.processes.instances.len(),
@@ -120,9 +122,30 @@ impl Dimension {
                 _ => DimensionCode::None,
             },
             Dimension::Detail => detail_code(context, context.detail(page, classified)),
+            Dimension::Stack(_) => context
+                .stack_of(page, classified)
+                .map_or(DimensionCode::None, |stack| DimensionCode::Number(stack.into())),
             _ => {
                 self.index(context, page, classified).map_or(DimensionCode::None, |index| self.code_at(context, index))
             }
+        }
+    }
+
+    /// What it is of the stack of a page's commit; `None` for other facts.
+    pub(crate) const fn of_stack(self) -> Option<StackFacet> {
+        if let Dimension::Stack(of) = self { Some(of) } else { None }
+    }
+
+    /// True when pages with a code meet a condition on this dimension: one on stacks may look at more than at the label.
+    pub(super) fn meets(
+        self,
+        context: &SnapshotContext<'_>,
+        code: DimensionCode,
+        condition: &Condition<Dimension>,
+    ) -> bool {
+        match (self, &context.committed) {
+            (Dimension::Stack(of), Some(committed)) => committed.stacks.meets(stack_number(code), of, condition),
+            _ => condition.lets_pass([&self.label(context, code)]),
         }
     }
 
@@ -136,6 +159,7 @@ impl Dimension {
         match self {
             Dimension::Process(of) => !matches!(of, ProcessFacet::Process | ProcessFacet::Session),
             Dimension::File(of) => !matches!(of, FileFacet::File),
+            Dimension::Stack(_) => true,
             _ => false,
         }
     }
@@ -152,6 +176,10 @@ impl Dimension {
             (Dimension::Process(of), _) => of.label(process_code(code), &context.process_facts()),
             (Dimension::File(of), _) => of.label(content(context, code), &context.drive_paths),
             (Dimension::Detail, _) => content(context, code).detail(&context.drive_paths),
+            (Dimension::Stack(of), _) => {
+                let committed = context.committed.as_ref();
+                committed.map_or_else(Label::nothing, |committed| committed.stacks.label(stack_number(code), of))
+            }
             (Dimension::List, DimensionCode::Number(n)) => listed(n, &PageList::ALL.map(PageList::name)),
             (Dimension::Use, DimensionCode::Number(n)) => listed(n, &PageUse::ALL.map(PageUse::name)),
             (Dimension::Category | Dimension::CategoryWpa, DimensionCode::Number(n)) => {
@@ -168,7 +196,30 @@ impl Dimension {
     }
 }
 
+/// The number of a stack; `None` for pages that no record committed.
+fn stack_number(code: DimensionCode) -> Option<u32> {
+    if let DimensionCode::Number(number) = code { u32::try_from(number).ok() } else { None }
+}
+
+/// The process instance of a page that a VirtualAlloc can have committed. Page tables and lists of working sets lie in the kernel, and
+/// pages of files and sections are committed by nobody's VirtualAlloc.
+#[inline]
+pub(super) fn committable(page: &PageIdentity, classified: &ClassifiedPage) -> Option<u32> {
+    let has_address = matches!(page.page_use(), PageUse::ProcessPrivate | PageUse::Awe | PageUse::LargePage);
+    match classified.owner() {
+        PageOwner::Process(instance) if has_address => Some(instance),
+        _ => None,
+    }
+}
+
 impl SnapshotContext<'_> {
+    /// The number of the stack of a page's commit, where stacks are asked for; `None` for a page that no record committed.
+    #[inline]
+    pub(super) fn stack_of(&self, page: &PageIdentity, classified: &ClassifiedPage) -> Option<u32> {
+        let committed = self.committed.as_ref()?;
+        committable(page, classified).and_then(|instance| committed.find(instance, page.u2))
+    }
+
     /// What labels of processes are made of.
     fn process_facts(&self) -> ProcessFacts<'_> {
         ProcessFacts {

@@ -1,6 +1,7 @@
 //! What casts doubt on the table of a page sequence, for all commands that count its pages.
 
 use crate::analysis::resident::checks::Checks;
+use crate::analysis::resident::commit_stacks::{AllocationShare, CommitStacks};
 use crate::analysis::resident::count_snapshot::SnapshotPlan;
 use crate::analysis::resident::query::{Classification, ResidentQuery, SnapshotChoice};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
@@ -9,6 +10,7 @@ use crate::trace::Trace;
 use crate::trace::analysis_needs::RESIDENT_SET;
 use crate::trace::doubt::Doubt;
 use crate::trace::readiness::not_described;
+use crate::units::count;
 
 /// What the checks are made of.
 pub(crate) const PARTS: Parts = SnapshotContext::PARTS.and(Parts::COUNTERS);
@@ -50,6 +52,30 @@ pub(crate) fn of_checks(trace: &Trace, checks: &[(usize, &Checks)]) -> Vec<Doubt
     let undescribed = not_described(trace.survey());
     doubts.extend(undescribed.map(|text| Doubt::note(RESIDENT_SET.name, "rundown_missing", text)));
     doubts
+}
+
+/// What is missing of the stacks of commits.
+pub(crate) fn of_stacks(stacks: &CommitStacks) -> Vec<Doubt> {
+    let AllocationShare { allocations, with_stack } = stacks.share();
+    let without = allocations.saturating_sub(with_stack);
+    let none = (with_stack == 0).then(|| {
+        let text = "no record of VirtualAlloc has a stack: rows by stack, function and module tell at most what was committed in the \
+                    trace (xperf: -stackwalk VirtualAlloc)";
+        Doubt::note(RESIDENT_SET.name, "no_stacks", text.to_owned())
+    });
+    let some = (with_stack > 0 && without > 0).then(|| {
+        let [some, all] = [without, allocations].map(count);
+        let text = format!(
+            "{some} of {all} VirtualAlloc records have no stack: the pages that they committed have no function and no module"
+        );
+        Doubt::note(RESIDENT_SET.name, "stacks_incomplete", text).of(without)
+    });
+    none.into_iter().chain(some).chain(of_symbols(stacks)).collect()
+}
+
+/// What is missing of symbols.
+pub(crate) fn of_symbols(stacks: &CommitStacks) -> impl Iterator<Item = Doubt> {
+    stacks.told.iter().map(|text| Doubt::note(RESIDENT_SET.name, "symbols_missing", text.clone()))
 }
 
 /// What can be said before a page is counted: of the records of these snapshots.

@@ -181,7 +181,7 @@ impl<'c> Filter<'c> {
     pub fn passes(&mut self, context: &SnapshotContext<'_>, page: &PageIdentity, classified: &ClassifiedPage) -> bool {
         self.conditions.iter().zip(&mut self.known).all(|(condition, known)| {
             let code = condition.dimension.code(context, page, classified);
-            *known.entry(code).or_insert_with(|| condition.lets_pass([&condition.dimension.label(context, code)]))
+            *known.entry(code).or_insert_with(|| condition.dimension.meets(context, code, condition))
         })
     }
 }

@@ -10,6 +10,7 @@ pub(crate) mod check_outcomes;
 pub(crate) mod checks;
 pub(crate) mod classify;
 pub mod columns;
+pub(crate) mod commit_stacks;
 mod count_snapshot;
 pub mod dimension;
 pub(crate) mod doubts;
@@ -18,6 +19,7 @@ pub mod first_screen;
 pub(crate) mod group_counts;
 pub mod page_counts;
 pub mod query;
+mod ranges_by_address;
 mod rows;
 pub(crate) mod snapshot_context;
 #[cfg(etl_writer)] // only this repository has it
@@ -29,6 +31,7 @@ pub use check_outcomes::Outcome;
 pub use checks::{Checks, Compared};
 pub use snapshot_context::SnapshotContext;
 
+use crate::analysis::stacks::StackTexts;
 use crate::analysis::table::{Condition, Dimension as _, Field, Forms, Group, Node, Table, Value};
 use crate::error::Error;
 use crate::load::parts::Parts;
@@ -39,10 +42,11 @@ use crate::trace::doubt::{Doubt, any_grave, texts};
 use crate::trace::readiness::Need;
 use crate::units::Nanos;
 use columns::{ColumnChoice, PROCESS_OWNER};
+use commit_stacks::{AllocationShare, CommitStacks, PageShare};
 use count_snapshot::SnapshotPlan;
 use dimension::{Dimension, DimensionCode};
 use page_counts::{PageCounts, ResidentOrder};
-use query::{Classification, ResidentQuery};
+use query::{Classification, ResidentQuery, stacks_for};
 use std::collections::BTreeMap;
 
 /// What `pfnset resident` shows.
@@ -69,6 +73,10 @@ pub struct ResidentSet {
     pub(crate) doubts: Vec<Doubt>,
     /// All conditions: names of dimensions and patterns.
     pub(crate) filter: Vec<(&'static str, String)>,
+    /// Of how many allocations of the trace the stack is known, where rows or conditions ask for stacks.
+    pub(crate) stacks: Option<AllocationShare>,
+    /// The whole stacks of the rows.
+    stack_texts: StackTexts,
     /// Number of the last whole snapshot of the trace.
     pub(crate) last: Option<usize>,
     /// The conditions of a preset, which the user did not write.
@@ -99,6 +107,8 @@ pub struct SnapshotSet {
     pub tree: Node<PageCounts>,
     /// Processes by pages that are theirs.
     pub processes: Node<PageCounts>,
+    /// Of how many pages the stack is known, where rows or conditions ask for stacks.
+    pub(crate) stacks: Option<PageShare>,
 }
 
 /// Counts the pages of a snapshot that meet the conditions by these dimensions: codes in their order, which only this context
@@ -126,6 +136,11 @@ pub(crate) fn count_pages(
 }
 
 impl ResidentSet {
+    /// True when conditions on stacks chose the pages.
+    pub(crate) fn chooses_stacks(&self) -> bool {
+        self.filter.iter().any(|(name, _)| Dimension::parse(name).is_ok_and(|of| of.of_stack().is_some()))
+    }
+
     /// True when nothing of the first screen is cut off.
     pub const fn is_whole(&self) -> bool {
         self.view.all
@@ -143,12 +158,14 @@ impl ResidentSet {
         trace.gather(ResidentSet::PARTS);
         let snapshots = trace.need_snapshots()?;
         let chosen = query.snapshot.indices(snapshots)?;
+        let stacks = stacks_for(trace, &query.group_by, &query.conditions, &query.symbols);
         let sets: Vec<SnapshotSet> = chosen
             .into_iter()
-            .filter_map(|index| Some(snapshot_set(trace, query, index, snapshots.get(index)?)))
+            .filter_map(|index| Some(snapshot_set(trace, query, index, snapshots.get(index)?, stacks.as_ref())))
             .collect();
         let checks: Vec<(usize, &Checks)> = sets.iter().map(|set| (set.index, &set.checks)).collect();
-        let doubts = doubts::of_checks(trace, &checks);
+        let mut doubts = doubts::of_checks(trace, &checks);
+        doubts.extend(stacks.iter().flat_map(doubts::of_stacks));
         Ok(ResidentSet {
             warnings: texts(&doubts),
             missing: trace.missing(&RESIDENT_SET),
@@ -160,6 +177,8 @@ impl ResidentSet {
             classification: query.classification,
             compares: SnapshotPlan::new(query).compares,
             filter: Condition::written(&query.conditions),
+            stacks: stacks.as_ref().map(CommitStacks::share),
+            stack_texts: stacks.map(CommitStacks::into_texts).unwrap_or_default(),
             last: whole(snapshots).next_back(),
             conditions: query.conditions.iter().filter(|of| !of.is_users).map(Condition::text).collect(),
             view: query.view.clone(),
@@ -177,6 +196,8 @@ impl ResidentSet {
         let programs = columns::written(self.compares);
         let table = Table::of_groups(&self.dimensions, &snapshot.rows, &Node::default(), &all, &programs);
         let mut table = Table { columns: people.columns, lines: people.lines, ..table };
+        let rows = snapshot.rows.iter().zip(&mut table.records);
+        rows.for_each(|(row, record)| self.stack_texts.complete(&row.labels, record));
         if let Some(at) = self.dimensions.iter().position(|dimension| dimension.names_owner()) {
             table.fields.push(Field::new(PROCESS_OWNER));
             let owner = |group: &Group<PageCounts>| group.labels.get(at).map(|label| columns::owner(label.kind()));
@@ -188,8 +209,14 @@ impl ResidentSet {
     }
 }
 
-fn snapshot_set(trace: &Trace, query: &ResidentQuery, index: usize, snapshot: &Snapshot) -> SnapshotSet {
-    let context = SnapshotContext::new(trace, snapshot);
+fn snapshot_set(
+    trace: &Trace,
+    query: &ResidentQuery,
+    index: usize,
+    snapshot: &Snapshot,
+    stacks: Option<&CommitStacks>,
+) -> SnapshotSet {
+    let context = SnapshotContext::with_stacks(trace, snapshot, stacks);
     let plan = SnapshotPlan::new(query);
     let mut counted = plan.count(trace.etl(), &context, snapshot, query);
     let mut rows = rows::groups(&mut counted, &plan, &query.group_by, &context);
@@ -204,5 +231,6 @@ fn snapshot_set(trace: &Trace, query: &ResidentQuery, index: usize, snapshot: &S
         rows,
         tree,
         processes: rows::processes(&counted, &context),
+        stacks: counted.stacks,
     }
 }

@@ -1,13 +1,17 @@
 //! A query about a resident set.
 
 use crate::analysis::resident::columns::ColumnChoice;
+use crate::analysis::resident::commit_stacks::CommitStacks;
 use crate::analysis::resident::dimension::Dimension;
 use crate::analysis::resident::group_counts::MOST_DIMENSIONS;
 use crate::analysis::resident::page_counts::ResidentOrder;
 use crate::analysis::table::{Condition, Dimension as _, spelling};
 use crate::error::Error;
+use crate::facets::stack::StackFacet;
 use crate::model::snapshot::{Snapshot, whole};
 use crate::named::named_enum;
+use crate::symbols::folders::SymbolFolders;
+use crate::trace::Trace;
 
 named_enum! {
     /// By whose rules pages are counted.
@@ -88,6 +92,8 @@ pub struct ResidentQuery {
     pub processes: bool,
     /// What is shown of the rows.
     pub view: ColumnChoice,
+    /// Where symbol files are looked for, for rows by stack and function.
+    pub symbols: SymbolFolders,
 }
 
 impl Default for ResidentQuery {
@@ -101,8 +107,21 @@ impl Default for ResidentQuery {
             snapshot: SnapshotChoice::default(),
             processes: true,
             view: ColumnChoice::default(),
+            symbols: SymbolFolders::default(),
         }
     }
+}
+
+/// The stacks of commits, where rows by these dimensions, or these conditions, ask for them.
+pub(crate) fn stacks_for(
+    trace: &Trace,
+    dimensions: &[Dimension],
+    conditions: &[Condition<Dimension>],
+    symbols: &SymbolFolders,
+) -> Option<CommitStacks> {
+    let rows: Vec<StackFacet> = dimensions.iter().filter_map(|dimension| dimension.of_stack()).collect();
+    let asked: Vec<StackFacet> = conditions.iter().filter_map(|one| one.dimension.of_stack()).collect();
+    (!rows.is_empty() || !asked.is_empty()).then(|| CommitStacks::new(trace, &rows, &asked, symbols))
 }
 
 /// Name, dimensions, conditions, and its description.
@@ -126,6 +145,12 @@ impl ResidentQuery {
     /// True when rows have a count by WPA's rules beside ours that can differ.
     pub fn compares(&self) -> bool {
         self.classification == Classification::Both && self.group_by.contains(&Dimension::Category)
+    }
+
+    /// True when stacks of commits are asked for.
+    pub fn wants_stacks(&self) -> bool {
+        let conditions = self.conditions.iter().map(|condition| condition.dimension);
+        self.group_by.iter().copied().chain(conditions).any(|dimension| dimension.of_stack().is_some())
     }
 
     /// Names of the presets with what they show.

@@ -1,6 +1,8 @@
 //! The context of a snapshot: everything that its pages are joined with, as it was at the snapshot's time.
 
 use crate::analysis::category_rules::Rule;
+use crate::analysis::resident::commit_stacks::{CommitStacks, CommittedPages};
+use crate::analysis::resident::ranges_by_address::RangesByAddress;
 use crate::event::file::ViewKind;
 use crate::event::pool::PoolTag;
 use crate::load::event_values::KernelBlock;
@@ -103,12 +105,14 @@ pub struct SnapshotContext<'h> {
     pub kernel: KernelSpace<'h>,
     /// Paths of the kernel's images, by index; `images` holds them by page.
     pub image_names: Vec<&'h str>,
-    images: Vec<(u64, u64, u32)>,
-    session_images: Vec<(u64, u64, u64)>,
-    pool: Vec<(u64, u64, PoolTag)>,
-    pfn_database: Vec<(u64, u64, ())>,
+    images: RangesByAddress<u32>,
+    session_images: RangesByAddress<u64>,
+    pool: RangesByAddress<PoolTag>,
+    pfn_database: RangesByAddress<()>,
     /// Ranges and threads on which events and end rundown disagree, with the process.
     pub contradictions: Vec<(u32, Contradiction)>,
+    /// Who committed what, where stacks are asked for.
+    pub(crate) committed: Option<CommittedPages<'h>>,
 }
 
 impl<'h> SnapshotContext<'h> {
@@ -166,25 +170,36 @@ impl<'h> SnapshotContext<'h> {
             drive_paths: DrivePaths::new(&system.volumes),
             services: Services::new(system, processes),
             contradictions,
+            committed: None,
         }
+    }
+
+    /// The same with these stacks.
+    pub(crate) fn with_stacks<'s>(
+        trace: &'s Trace,
+        snapshot: &Snapshot,
+        stacks: Option<&'s CommitStacks>,
+    ) -> SnapshotContext<'s> {
+        let context = SnapshotContext::new(trace, snapshot);
+        SnapshotContext { committed: stacks.map(|stacks| stacks.at(trace, context.moment)), ..context }
     }
 
     /// Index into `image_names` of the kernel image at an address.
     #[inline]
     pub fn kernel_image(&self, address: u64) -> Option<u32> {
-        holding(&self.images, address)
+        self.images.get(address)
     }
 
     /// File key of the session image at an address.
     #[inline]
     pub fn session_image(&self, address: u64) -> Option<u64> {
-        holding(&self.session_images, address)
+        self.session_images.get(address)
     }
 
     /// Tag of the big pool allocation at an address.
     #[inline]
     pub fn pool_tag(&self, address: u64) -> Option<PoolTag> {
-        holding(&self.pool, address)
+        self.pool.get(address)
     }
 
     /// Id of the session that the owner key of a session's page means.
@@ -195,16 +210,8 @@ impl<'h> SnapshotContext<'h> {
     /// True when the address lies in the PFN database.
     #[inline]
     pub fn is_pfn_database(&self, address: u64) -> bool {
-        holding(&self.pfn_database, address).is_some()
+        self.pfn_database.get(address).is_some()
     }
-}
-
-/// The value of the range that holds `address`; ranges are sorted and disjoint.
-#[inline]
-fn holding<T: Copy>(ranges: &[(u64, u64, T)], address: u64) -> Option<T> {
-    let next = ranges.partition_point(|range| range.0 <= address);
-    let &(_, end, value) = ranges.get(next.checked_sub(1)?)?;
-    (address < end).then_some(value)
 }
 
 fn file_rules(path: &str, hives: &Hives) -> FileRules {

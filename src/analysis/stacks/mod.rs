@@ -20,6 +20,7 @@ mod profile_intervals;
 mod profile_tracks;
 mod query;
 mod rows;
+mod stack_labels;
 mod stack_texts;
 mod symbol_needs;
 mod symbol_use;
@@ -30,7 +31,6 @@ pub use counts::StackCounts;
 pub use dimension::Dimension;
 #[cfg(feature = "cli")]
 pub(crate) use event_log::EventLog;
-pub(crate) use frame_labels::FunctionLabels;
 #[cfg(feature = "cli")]
 pub(crate) use frame_names::Label as FrameLabel;
 pub(crate) use frame_names::{Names, Texts};
@@ -48,6 +48,7 @@ pub use rows::SelfAndTotal;
 pub use rows::{FunctionRow, ModuleRow, ProcessRow, Totals};
 #[cfg(feature = "cli")]
 pub(crate) use rows::{Key, StackId};
+pub(crate) use stack_labels::StackLabels;
 pub(crate) use stack_texts::StackTexts;
 pub use symbol_needs::SymbolNeeds;
 pub use symbol_use::SymbolUse;

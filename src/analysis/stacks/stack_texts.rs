@@ -208,6 +208,12 @@ impl StackTexts {
         Label::cut(format!("{begin} … (stack {rank:010}) … {end}"), number)
     }
 
+    /// Puts the whole texts into the record of a row whose labels are cut: programs get whole stacks.
+    pub fn complete(&self, labels: &[Label], record: &mut [Value]) {
+        let cut = labels.iter().zip(record).filter(|(label, _)| matches!(label.kind(), LabelKind::Cut(_)));
+        cut.for_each(|(label, value)| *value = self.value(label));
+    }
+
     /// The value of a label: of one that is cut the whole text.
     pub fn value(&self, label: &Label) -> Value {
         match label.kind() {

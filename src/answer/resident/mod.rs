@@ -2,6 +2,7 @@
 
 mod checks;
 mod first_screen;
+mod stacks;
 
 use crate::analysis::resident::{ResidentSet, SnapshotSet};
 use crate::analysis::table::Dimension as _;
@@ -38,16 +39,23 @@ fn facts(set: &ResidentSet) -> Facts<'_> {
             .is("selected_pages", snapshot.selected)
             .is("checks", checks::json(&snapshot.checks))
             .has("rows", Fact::Rows(number));
-        Fact::Object(facts)
+        Fact::Object(match snapshot.stacks {
+            Some(share) => facts.is("stacks", stacks::of_pages(share)),
+            None => facts,
+        })
     };
-    Facts::of_trace()
+    let facts = Facts::of_trace()
         .doubts(&set.doubts)
         .filter(&set.filter)
         .is("missing_keywords", set.missing.iter().map(|need| need.keyword).collect::<Vec<_>>())
         .is("classification", set.classification.name())
         .is("group_by", set.dimensions.iter().map(|d| d.name()).collect::<Vec<_>>())
         .is("snapshot_count", set.snapshot_count)
-        .has("snapshots", Fact::list(move || set.snapshots.iter().enumerate().map(of_snapshot)))
+        .has("snapshots", Fact::list(move || set.snapshots.iter().enumerate().map(of_snapshot)));
+    match set.stacks {
+        Some(share) => facts.is("stacks", stacks::of_allocations(share)),
+        None => facts,
+    }
 }
 
 fn screen(set: &ResidentSet, unit: Unit, is_first_screen: bool) -> Vec<Block> {
@@ -57,7 +65,10 @@ fn screen(set: &ResidentSet, unit: Unit, is_first_screen: bool) -> Vec<Block> {
             screen.push(Block::Blank);
         }
         match is_first_screen && (snapshot.selected > 0 || snapshot.pages == 0) {
-            true => screen.extend(first_screen::screen(set, snapshot, unit)),
+            true => {
+                screen.extend(first_screen::screen(set, snapshot, unit));
+                screen.extend(stacks::in_short(set, snapshot).map(Block::Line));
+            }
             false => screen.extend(rows(set, number, snapshot)),
         }
     }
@@ -98,9 +109,11 @@ fn rows(set: &ResidentSet, number: usize, snapshot: &SnapshotSet) -> Vec<Block> 
     if snapshot.selected == 0 && snapshot.pages > 0 {
         let labels = "pfnset resident TRACE --group-by DIMENSION lists the labels";
         rows.push(Block::Line(format!("No page meets the conditions of --where; {labels}")));
+        rows.extend(stacks::in_short(set, snapshot).map(Block::Text));
         return rows;
     }
     rows.push(Block::Rows(number));
+    rows.extend(stacks::in_full(set, snapshot).into_iter().flat_map(|note| [Block::Blank, Block::Text(note)]));
     if set.is_whole() {
         rows.push(Block::Text(checks::in_full(&snapshot.checks)));
     }

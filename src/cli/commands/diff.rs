@@ -246,7 +246,8 @@ impl Diff {
             Some(query) => query.allocations.wants_stacks(),
             None => query.wants_stacks(),
         };
-        let reason = "names functions: it is for rows or conditions by function or module with --refset, also by stack with --allocations";
+        let reason =
+            "names functions: it is for rows or conditions by function or module, with --allocations also by stack";
         refuse("--symbols", &[(!self.symbols.symbols.is_empty() && !has_names, reason)])?;
         if has_names && allocations.is_none() {
             query.symbols = self.symbols.folders(common.quiet, common.output.as_deref())?;

@@ -3,12 +3,14 @@
 use crate::analysis::pages::{PageListing, PageQuery};
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::table::Condition;
-use crate::cli::args::{Base, CsvArgs, OneOf, conditions};
+use crate::cli::args::{Base, CsvArgs, OneOf, conditions, refuse};
 use crate::cli::exit::Exit;
+use crate::cli::symbols::SymbolArgs;
 use crate::cli::{output, trace};
 use crate::forms::csv::Cells;
 use crate::forms::pages::{PageForm, PageText};
 use crate::forms::text;
+use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
 use crate::trace::doubt::of_the_file;
 use clap::Args;
@@ -27,6 +29,7 @@ Examples:
   pfnset pages trace.etl --format csv -o pages.csv
   pfnset pages trace.etl --format jsonl --where category=Win32Heap
   pfnset pages trace.etl --format csv --where \"process=chrome.exe*\"
+  pfnset pages trace.etl --where module=app.exe
   pfnset pages trace.etl --format xperf -o pages.txt
 
 The table has the columns that fit the terminal; CSV and JSON lines have all.")]
@@ -41,6 +44,8 @@ pub struct Pages {
     /// Only pages whose label matches; repeatable, all must hold
     #[arg(long = "where", value_name = "DIM=PATTERNS")]
     pub conditions: Vec<String>,
+    #[command(flatten)]
+    pub symbols: SymbolArgs,
     /// Which page sequence of the trace: last, all or a number from 0
     #[arg(long, default_value = "last", value_name = "WHICH")]
     pub snapshot: SnapshotChoice,
@@ -60,13 +65,24 @@ const FORMS: OneOf<PageForm> = OneOf(&[
 impl Pages {
     /// Runs the command.
     pub fn run(&self) -> anyhow::Result<Exit> {
-        let query = PageQuery { snapshot: self.snapshot, conditions: conditions(&self.conditions)? };
+        let mut query = PageQuery {
+            snapshot: self.snapshot,
+            conditions: conditions(&self.conditions)?,
+            symbols: SymbolFolders::default(),
+        };
+        let has_names = query.wants_stacks();
+        let reason = "names functions: it is for conditions on stack, function or module, as in --where module=app.exe";
+        refuse("--symbols", &[(!self.symbols.symbols.is_empty() && !has_names, reason)])?;
+        if has_names {
+            query.symbols = self.symbols.folders(self.base.quiet, self.base.output.as_deref())?;
+        }
         let mut form = self.format;
         if let PageForm::Csv(cells) = &mut form {
             *cells = self.csv.cells();
         }
         let trace = trace::open(&self.base)?;
-        let listing = trace::with_bar(&self.base, &trace, 1, || PageListing::answer(&trace, &query))?;
+        let listing =
+            trace::with_bar(&self.base, &trace, if has_names { 3 } else { 1 }, || PageListing::answer(&trace, &query))?;
         output::unless_closed(self.write(&trace, &listing, form))?;
         output::tell_unmatched(self.base.quiet, &Condition::unmatched(&query.conditions));
         Ok(if self.base.strict && listing.doubtful { Exit::BadInput } else { Exit::Fine })

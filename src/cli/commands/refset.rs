@@ -7,7 +7,7 @@ use crate::answer::refset::{self, RefsetView};
 use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, RowArgs, conditions, grouped_by, help, refuse};
 use crate::cli::each::{Each, Show, TraceQuestion};
 use crate::cli::exit::Exit;
-use crate::cli::symbols::SymbolArgs;
+use crate::cli::symbols::{NAMES_FUNCTIONS, SymbolArgs};
 use crate::cli::{notes, output, trace};
 use crate::error::Error;
 use crate::model::window::{Bound, duration};
@@ -157,9 +157,7 @@ impl Refset {
         }
         query.summary_rows = rows.top.unwrap_or(query.summary_rows);
         let has_names = query.wants_stacks();
-        let reason =
-            "names functions: it is for rows or conditions by stack, function or module, as in --group-by function";
-        refuse("--symbols", &[(!self.symbols.symbols.is_empty() && !has_names, reason)])?;
+        refuse("--symbols", &[(!self.symbols.symbols.is_empty() && !has_names, NAMES_FUNCTIONS)])?;
         if has_names {
             query.symbols = self.symbols.folders(common.quiet, common.output.as_deref())?;
         }

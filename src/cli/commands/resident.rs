@@ -11,6 +11,7 @@ use crate::answer::{explain, resident};
 use crate::cli::args::{Common, Names, OneOf, OutputFormat, RowArgs, conditions, grouped_by, help, refuse};
 use crate::cli::each::{Each, TraceQuestion};
 use crate::cli::exit::Exit;
+use crate::cli::symbols::{NAMES_FUNCTIONS, SymbolArgs};
 use crate::cli::{output, trace};
 use crate::error::Error;
 use anyhow::Context;
@@ -37,6 +38,10 @@ Presets:
   files                file where file=!n/a
   drivers              detail (the image) where category=Driver
 
+Stack, function and module are those of the last VirtualAlloc that committed the
+address of a page of a process, if stacks were recorded. Rows have the innermost
+frame; as conditions, function and module find any frame of the stack.
+
 Patterns: * any text, ? any character, a leading ! excludes, ; separates; case does not matter.
 
 Examples:
@@ -46,6 +51,7 @@ Examples:
   pfnset resident trace.etl --group-by process,category --top 5
   pfnset resident trace.etl --where \"process=chrome.exe*\" --group-by list
   pfnset resident trace.etl --preset files --top 20 --unit mib
+  pfnset resident trace.etl --group-by process,function --symbols C:\\symbols
   pfnset resident --each monday.etl week/ --group-by class
   pfnset resident trace.etl --explain 0x1a2b3
   pfnset resident trace.etl --explain 0x7ff6103b0000 --process 4242"))]
@@ -56,6 +62,8 @@ pub struct Resident {
     pub each: Each,
     #[command(flatten)]
     pub rows: RowArgs,
+    #[command(flatten)]
+    pub symbols: SymbolArgs,
     /// Dimensions and conditions for a common question
     #[arg(long, value_name = "NAME", conflicts_with = "group_by", hide_possible_values = true,
         value_parser = Names(ResidentQuery::presets().collect()))]
@@ -203,12 +211,18 @@ impl Resident {
         }
         query.conditions.extend(conditions(&rows.conditions)?);
         rows.check(common.format)?;
+        let has_names = query.wants_stacks();
+        refuse("--symbols", &[(!self.symbols.symbols.is_empty() && !has_names, NAMES_FUNCTIONS)])?;
+        if has_names {
+            query.symbols = self.symbols.folders(common.quiet, common.output.as_deref())?;
+        }
         check_order(&query)?;
         self.check_view(&query)?;
         let question = TraceQuestion { common, each: &self.each, schema: "pfnset.resident", unit: rows.unit() };
         let exit = question.answer(|_, trace, show| {
-            // One walk for the events, one for the pages.
-            let set = trace::with_bar(common, trace, 2, || ResidentSet::answer(trace, &query))?;
+            // One walk for the events, one for the pages; stacks take two more.
+            let walks = if has_names { 4 } else { 2 };
+            let set = trace::with_bar(common, trace, walks, || ResidentSet::answer(trace, &query))?;
             show(resident::answer(&set, rows.unit(), is_first_screen), set.doubtful)
         })?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
@@ -227,9 +241,11 @@ impl Resident {
             }
             None => Target::Pfn(number),
         };
+        let symbols = self.symbols.folders(self.common.quiet, self.common.output.as_deref())?;
         let trace = trace::open(&self.common)?;
-        let explain = || Explanation::answer(&trace, target, self.snapshot);
-        let explanation = trace::with_bar(&self.common, &trace, 2, explain).map_err(|error| match error {
+        let explain = || Explanation::answer(&trace, target, self.snapshot, &symbols);
+        // One walk for the events, one for the pages, two for the stacks.
+        let explanation = trace::with_bar(&self.common, &trace, 4, explain).map_err(|error| match error {
             Error::Usage(text) if matches!(target, Target::Pfn(0x10000..)) => {
                 Error::Usage(format!("{text}; if it is a virtual address, name its process: --process PID"))
             }

@@ -6,6 +6,7 @@
 mod address_history;
 mod cited_event;
 mod collect_facts;
+mod commit;
 mod fact;
 mod ranges;
 mod record_fields;
@@ -16,7 +17,7 @@ pub use fact::Fact;
 pub use record_fields::RecordField;
 
 use crate::analysis::category_rules::Rule;
-use crate::analysis::resident::dimension::Dimension;
+use crate::analysis::resident::dimension::{Dimension, committable};
 use crate::analysis::resident::doubts;
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
@@ -26,11 +27,13 @@ use crate::facets::Label;
 use crate::model::drive_paths::DrivePaths;
 use crate::model::page_owner_key::KeyReading;
 use crate::model::snapshot::{PageRecord, Snapshot};
+use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
 use crate::trace::doubt::{Doubt, any_grave, grave, texts};
 use crate::units::{Nanos, PAGE_BYTES};
 use crate::units::{count, counted, is_kernel_address};
 use collect_facts::FactCollector;
+use commit::StacksOnDemand;
 
 /// What to explain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,6 +106,8 @@ pub struct ExplainedPage {
     pub detail: Label,
     /// What it was joined with.
     pub facts: Vec<Fact>,
+    /// The stack of the record that committed its address: names of frames, innermost first. `None` where none is known.
+    pub commit_stack: Option<Vec<String>>,
     /// Events at its address in its process, before and after the snapshot.
     pub history: Vec<AddressEvent>,
     /// Events left out of `history`.
@@ -133,19 +138,27 @@ impl Explanation {
     /// # Errors
     /// [`Error::MissingEvents`] without a page sequence; [`Error::Usage`] for a snapshot, a page frame or a process
     /// that the trace does not have.
-    pub fn answer(trace: &Trace, target: Target, choice: SnapshotChoice) -> Result<Explanation, Error> {
+    pub fn answer(
+        trace: &Trace,
+        target: Target,
+        choice: SnapshotChoice,
+        symbols: &SymbolFolders,
+    ) -> Result<Explanation, Error> {
         trace.gather(SnapshotContext::PARTS);
         let snapshots = trace.need_snapshots()?;
         let chosen = choice.indices(snapshots)?;
-        let in_snapshot = |index: usize| Some(explain_in(trace, target, index, snapshots.get(index)?));
-        let doubts = doubts::before_counting(trace, &chosen);
+        let mut doubts = doubts::before_counting(trace, &chosen);
+        let stacks = StacksOnDemand::new(trace, symbols);
+        let in_snapshot = |index: usize| Some(explain_in((trace, &stacks), target, index, snapshots.get(index)?));
+        let explained = chosen.into_iter().filter_map(in_snapshot).collect::<Result<_, _>>()?;
+        doubts.extend(stacks.joined().into_iter().flat_map(doubts::of_symbols));
         Ok(Explanation {
             warnings: texts(&doubts),
             grave: grave(&doubts),
             doubtful: any_grave(&doubts),
             target,
             snapshot_count: snapshots.len(),
-            snapshots: chosen.into_iter().filter_map(in_snapshot).collect::<Result<_, _>>()?,
+            snapshots: explained,
             drive_paths: DrivePaths::new(&trace.system().volumes),
         })
     }
@@ -156,9 +169,14 @@ impl Explanation {
     }
 }
 
-fn explain_in(trace: &Trace, target: Target, index: usize, snapshot: &Snapshot) -> Result<InSnapshot, Error> {
+fn explain_in(
+    (trace, stacks): (&Trace, &StacksOnDemand<'_>),
+    target: Target,
+    index: usize,
+    snapshot: &Snapshot,
+) -> Result<InSnapshot, Error> {
     let context = SnapshotContext::new(trace, snapshot);
-    let explainer = Explainer { trace, snapshot, context: &context };
+    let explainer = Explainer { trace, snapshot, context: &context, stacks };
     let mut answer = InSnapshot {
         index,
         time: trace.time(snapshot.first.time),
@@ -200,6 +218,7 @@ struct Explainer<'m> {
     trace: &'m Trace,
     snapshot: &'m Snapshot,
     context: &'m SnapshotContext<'m>,
+    stacks: &'m StacksOnDemand<'m>,
 }
 
 impl Explainer<'_> {
@@ -211,7 +230,13 @@ impl Explainer<'_> {
     fn page(&self, record: PageRecord) -> ExplainedPage {
         let page = record.page;
         let classified = self.context.classify(&page);
-        let facts = FactCollector::of_page(self.trace, self.context, self.snapshot, &page, &classified);
+        let mut facts = FactCollector::of_page(self.trace, self.context, self.snapshot, &page, &classified);
+        let commit = committable(&page, &classified)
+            .and_then(|instance| self.stacks.commit(instance, page.u2, self.context.moment));
+        let commit_stack = commit.and_then(|(fact, stack)| {
+            facts.facts.push(fact);
+            stack
+        });
         let label =
             |dimension: Dimension| dimension.label(self.context, dimension.code(self.context, &page, &classified));
         ExplainedPage {
@@ -223,6 +248,7 @@ impl Explainer<'_> {
             rule: classified.rule,
             rule_wpa: classified.rule_wpa,
             facts: facts.facts,
+            commit_stack,
             history: facts.history,
             more_history: facts.more_history,
         }
