@@ -1,7 +1,9 @@
-//! Names of threads and their processes.
+//! Names of threads, their processes and the stacks of their switch-ins.
 
 use crate::analysis::cpu::query::Dimension;
-use crate::analysis::cpu::replay::thread_instances::{ThreadIndex, ThreadInstance};
+use crate::analysis::cpu::replay::thread_counts::CountedOf;
+use crate::analysis::cpu::replay::thread_instances::{IDLE_INSTANCE, ThreadIndex, ThreadInstance};
+use crate::analysis::cpu::switch_stacks::SwitchStacks;
 use crate::facets::process::{ProcessCode, ProcessFacts};
 use crate::facets::{Condition, Label, NO_LABEL, ProcessFacet};
 use crate::model::page_owner_key::KeyReading;
@@ -10,21 +12,30 @@ use crate::model::services::Services;
 use foldhash::HashMap as FastMap;
 use std::sync::Arc;
 
+/// What stands for the stack of idle threads.
+const IDLE: &str = "[idle]";
+
 /// Processes of all threads.
 #[derive(Debug)]
 pub struct Labels<'l> {
     instances: &'l [ThreadInstance],
     processes: &'l Processes,
     services: Option<Services>,
+    stacks: Option<&'l SwitchStacks>,
     codes: Vec<ProcessCode>,
     names: FastMap<ProcessCode, Arc<str>>,
 }
 
 impl<'l> Labels<'l> {
     /// The labels of these threads.
-    pub fn new(instances: &'l [ThreadInstance], processes: &'l Processes, services: Option<Services>) -> Labels<'l> {
+    pub fn new(
+        instances: &'l [ThreadInstance],
+        processes: &'l Processes,
+        services: Option<Services>,
+        stacks: Option<&'l SwitchStacks>,
+    ) -> Labels<'l> {
         let codes: Vec<ProcessCode> = instances.iter().map(|instance| instance.process_code(processes)).collect();
-        let mut labels = Labels { instances, processes, services, codes, names: FastMap::default() };
+        let mut labels = Labels { instances, processes, services, stacks, codes, names: FastMap::default() };
         let mut names: FastMap<ProcessCode, Arc<str>> = FastMap::default();
         for &code in &labels.codes {
             names.entry(code).or_insert_with(|| labels.of_process(ProcessFacet::Process, code).as_str().into());
@@ -55,24 +66,35 @@ impl<'l> Labels<'l> {
         self.instances.get(instance as usize).map_or(0, |instance| instance.thread_id)
     }
 
-    /// The label of a thread on a processor.
-    pub fn label(&self, dimension: Dimension, instance: ThreadIndex, processor: u16) -> Label {
+    /// The stacks, for a dimension that is of them; idle threads do not wait.
+    fn stacks(&self, dimension: Dimension, of: CountedOf) -> Option<&'l SwitchStacks> {
+        self.stacks.filter(|_| dimension.is_of_stacks() && of.instance != IDLE_INSTANCE)
+    }
+
+    /// The label of what was counted.
+    pub fn label(&self, dimension: Dimension, of: CountedOf) -> Label {
         match dimension {
-            Dimension::Process(of) => self.of_process(of, self.code(instance)),
-            Dimension::Thread => Label::number(self.thread_id(instance)),
-            Dimension::Processor => Label::number(processor),
-            Dimension::Module => Label::nothing(),
+            Dimension::Process(facet) => self.of_process(facet, self.code(of.instance)),
+            Dimension::Thread => Label::number(self.thread_id(of.instance)),
+            Dimension::Processor => Label::number(of.processor),
+            _ => match self.stacks(dimension, of) {
+                Some(stacks) => stacks.label(of.stacks.of(dimension), dimension),
+                None => Label::name(IDLE),
+            },
         }
     }
 
-    /// True when a thread on a processor meets the conditions on the dimensions that `of` chooses.
+    /// True when it meets the conditions on the dimensions that `chooses` names.
     pub fn meets(
         &self,
         conditions: &[Condition<Dimension>],
-        of: impl Fn(Dimension) -> bool,
-        (instance, processor): (ThreadIndex, u16),
+        chooses: impl Fn(Dimension) -> bool,
+        of: CountedOf,
     ) -> bool {
-        let mut chosen = conditions.iter().filter(|condition| of(condition.dimension));
-        chosen.all(|condition| condition.lets_pass([&self.label(condition.dimension, instance, processor)]))
+        let mut chosen = conditions.iter().filter(|condition| chooses(condition.dimension));
+        chosen.all(|condition| match self.stacks(condition.dimension, of) {
+            Some(stacks) => stacks.meets(of.stacks.of(condition.dimension), condition),
+            None => condition.lets_pass([&self.label(condition.dimension, of)]),
+        })
     }
 }

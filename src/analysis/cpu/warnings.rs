@@ -1,23 +1,26 @@
 //! What makes the numbers doubtful.
 
 use crate::analysis::cpu::replay::processor::{Processor, ProcessorUse};
+use crate::analysis::cpu::switch_stacks::{StackShare, StackShares};
 use crate::analysis::cpu::time_grid::TickRange;
 use crate::etl::EtlFile;
 use crate::etl::logfile::MODE_NO_PER_PROCESSOR;
+use crate::trace::Trace;
 use crate::trace::analysis_needs::CPU;
 use crate::trace::doubt::Doubt;
 use crate::trace::readiness::Need;
-use crate::trace::trust::TrustReport;
 use crate::units::counted;
 
-/// One line each, most important first.
+/// One line each, most important first. `of_symbols` are those of the search for symbols.
 pub fn warnings(
-    trust: &TrustReport,
+    trace: &Trace,
     missing: &[Need],
     processors: &[Processor],
     range: TickRange,
-    etl: &EtlFile,
+    stacks: Option<&StackShares>,
+    of_symbols: Vec<String>,
 ) -> Vec<Doubt> {
+    let (etl, trust) = (trace.etl(), trace.trust());
     let mut doubts = trust.doubts();
     let note = |code, text| Doubt::note(CPU.name, code, text);
     doubts.extend(unknown(processors, range, etl).into_iter().map(|text| note("threads_unknown", text)));
@@ -61,8 +64,21 @@ pub fn warnings(
         let text = format!("{records} an earlier time than the one before on the same processor; they were sorted");
         doubts.push(note("time_went_back", text).of(went_back));
     }
+    doubts.extend(stacks.into_iter().flat_map(no_stacks).map(|text| note("no_stacks", text.to_owned())));
+    doubts.extend(of_symbols.into_iter().map(|text| note("symbols_missing", text)));
     doubts.extend(trust.not_there_for(CPU.name, missing));
     doubts
+}
+
+/// Stacks that rows or conditions ask for, and that no record has.
+fn no_stacks(shares: &StackShares) -> impl Iterator<Item = &'static str> {
+    let lacks = |share: &Option<StackShare>| share.is_some_and(|share| share.of_trace.with_stack == 0);
+    let of_switches = "no record of a context switch has a stack: rows by stack, function and module have one label (xperf: \
+                       -stackwalk CSwitch)";
+    let of_readies = "no record of a readied thread has a stack: rows by ready_stack, ready_function and ready_module have \
+                      one label (xperf: -stackwalk ReadyThread)";
+    let told = [(lacks(&shares.waited), of_switches), (lacks(&shares.readied), of_readies)];
+    told.into_iter().filter(|(is_lacking, _)| *is_lacking).map(|(_, text)| text)
 }
 
 /// Processors whose threads are not known for some time.

@@ -8,6 +8,7 @@ use crate::analysis::cpu::replay::event_merge::InOrder;
 use crate::analysis::cpu::replay::processor_event::{ProcessorEvent, ProcessorEventKind, StepPart};
 use crate::analysis::cpu::replay::scheduler::Scheduler;
 use crate::analysis::cpu::replay::thread_instances::{ReadiedAtEnd, State, ThreadIndex};
+use crate::analysis::cpu::switch_stacks::KeptStack;
 use crate::event::Phase;
 use crate::load::event_values::ThreadEvent;
 use crate::moment::At;
@@ -41,14 +42,14 @@ impl Doing {
 
 /// The threads in doubt, by their ids.
 #[derive(Debug)]
-pub(crate) struct AfterWindow<'s, 'p> {
-    scheduler: &'s mut Scheduler<'p>,
+pub(crate) struct AfterWindow<'s, 'p, S> {
+    scheduler: &'s mut Scheduler<'p, S>,
     open: FastMap<u32, Doing>,
 }
 
-impl<'s, 'p> AfterWindow<'s, 'p> {
+impl<'s, 'p, S: KeptStack> AfterWindow<'s, 'p, S> {
     /// The threads that are in doubt when the window ends.
-    pub(crate) fn new(scheduler: &'s mut Scheduler<'p>) -> AfterWindow<'s, 'p> {
+    pub(crate) fn new(scheduler: &'s mut Scheduler<'p, S>) -> AfterWindow<'s, 'p, S> {
         let mut open = FastMap::default();
         for run in std::mem::take(&mut scheduler.readied_at_end) {
             let instance = scheduler.instances.get_mut(run.instance);
@@ -127,8 +128,10 @@ impl<'s, 'p> AfterWindow<'s, 'p> {
     }
 }
 
-impl InOrder for AfterWindow<'_, '_> {
-    fn event(&mut self, event: &ProcessorEvent, _: &[StepPart]) {
+impl<S: KeptStack> InOrder for AfterWindow<'_, '_, S> {
+    type Stack = ();
+
+    fn event(&mut self, event: &ProcessorEvent, _: &[StepPart], _: ()) {
         let (processor, thread, old) = (event.processor, event.thread, event.other);
         match event.kind {
             ProcessorEventKind::Switch | ProcessorEventKind::Break => {
