@@ -10,6 +10,7 @@ use crate::model::page_owner_key::KeyReading;
 use crate::model::process::Processes;
 use crate::model::services::Services;
 use foldhash::HashMap as FastMap;
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// What stands for the stack of idle threads.
@@ -24,6 +25,8 @@ pub struct Labels<'l> {
     stacks: Option<&'l SwitchStacks>,
     codes: Vec<ProcessCode>,
     names: FastMap<ProcessCode, Arc<str>>,
+    /// Which stacks meet which of the query's conditions, as far as it was asked: many threads have the same.
+    met: RefCell<FastMap<(usize, u32), bool>>,
 }
 
 impl<'l> Labels<'l> {
@@ -35,7 +38,15 @@ impl<'l> Labels<'l> {
         stacks: Option<&'l SwitchStacks>,
     ) -> Labels<'l> {
         let codes: Vec<ProcessCode> = instances.iter().map(|instance| instance.process_code(processes)).collect();
-        let mut labels = Labels { instances, processes, services, stacks, codes, names: FastMap::default() };
+        let mut labels = Labels {
+            instances,
+            processes,
+            services,
+            stacks,
+            codes,
+            names: FastMap::default(),
+            met: RefCell::default(),
+        };
         let mut names: FastMap<ProcessCode, Arc<str>> = FastMap::default();
         for &code in &labels.codes {
             names.entry(code).or_insert_with(|| labels.of_process(ProcessFacet::Process, code).as_str().into());
@@ -84,16 +95,20 @@ impl<'l> Labels<'l> {
         }
     }
 
-    /// True when it meets the conditions on the dimensions that `chooses` names.
+    /// True when it meets the conditions on the dimensions that `chooses` names. Those on stacks are the query's, in its order.
     pub fn meets(
         &self,
         conditions: &[Condition<Dimension>],
         chooses: impl Fn(Dimension) -> bool,
         of: CountedOf,
     ) -> bool {
-        let mut chosen = conditions.iter().filter(|condition| chooses(condition.dimension));
-        chosen.all(|condition| match self.stacks(condition.dimension, of) {
-            Some(stacks) => stacks.meets(of.stacks.of(condition.dimension), condition),
+        let mut chosen = conditions.iter().enumerate().filter(|(_, condition)| chooses(condition.dimension));
+        chosen.all(|(number, condition)| match self.stacks(condition.dimension, of) {
+            Some(stacks) => {
+                let stack = of.stacks.of(condition.dimension);
+                let mut met = self.met.borrow_mut();
+                *met.entry((number, stack)).or_insert_with(|| stacks.meets(stack, condition))
+            }
             None => condition.lets_pass([&self.label(condition.dimension, of)]),
         })
     }
