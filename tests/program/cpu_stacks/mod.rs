@@ -286,7 +286,7 @@ fn what_has_no_effect_is_refused() {
     }
 }
 
-/// Both ends of a window: what is cut off there has no stack, and is not counted twice.
+/// Both ends of a window: what is cut off there has the stacks of its switch-in, wherever that is, and is not counted twice.
 #[test]
 fn windows_cut_waits_and_runs() {
     let file = file_of(&known().finish());
@@ -294,16 +294,32 @@ fn windows_cut_waits_and_runs() {
     let start = json_of(trace, &[])["window"]["start_s"].as_f64().expect("a number");
     let at = |ticks: u64| format!("{:.7}", start + ticks as f64 / 1e7);
     let rows = |from: u64, to: u64| by(trace, "function", &["--from", &at(from), "--to", &at(to)]);
-    // The wait of 16 from 200 to 500, of which the switch-in is outside.
+    // The wait of 16 from 200 to 500, of which the switch-in is outside: also when it is readied outside.
     let before = rows(180, 510);
-    assert_eq!(before["[no stack]"].waits, labelled([("UserRequest", (1, 300))]));
-    assert_eq!(before["[no stack]"].unfinished, 1);
+    let lib = &before["lib.dll+0x30"];
+    assert_eq!((&lib.waits, lib.unfinished), (&labelled([("UserRequest", (1, 300))]), 1));
+    assert_eq!(rows(180, 310)["lib.dll+0x30"].waits, labelled([("UserRequest", (1, 110))]));
+    let readied = |to: u64| by(trace, "ready_function", &["--from", &at(110), "--to", &at(to)]);
+    assert_eq!([140, 155].map(|to| readied(to)["app.exe+0x2020"].waits["UserRequest"]), [(0, 30), (0, 40)]);
     // The run from 160 began before the window: its switch-in is not in it, its stack is known.
-    assert_eq!((before["lib.dll+0x30"].cpu, before["lib.dll+0x30"].switches), (20, 0));
+    assert_eq!((lib.cpu, lib.switches), (20, 0));
     // The same wait, of which the begin is outside.
     let after = rows(400, 560);
     assert_eq!(after["lib.dll+0x30"].waits, labelled([("UserRequest", (0, 100))]));
     assert_eq!((after["lib.dll+0x30"].cpu, after["ntoskrnl.exe+0x500"].cpu), (40, 120));
+    // Windows side by side: times, switch-ins and waits are those of both together.
+    let parts = |rows: BTreeMap<String, Sums>| only(rows, |sums| (sums.cpu, sums.switches, sums.waits.clone()));
+    let both = |ends: &[u64]| {
+        let mut all: BTreeMap<String, Sums> = BTreeMap::new();
+        for ends in ends.windows(2) {
+            rows(ends[0], ends[1]).into_iter().for_each(|(label, sums)| *all.entry(label).or_default() += &sums);
+        }
+        all.values_mut().for_each(|sums| sums.waits.retain(|_, wait| *wait != (0, 0)));
+        parts(all)
+    };
+    for cut in (10..890).step_by(35) {
+        assert_eq!(both(&[0, cut, 890]), both(&[0, 890]), "cut at {cut}");
+    }
 }
 
 /// At one time on two processors.

@@ -145,14 +145,10 @@ impl Model {
     }
 
     /// The last switch ends the window: it does not count.
-    fn finish(&mut self, first: u64, end: u64) {
-        self.records.push(switch(
-            end,
-            if self.running == Some(16) { 20 } else { 16 },
-            self.running.unwrap_or(0),
-            READY,
-            30,
-        ));
+    fn finish(&mut self, first: u64, end: u64, stack_of: usize) {
+        let (next, (label, frames)) = (if self.running == Some(16) { 20 } else { 16 }, STACKS[stack_of]);
+        self.records.push(switch(end, next, self.running.unwrap_or(0), READY, 30));
+        self.records.extend((!frames.is_empty()).then(|| stack(end, next, frames)));
         let busy: u64 = self.rows.values().map(|sums| sums.cpu).sum();
         let running = self.threads.values().map(|thread| match thread.doing {
             Doing::Runs { since, .. } => end - since,
@@ -160,13 +156,15 @@ impl Model {
         });
         let idle = end - first - busy - running.sum::<u64>();
         self.row("[idle] | [idle]").cpu += idle;
-        for (_, mut thread) in std::mem::take(&mut self.threads) {
-            let mut of = labels(NONE, NONE);
+        for (id, mut thread) in std::mem::take(&mut self.threads) {
+            // The stack of a switch-in after the window tells where the thread waits.
+            let waited = if id == next { label } else { NONE };
+            let mut of = labels(waited, NONE);
             match thread.doing {
                 Doing::Unknown => {}
                 Doing::Waits { since, reason } => thread.waited.entry(reason.to_owned()).or_default().1 += end - since,
                 Doing::Ready { by, .. } => {
-                    of = labels(NONE, by);
+                    of = labels(waited, by);
                     self.row(&of).unfinished += 1;
                 }
                 Doing::Runs { since, of, readied } => {
@@ -185,7 +183,7 @@ proptest! {
     #![proptest_config(cases(32))]
     /// Against a model of one processor, and against the rows without stacks.
     #[test]
-    fn rows_by_stack_add_up(steps in prop::collection::vec((0u8..5, 0usize..3, any::<bool>(), 0usize..3, 4u64..60), 1..60)) {
+    fn rows_by_stack_add_up(steps in prop::collection::vec((0u8..5, 0usize..3, any::<bool>(), 0usize..3, 4u64..60), 1..60), last in 0usize..3) {
         let mut model = Model::new();
         let first = T0 + 1000;
         model.switch(first, Some(16), true, 1);
@@ -199,7 +197,7 @@ proptest! {
                 _ => model.switch(time, Some(id), waits, stack),
             }
         }
-        model.finish(first, time + 10);
+        model.finish(first, time + 10, last);
         let file = file_of(&trace_of(std::mem::take(&mut model.records)).finish());
         let trace = file.path().to_str().expect("UTF-8");
         prop_assert_eq!(&by(trace, "function,ready_function", &[]), &model.rows);

@@ -17,6 +17,8 @@ struct OpenWait<S> {
     readied: S,
     /// Stack of the first ready record of its current run.
     readied_early: S,
+    /// Stack of its next switch-in, where that comes after the window.
+    runs_later: S,
 }
 
 impl<S: KeptStack> OpenWaits<S> {
@@ -63,15 +65,23 @@ impl<S: KeptStack> OpenWaits<S> {
         }
     }
 
+    /// A thread runs again after the window.
+    pub fn runs_later(&mut self, thread: ThreadIndex, stack: S) {
+        self.of(thread).runs_later = stack;
+    }
+
     /// The stacks of a thread that is ready when the window ends.
     pub fn unfinished(&mut self, thread: ThreadIndex) -> SwitchInStacks<S> {
         match S::IS_KEPT {
-            true => SwitchInStacks { readied: self.of(thread).readied, ..SwitchInStacks::default() },
+            true => {
+                let open = self.of(thread);
+                SwitchInStacks { waited: open.runs_later, readied: open.readied }
+            }
             false => SwitchInStacks::default(),
         }
     }
 
-    /// A thread runs again, or will not: its waits belong to this switch-in, whose stacks are returned.
+    /// A thread runs again: its waits belong to this switch-in, whose stacks are returned.
     #[inline(always)]
     pub fn close(&mut self, thread: ThreadIndex, waited: S, counts: &mut CountsByThread<S>) -> SwitchInStacks<S> {
         if !S::IS_KEPT {
@@ -83,5 +93,14 @@ impl<S: KeptStack> OpenWaits<S> {
             *counts.of(thread, processor, stacks).wait(reason) += time;
         }
         stacks
+    }
+
+    /// The same of waits whose switch-in is not in the window, or was not logged.
+    #[inline(always)]
+    pub fn close_unfinished(&mut self, thread: ThreadIndex, counts: &mut CountsByThread<S>) {
+        if S::IS_KEPT {
+            let waited = self.of(thread).runs_later;
+            self.close(thread, waited, counts);
+        }
     }
 }

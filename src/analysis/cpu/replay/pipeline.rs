@@ -58,7 +58,7 @@ pub fn run<S: KeptStack>(
     next.replay(scheduler);
     let mut after = AfterWindow::new(scheduler);
     if !after.is_settled() {
-        read_on(trace, &reader, processors, &mut after, threads);
+        read_on(trace, &reader, processors, &mut after, (threads, stacks));
     }
     scheduler.finish(threads);
 }
@@ -69,7 +69,7 @@ fn read_on<S: KeptStack>(
     reader: &SchedulingReader<'_>,
     processors: &[Processor],
     after: &mut AfterWindow<'_, '_, S>,
-    mut threads: &[At<ThreadEvent>],
+    (mut threads, stacks): (&[At<ThreadEvent>], Option<&SwitchStacks>),
 ) {
     let (etl, facts) = (trace.etl(), trace.scheduling().buffers.as_slice());
     let mut processors: Vec<Processor> = processors.iter().map(Processor::after_window).collect();
@@ -82,14 +82,14 @@ fn read_on<S: KeptStack>(
             buffers.into_iter().for_each(|buffer| processor.read(reader, buffer, Ticks(i64::MIN)));
             processor.advance(horizon, out);
         });
-        merged.merge(&lists, &mut threads, horizon, None);
+        merged.merge(&lists, &mut threads, horizon, stacks);
         merged.replay(after);
         if after.is_settled() {
             return;
         }
     }
     processors.iter_mut().zip(&mut lists).for_each(|(processor, out)| processor.finish(out));
-    merged.merge(&lists, &mut threads, Ticks(i64::MAX), None);
+    merged.merge(&lists, &mut threads, Ticks(i64::MAX), stacks);
     merged.replay(after);
     after.finish();
 }

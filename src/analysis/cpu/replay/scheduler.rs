@@ -348,7 +348,7 @@ impl<'p, S: KeptStack> Scheduler<'p, S> {
     /// Waits whose switch-in is not in the window, or was not logged.
     #[inline(always)]
     pub(crate) fn close_waits(&mut self, id: ThreadIndex) {
-        self.open_waits.close(id, S::default(), &mut self.counts);
+        self.open_waits.close_unfinished(id, &mut self.counts);
     }
 
     /// Ready records that changed nothing. They belong to no switch-in.
