@@ -85,6 +85,18 @@ fn analyse(trace: &Trace) {
             let sum = states.running + states.ready + states.waiting + states.unknown + states.not_alive;
             assert_eq!(sum, cpu.window_ticks);
         }
+        // Rows by stack are the same in parts.
+        let sum = |set: &CpuUse| {
+            set.rows.iter().fold((0u64, 0, 0u64), |(cpu, switches, waited), row| {
+                let waits = row.waits.values().fold(waited, |sum, wait| sum.saturating_add(wait.ticks));
+                (cpu.saturating_add(row.cpu), switches + row.switches, waits)
+            })
+        };
+        let mut query = CpuQuery::default();
+        query.group_by("stack,ready_function").expect("dimensions");
+        let by_stack = CpuUse::answer(trace, &query).expect("the same trace");
+        assert!(by_stack.is_balanced());
+        assert_eq!(sum(&by_stack), sum(&cpu));
     }
     let query = MemoryQuery { all_samples: true, timeline: Some(TimelineStep::Samples), ..Default::default() };
     if let Ok(set) = MemorySet::answer(trace, &query) {

@@ -118,6 +118,7 @@ class Trace:
         preset: str | None = None,
         timeline: _Moment | None = None,
         tick: _Moment | None = None,
+        symbols: _Paths | None = None,
         top: int | None = None,
         unit: str | None = None,
         columns: _Names | None = None,

@@ -173,6 +173,7 @@ class Trace:
         preset=None,
         timeline=None,
         tick=None,
+        symbols=None,
         top=None,
         unit=None,
         columns=None,
@@ -187,6 +188,7 @@ class Trace:
             "preset": preset,
             "timeline": timeline,
             "tick": tick,
+            "symbols": symbols,
         }
         return self._answer("cpu", arguments, {"top": top, "unit": unit, "columns": columns})
 

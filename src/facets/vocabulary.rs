@@ -36,6 +36,9 @@ alone! {
     MODULE: "module", "Module", Values::Text;
     FUNCTION: "function", "Function", Values::Text;
     STACK: "stack", "Stack", Values::Text;
+    READY_STACK: "ready_stack", "Stack that readied", Values::Text;
+    READY_FUNCTION: "ready_function", "Function that readied", Values::Text;
+    READY_MODULE: "ready_module", "Module that readied", Values::Text;
     KIND: "kind", "Kind", Values::Text;
     DISK: "disk", "Disk", Values::Number;
     OPERATION: "operation", "Operation", Values::Text;

@@ -141,7 +141,7 @@ fn a_first_file_has_budgets_of_what_was_allocated() {
     assert_eq!(made.code, 0, "{made:?}");
     let text = std::fs::read_to_string(&path).expect("budgets");
     for part in [
-        "name = \"All heap blocks\"\nanalysis = \"heap\"\nmeasure = \"outstanding\"\nmax = \"71 KiB\"  # now 64",
+        "name = \"All heap\"\nanalysis = \"heap\"\nmeasure = \"outstanding\"\nmax = \"71 KiB\"  # now 64",
         "analysis = \"pool\"\nmeasure = \"growth_per_minute\"\nwhere = { tag = \"Ntf \" }\n",
         "# No budgets of commit (analysis = \"commit\"): ",
     ] {

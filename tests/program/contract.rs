@@ -217,6 +217,7 @@ fn outputs(schema: &str) -> Vec<Vec<&str>> {
             "cpu cpu-compressed.etl --format json --group-by process,thread,processor",
             "cpu cpu-compressed.etl --format json --group-by process_name,service,command_line,pid,session",
             "cpu cpu-compressed.etl --format json --group-by thread --timeline 50ms --from work-start",
+            "cpu stacks-keys.etl --format json --group-by stack,function,module,ready_stack,ready_function,ready_module",
             "cpu resident-small.etl --format json --group-by process,thread,processor,module",
             "cpu resident-small.etl --format json --group-by process_name,service,command_line,pid,session",
         ],

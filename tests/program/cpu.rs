@@ -231,7 +231,6 @@ fn flags_without_effect_are_refused() {
         ("--from 0.2 --to 0.1", "before it begins"),
         ("--from nowhere", "no mark matches"),
         ("--group-by modules", "unknown dimension"),
-        ("--group-by module", "module is of samples"),
     ] {
         let ran = run(&[&["cpu", TRACE], &arguments.split(' ').collect::<Vec<_>>()[..]].concat());
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{arguments}");

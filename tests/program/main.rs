@@ -15,6 +15,7 @@ mod contract;
 mod counter;
 mod counters;
 mod cpu;
+mod cpu_stacks;
 mod diff;
 mod diff_allocations;
 mod diff_forms;

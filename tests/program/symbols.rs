@@ -9,7 +9,7 @@ use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-const NAME: &str = "CrashWithException.pdb";
+pub const NAME: &str = "CrashWithException.pdb";
 const KEY: &str = "F535C5FB2AE84BB8AA206C30BE566C5A1";
 
 fn place(file: &str) -> PathBuf {
@@ -20,7 +20,8 @@ fn trace() -> String {
     place("stacks-symbols.etl.gz").to_string_lossy().into_owned()
 }
 
-fn database() -> Vec<u8> {
+/// The database of that name.
+pub fn database() -> Vec<u8> {
     let packed = fs::read(place("CrashWithException.pdb.gz")).expect("the database");
     let mut bytes = Vec::new();
     GzDecoder::new(&packed[..]).read_to_end(&mut bytes).expect("gzip");

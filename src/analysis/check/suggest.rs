@@ -107,13 +107,9 @@ impl Suggestion {
 
     /// Of all, and of those that have most.
     fn of_allocations(of: AllocationKind, measure: Measure, value: &Value) -> Vec<Suggestion> {
-        let what = match (of, measure) {
-            (AllocationKind::Commit, Measure::Outstanding) => "commit",
-            (AllocationKind::Pool, Measure::Outstanding) => "pool",
-            (AllocationKind::Heap, Measure::Outstanding) => "heap blocks",
-            (AllocationKind::Commit, _) => "commit, growth in a minute",
-            (AllocationKind::Pool, _) => "pool, growth in a minute",
-            (AllocationKind::Heap, _) => "heap blocks, growth in a minute",
+        let what = match measure {
+            Measure::GrowthPerMinute => format!("{}, growth in a minute", of.name()),
+            _ => of.name().to_owned(),
         };
         let asked = (Analysis::Allocations(of), measure);
         let all = Suggestion::new(format!("All {what}"), asked, None, value.pages);

@@ -95,14 +95,14 @@ struct Key {
 type Sample = At<(ProfileSample, u16)>;
 
 impl SampledUse {
-    /// Answers a query by samples; `None` for a trace that has context switches, or no samples.
+    /// Answers a query by samples; `None` for a trace that has context switches, or no samples, and for what only switch-ins have.
     ///
     /// # Errors
     /// [`Error::Usage`] for a window that cannot be.
     pub fn answer(trace: &Trace, query: &CpuQuery) -> Result<Option<SampledUse>, Error> {
         trace.gather(super::CpuUse::PARTS);
         let has_switches = trace.scheduling().buffers.iter().any(|facts| facts.first_switch.is_some());
-        if has_switches || trace.survey().kernel_count(SAMPLED_PROFILE) == 0 {
+        if has_switches || trace.survey().kernel_count(SAMPLED_PROFILE) == 0 || query.needs_switch_ins() {
             return Ok(None);
         }
         let (clock, trust) = (&trace.etl().clock, trace.trust());
@@ -277,6 +277,8 @@ impl<'l> Labels<'l> {
             (Dimension::Thread, _) => Label::number(key.thread_id),
             (Dimension::Processor, _) => Label::number(key.processor),
             (Dimension::Module, _) => Label::maybe(key.module.map(|module| self.modules.get(module))),
+            // Those of switch-ins: refused before.
+            _ => Label::nothing(),
         }
     }
 }

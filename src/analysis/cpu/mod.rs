@@ -2,6 +2,7 @@
 //!
 //! [`replay`] goes through the records of all processors in order and counts. [`rows`], [`interrupts`],
 //! [`wakeups_and_preemptions`], [`timeline`] and [`sampled_and_exact`] convert the counts to results, and [`tables`] shows them.
+//! [`switch_stacks`] are the stacks of switch-ins, where they are asked for.
 //! Times are raw ticks, converted once at the end.
 
 #[cfg(feature = "cli")]
@@ -12,6 +13,7 @@ pub mod ready_delays;
 pub(crate) mod replay;
 mod rows;
 mod sampled_and_exact;
+pub(crate) mod switch_stacks;
 mod tables;
 mod thread_labels;
 pub(crate) mod time_grid;
@@ -35,9 +37,11 @@ pub use timeline::TimelineStep;
 pub(crate) use timeline_table::SERIES;
 pub use wakeups_and_preemptions::{PreemptionRow, WakeupRow};
 
+use crate::analysis::stacks::StackTexts;
 use crate::error::{Error, Missing};
 use crate::etl::EtlFile;
 use crate::event::hooks::SAMPLED_PROFILE;
+use crate::facets::Dimension as _;
 use crate::load::parts::Parts;
 use crate::model::kernel_images::KernelImages;
 use crate::model::services::Services;
@@ -51,6 +55,7 @@ use query::{CpuQuery, Dimension};
 use replay::processor::{Processor, add_uses};
 use replay::ready_queue_length::ReadyQueue;
 use replay::scheduler::Scheduler;
+use switch_stacks::{KeptStack, StackShares, SwitchStacks};
 use thread_labels::Labels;
 use time_grid::{Grid, TickRange};
 
@@ -134,6 +139,10 @@ pub struct CpuUse {
     pub sampling: Sampling,
     /// Distance of clock ticks.
     pub tick: Nanos,
+    /// Of how much the stacks are known; `None` where rows and conditions do not ask for them.
+    pub(crate) stacks: Option<StackShares>,
+    /// The whole stacks of rows.
+    pub(crate) stack_texts: StackTexts,
 }
 
 impl CpuUse {
@@ -147,63 +156,22 @@ impl CpuUse {
     /// window or a timeline that cannot be.
     pub fn answer(trace: &Trace, query: &CpuQuery) -> Result<CpuUse, Error> {
         trace.gather(CpuUse::PARTS);
-        let (etl, trust) = (trace.etl(), trace.trust());
         let window = replay::processor_setup::window(trace, query)?.ok_or_else(|| without_switches(trace))?;
-        if query.needs_samples() {
-            let reason = "module is of samples: context switches name threads, not what they ran";
-            return Err(Error::Usage(format!("{reason}. pfnset stacks has the modules of samples")));
+        let of_stacks = query.conditions.iter().find(|condition| condition.dimension.is_of_stacks());
+        if let Some(condition) = of_stacks.filter(|_| query.has_timeline_of_processors()) {
+            let name = condition.dimension.name();
+            return Err(Error::Usage(format!("a timeline of processors is of all that they ran, whatever its {name}")));
         }
-        let range = TickRange::of(&window);
-        let timeline = query.timeline.map(|step| Grid::of_timeline(range, step, &etl.clock)).transpose()?;
-        let images = KernelImages::new(&trace.system().kernel_images);
-        let setups = replay::processor_setup::setups(trace, range, timeline, query, &images);
-        let mut processors: Vec<Processor> = setups.into_iter().map(Processor::new).collect();
-        let first: Vec<Option<u32>> = processors.iter().map(Processor::first_thread).collect();
-        let processes = trace.processes();
-        let mut scheduler = Scheduler::new(range, timeline, query, processes, &first);
-        replay::pipeline::run(trace, &mut processors, &mut scheduler);
-
-        let services = query.needs_services().then(|| Services::new(trace.system(), processes));
-        let labels = Labels::new(&scheduler.instances.all, processes, services);
-        let by_processor: Vec<ProcessorTimes> = processors.iter().map(times).collect();
-        let total = by_processor.iter().fold(ProcessorTimes::default(), |mut sum, times| {
-            add_uses(&mut sum.by_use, &times.by_use);
-            sum.switches += times.switches;
-            sum
-        });
-        let charged = processors.iter().fold([0; 5], |mut sum: TicksByUse, processor| {
-            add_uses(&mut sum, &processor.charged);
-            sum
-        });
-        let missing = trace.missing(&CPU);
-        let doubts = warnings::warnings(trust, &missing, &processors, range, etl);
-        Ok(CpuUse {
-            warnings: texts(&doubts),
-            doubtful: any_grave(&doubts),
-            doubts,
-            is_selection: !query.conditions.is_empty(),
-            missing,
-            window_times: (etl.clock.nanos(range.from), etl.clock.nanos(range.to)),
-            window,
-            window_ticks: range.ticks(),
-            window_bounds: [range.from, range.to].map(|time| time.0.saturating_sub(etl.clock.origin.0)).into(),
-            frequency_hz: etl.clock.frequency_hz,
-            breaks: processors.iter().map(|processor| processor.breaks).sum(),
-            dimensions: query.group_by.clone(),
-            rows: rows::rows(&scheduler, &processors, &labels, &query.group_by, query),
-            subtotals: (1..query.group_by.len())
-                .flat_map(|count| rows::rows(&scheduler, &processors, &labels, &query.group_by[..count], query))
-                .collect(),
-            interrupts: interrupts::rows(&processors, &images),
-            queue: queue(&scheduler.queue, etl, range),
-            preemptions: wakeups_and_preemptions::preemptions(&scheduler, &labels, query),
-            wakeups: wakeups_and_preemptions::wakeups(&scheduler, &labels, query),
-            timeline: timeline.map(|grid| timeline::steps(etl, range, grid, &processors, &scheduler, &labels, query)),
-            sampling: Sampling::new(&scheduler, &labels, &total.by_use, &charged),
-            tick: query.tick,
-            total,
-            by_processor,
-        })
+        let (stacks, told) = query.wants_stacks().then(|| SwitchStacks::new(trace, query)).unzip();
+        let told = told.unwrap_or_default();
+        let mut set = match &stacks {
+            None => Replay::<()>::new(trace, query, &window, None)?.counted(trace, query, window, None, told),
+            Some(known) => {
+                Replay::<u32>::new(trace, query, &window, Some(known))?.counted(trace, query, window, Some(known), told)
+            }
+        };
+        set.stack_texts = stacks.map(SwitchStacks::into_texts).unwrap_or_default();
+        Ok(set)
     }
 
     /// Ticks as nanoseconds, rounded down.
@@ -245,6 +213,98 @@ impl CpuUse {
         let each = self.by_processor.iter().all(|times| sum(times) == u128::from(self.window_ticks));
         each && sum(&self.total) == self.capacity()
     }
+}
+
+/// What processors and threads did. `S` is what is kept of the stacks of switch-ins.
+struct Replay<'r, S> {
+    images: KernelImages<'r>,
+    timeline: Option<Grid>,
+    processors: Vec<Processor>,
+    scheduler: Scheduler<'r, S>,
+}
+
+impl<'r, S: KeptStack> Replay<'r, S> {
+    /// Goes through the records of the window.
+    fn new(
+        trace: &'r Trace,
+        query: &CpuQuery,
+        window: &Window,
+        stacks: Option<&SwitchStacks>,
+    ) -> Result<Replay<'r, S>, Error> {
+        let range = TickRange::of(window);
+        let timeline = query.timeline.map(|step| Grid::of_timeline(range, step, &trace.etl().clock)).transpose()?;
+        let images = KernelImages::new(&trace.system().kernel_images);
+        let setups = replay::processor_setup::setups(trace, range, timeline, query, &images);
+        let mut processors: Vec<Processor> = setups.into_iter().map(Processor::new).collect();
+        let first: Vec<Option<u32>> = processors.iter().map(Processor::first_thread).collect();
+        let mut scheduler = Scheduler::new(range, timeline, query, trace.processes(), &first);
+        replay::pipeline::run(trace, &mut processors, &mut scheduler, stacks);
+        Ok(Replay { images, timeline, processors, scheduler })
+    }
+
+    /// What was counted; `told` are warnings of the search for symbols.
+    fn counted(
+        &self,
+        trace: &Trace,
+        query: &CpuQuery,
+        window: Window,
+        stacks: Option<&SwitchStacks>,
+        told: Vec<String>,
+    ) -> CpuUse {
+        let (etl, processors, scheduler, range) =
+            (trace.etl(), &self.processors, &self.scheduler, self.scheduler.range);
+        let services = query.needs_services().then(|| Services::new(trace.system(), trace.processes()));
+        let labels = Labels::new(&scheduler.instances.all, trace.processes(), services, stacks);
+        let by_processor: Vec<ProcessorTimes> = processors.iter().map(times).collect();
+        let (total, charged) = totals(processors, &by_processor);
+        let missing = trace.missing(&CPU);
+        let shares = stacks.map(|stacks| rows::stack_shares(scheduler, &labels, stacks, query));
+        let doubts = warnings::warnings(trace, &missing, processors, range, shares.as_ref(), told);
+        CpuUse {
+            warnings: texts(&doubts),
+            doubtful: any_grave(&doubts),
+            doubts,
+            is_selection: !query.conditions.is_empty(),
+            missing,
+            window_times: (etl.clock.nanos(range.from), etl.clock.nanos(range.to)),
+            window,
+            window_ticks: range.ticks(),
+            window_bounds: [range.from, range.to].map(|time| time.0.saturating_sub(etl.clock.origin.0)).into(),
+            frequency_hz: etl.clock.frequency_hz,
+            breaks: processors.iter().map(|processor| processor.breaks).sum(),
+            dimensions: query.group_by.clone(),
+            rows: rows::rows(scheduler, processors, &labels, &query.group_by, query),
+            subtotals: (1..query.group_by.len())
+                .flat_map(|count| rows::rows(scheduler, processors, &labels, &query.group_by[..count], query))
+                .collect(),
+            interrupts: interrupts::rows(processors, &self.images),
+            queue: queue(&scheduler.queue, etl, range),
+            preemptions: wakeups_and_preemptions::preemptions(scheduler, &labels, query),
+            wakeups: wakeups_and_preemptions::wakeups(scheduler, &labels, query),
+            timeline: (self.timeline)
+                .map(|grid| timeline::steps(etl, range, grid, processors, scheduler, &labels, query)),
+            sampling: Sampling::new(scheduler, &labels, &total.by_use, &charged),
+            tick: query.tick,
+            total,
+            by_processor,
+            stacks: shares,
+            stack_texts: StackTexts::default(),
+        }
+    }
+}
+
+/// What all processors did, and what clock ticks charge of it.
+fn totals(processors: &[Processor], by_processor: &[ProcessorTimes]) -> (ProcessorTimes, TicksByUse) {
+    let total = by_processor.iter().fold(ProcessorTimes::default(), |mut sum, times| {
+        add_uses(&mut sum.by_use, &times.by_use);
+        sum.switches += times.switches;
+        sum
+    });
+    let charged = processors.iter().fold([0; 5], |mut sum: TicksByUse, processor| {
+        add_uses(&mut sum, &processor.charged);
+        sum
+    });
+    (total, charged)
 }
 
 /// The error of a trace without context switches; one that has samples is good for something else.

@@ -1,24 +1,54 @@
 //! A query about the processors: dimensions, conditions, window, timeline.
 
 use crate::error::Error;
-use crate::facets::vocabulary::{MODULE, PROCESSOR, THREAD};
+use crate::facets::stack::StackFacet;
+use crate::facets::vocabulary::{
+    FUNCTION, MODULE, PROCESSOR, READY_FUNCTION, READY_MODULE, READY_STACK, STACK, THREAD,
+};
 use crate::facets::{Condition, Dimension as _, ProcessFacet, dimensions};
 use crate::model::window::Bound;
+use crate::symbols::folders::SymbolFolders;
 use crate::units::Nanos;
 
 dimensions! {
-    /// What rows are grouped and filtered by; module only those of samples, in a trace without context switches.
+    /// What rows are grouped and filtered by. Stack, function and module are those of switch-ins; module also that of samples, in a
+    /// trace without context switches.
     pub enum Dimension {
         Process(ProcessFacet);
         Thread: THREAD;
         Processor: PROCESSOR;
+        Stack: STACK;
+        Function: FUNCTION;
         Module: MODULE;
+        ReadyStack: READY_STACK;
+        ReadyFunction: READY_FUNCTION;
+        ReadyModule: READY_MODULE;
     }
 }
 
 impl Dimension {
     /// The process of a thread.
     pub const PROCESS: Dimension = Dimension::Process(ProcessFacet::Process);
+
+    /// True for those of the stacks of switch-ins.
+    pub const fn is_of_stacks(self) -> bool {
+        self.of_stack().is_some()
+    }
+
+    /// True for those of the stack of the record that readied the thread.
+    pub const fn is_of_who_readied(self) -> bool {
+        matches!(self, Dimension::ReadyStack | Dimension::ReadyFunction | Dimension::ReadyModule)
+    }
+
+    /// What it is of a stack; `None` for other facts.
+    pub(crate) const fn of_stack(self) -> Option<StackFacet> {
+        match self {
+            Dimension::Stack | Dimension::ReadyStack => Some(StackFacet::Stack),
+            Dimension::Function | Dimension::ReadyFunction => Some(StackFacet::Function),
+            Dimension::Module | Dimension::ReadyModule => Some(StackFacet::Module),
+            _ => None,
+        }
+    }
 }
 
 /// Order of rows; equal ones by label.
@@ -35,6 +65,8 @@ pub enum CpuOrder {
     Ready,
     /// Most time lost to preemption first.
     Preempted,
+    /// Longest waiting in all first.
+    Waits,
 }
 
 /// The clock tick of most Windows systems.
@@ -57,6 +89,8 @@ pub struct CpuQuery {
     pub timeline: Option<Nanos>,
     /// Distance of clock ticks.
     pub tick: Nanos,
+    /// Where symbol files are looked for, for rows by stack and function.
+    pub symbols: SymbolFolders,
 }
 
 impl Default for CpuQuery {
@@ -69,6 +103,7 @@ impl Default for CpuQuery {
             to: None,
             timeline: None,
             tick: DEFAULT_TICK,
+            symbols: SymbolFolders::default(),
         }
     }
 }
@@ -93,13 +128,28 @@ impl CpuQuery {
         self.has(Dimension::Process(ProcessFacet::Service))
     }
 
-    /// True when rows or conditions are of what only samples have.
-    pub(super) fn needs_samples(&self) -> bool {
-        self.has(Dimension::Module)
+    /// True for a timeline of what processors ran, which is not kept by thread.
+    pub(super) fn has_timeline_of_processors(&self) -> bool {
+        self.timeline.is_some() && self.group_by == [Dimension::Processor]
+    }
+
+    /// True when rows or conditions ask for stacks of switch-ins.
+    pub fn wants_stacks(&self) -> bool {
+        self.kept().any(Dimension::is_of_stacks)
+    }
+
+    /// True when they ask for what samples do not have; they have modules.
+    pub fn needs_switch_ins(&self) -> bool {
+        self.kept().any(|dimension| dimension.is_of_stacks() && dimension != Dimension::Module)
     }
 
     fn has(&self, wanted: Dimension) -> bool {
+        self.kept().any(|dimension| dimension == wanted)
+    }
+
+    /// What rows must be kept apart by.
+    pub(super) fn kept(&self) -> impl Iterator<Item = Dimension> {
         let conditions = self.conditions.iter().map(|condition| condition.dimension);
-        self.group_by.iter().copied().chain(conditions).any(|dimension| dimension == wanted)
+        self.group_by.iter().copied().chain(conditions)
     }
 }

@@ -107,6 +107,13 @@ impl Delays {
         self.recent.is_empty() && self.counted.is_empty() && self.long.is_empty()
     }
 
+    /// How many there are of a kind.
+    pub fn count_of(&self, kind: ReadyKind) -> u64 {
+        let mut sum = 0;
+        self.each(&mut |of, _, count| sum += if of == kind as usize { count } else { 0 });
+        sum
+    }
+
     /// Numbers that are kept.
     fn kept(&self) -> usize {
         self.recent.len() + self.counted.len() + self.long.len()

@@ -1,16 +1,17 @@
 //! Rows: counts grouped by the user's dimensions.
 
 use crate::analysis::cpu::query::{CpuOrder, CpuQuery, Dimension};
-use crate::analysis::cpu::ready_delays::{DelaySummary, Delays};
+use crate::analysis::cpu::ready_delays::{DelaySummary, Delays, ReadyKind};
 use crate::analysis::cpu::replay::processor::Processor;
 use crate::analysis::cpu::replay::scheduler::Scheduler;
-use crate::analysis::cpu::replay::thread_counts::{ThreadCounts, WaitTime};
+use crate::analysis::cpu::replay::thread_counts::{CountedOf, ThreadCounts, WaitTime};
 use crate::analysis::cpu::replay::thread_instances::{
     IDLE_INSTANCE, State, ThreadIndex, ThreadInstance, UNKNOWN_INSTANCE,
 };
+use crate::analysis::cpu::switch_stacks::{KeptStack, StackShares, SwitchStacks};
 use crate::analysis::cpu::thread_labels::Labels;
 use crate::analysis::table::group::natural;
-use crate::facets::Label;
+use crate::facets::{Condition, Label};
 use crate::units::Ticks;
 use rayon::prelude::*;
 use std::cmp::Reverse;
@@ -42,6 +43,13 @@ pub struct CpuRow {
     pub waits: BTreeMap<String, WaitTime>,
     /// What the thread did, if rows are threads.
     pub states: Option<StateTimes>,
+}
+
+impl CpuRow {
+    /// Time of all waits, ticks.
+    pub(super) fn waited(&self) -> u64 {
+        self.waits.values().fold(0, |sum, wait| sum.saturating_add(wait.ticks))
+    }
 }
 
 /// What a thread did in the window, ticks.
@@ -83,31 +91,28 @@ impl<'c> Parts<'c> {
         row.redundant += counted.redundant;
         self.delays.push(&counted.delays);
         for (reason, time) in &counted.waits {
-            let sum = row.waits.entry(reason.name().into_owned()).or_default();
-            sum.count += time.count;
-            sum.ticks = sum.ticks.saturating_add(time.ticks);
+            *row.waits.entry(reason.name().into_owned()).or_default() += *time;
         }
     }
 }
 
-/// True when the rows show what each thread did.
-pub fn has_states(dimensions: &[Dimension]) -> bool {
-    dimensions.contains(&Dimension::Thread) && !dimensions.contains(&Dimension::Processor)
+/// True when the rows show what each thread did: all of it, not a part of its switch-ins.
+fn has_states(dimensions: &[Dimension], query: &CpuQuery) -> bool {
+    dimensions.contains(&Dimension::Thread) && !dimensions.contains(&Dimension::Processor) && !query.wants_stacks()
 }
 
 /// The rows of some dimensions, in the query's order.
-pub fn rows(
-    scheduler: &Scheduler<'_>,
+pub fn rows<S: KeptStack>(
+    scheduler: &Scheduler<'_, S>,
     processors: &[Processor],
     labels: &Labels<'_>,
     dimensions: &[Dimension],
     query: &CpuQuery,
 ) -> Vec<CpuRow> {
     let of_processors = dimensions == [Dimension::Processor];
-    let fits = |instance: ThreadIndex, processor: u16| labels.meets(&query.conditions, |_| true, (instance, processor));
+    let fits = |of: CountedOf| labels.meets(&query.conditions, |_| true, of);
     let mut found: HashMap<Vec<Label>, Parts<'_>> = HashMap::new();
-    let names =
-        |instance, processor| dimensions.iter().map(|d| labels.label(*d, instance, processor)).collect::<Vec<_>>();
+    let names = |of: CountedOf| dimensions.iter().map(|dimension| labels.label(*dimension, of)).collect::<Vec<_>>();
     let of_threads = dimensions.contains(&Dimension::Thread);
     let thread_id = |instance| of_threads.then(|| labels.thread_id(instance));
     if of_processors && query.conditions.is_empty() {
@@ -116,19 +121,19 @@ pub fn rows(
             found.entry(vec![Label::number(number)]).or_default().all_switches = Some(processor.switches);
         }
     }
-    for (instance, processor, counted) in scheduler.counts.each() {
-        if !counted.is_empty() && fits(instance, processor) {
-            let parts = found.entry(names(instance, processor)).or_default();
-            parts.row.thread_id = thread_id(instance);
-            parts.add(counted, of_processors && instance == IDLE_INSTANCE);
+    for (of, counted) in scheduler.counts.each() {
+        if !counted.is_empty() && fits(of) {
+            let parts = found.entry(names(of)).or_default();
+            parts.row.thread_id = thread_id(of.instance);
+            parts.add(counted, of_processors && of.instance == IDLE_INSTANCE);
         }
     }
-    if has_states(dimensions) {
-        let conditions_hold = |id: &ThreadIndex| query.needs_processors() || fits(*id, 0);
+    if has_states(dimensions, query) {
+        let conditions_hold = |id: &ThreadIndex| query.needs_processors() || fits(CountedOf::thread(*id, 0));
         let instances =
             (0..).zip(&scheduler.instances.all).filter(|(id, _)| ![IDLE_INSTANCE, UNKNOWN_INSTANCE].contains(id));
         for (id, instance) in instances.filter(|(id, instance)| was_alive(instance, scheduler) && conditions_hold(id)) {
-            let parts = found.entry(names(id, 0)).or_default();
+            let parts = found.entry(names(CountedOf::thread(id, 0))).or_default();
             parts.row.thread_id = thread_id(id);
             let sum = parts.profile.get_or_insert_default();
             sum.iter_mut().zip(instance.profile).for_each(|(sum, ticks)| *sum = sum.saturating_add(ticks));
@@ -148,6 +153,26 @@ pub fn rows(
     rows
 }
 
+/// Of how many switch-ins the stacks are known, of those that meet the conditions on other facts.
+pub fn stack_shares<S: KeptStack>(
+    scheduler: &Scheduler<'_, S>,
+    labels: &Labels<'_>,
+    stacks: &SwitchStacks,
+    query: &CpuQuery,
+) -> StackShares {
+    // Read anew: what they match here is no answer to the user's patterns.
+    let others: Vec<Condition<Dimension>> = (query.conditions.iter())
+        .filter(|condition| !condition.dimension.is_of_stacks())
+        .filter_map(|condition| Condition::parse(&condition.text()).ok())
+        .collect();
+    let all = scheduler.counts.each();
+    let threads = all.iter().filter(|(of, _)| of.instance != IDLE_INSTANCE && labels.meets(&others, |_| true, *of));
+    let counts = |(of, counted): &(CountedOf, &ThreadCounts)| {
+        (of.stacks, counted.switches, counted.delays.count_of(ReadyKind::Wakeup))
+    };
+    stacks.shares(threads.map(counts), others.len() < query.conditions.len())
+}
+
 fn states(profile: [u64; 4], window: u64) -> StateTimes {
     let of = |state: State| profile.get(state as usize).copied().unwrap_or(0);
     StateTimes {
@@ -159,7 +184,7 @@ fn states(profile: [u64; 4], window: u64) -> StateTimes {
     }
 }
 
-fn was_alive(instance: &ThreadInstance, scheduler: &Scheduler<'_>) -> bool {
+fn was_alive<S>(instance: &ThreadInstance, scheduler: &Scheduler<'_, S>) -> bool {
     let range = scheduler.range;
     instance.begin < range.to && instance.end.unwrap_or(Ticks(i64::MAX)) > range.from
 }
@@ -171,6 +196,7 @@ fn sort(rows: &mut [CpuRow], order: CpuOrder) {
         CpuOrder::Switches => row.switches,
         CpuOrder::Ready => row.delays.all.total,
         CpuOrder::Preempted => row.delays.lost().1,
+        CpuOrder::Waits => row.waited(),
     };
     rows.sort_by(|a, b| {
         let names = || a.labels.iter().zip(&b.labels).map(|(a, b)| natural(a, b)).find(|order| order.is_ne());

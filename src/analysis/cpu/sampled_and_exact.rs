@@ -2,6 +2,7 @@
 
 use crate::analysis::cpu::replay::processor::{ProcessorUse, TicksByUse};
 use crate::analysis::cpu::replay::scheduler::Scheduler;
+use crate::analysis::cpu::switch_stacks::KeptStack;
 use crate::analysis::cpu::thread_labels::Labels;
 use std::collections::BTreeMap;
 
@@ -30,11 +31,16 @@ pub struct Sampling {
 
 impl Sampling {
     /// Of all threads; `exact` and `charged` by what processors were used for.
-    pub fn new(scheduler: &Scheduler<'_>, labels: &Labels<'_>, exact: &TicksByUse, charged: &TicksByUse) -> Sampling {
+    pub fn new<S: KeptStack>(
+        scheduler: &Scheduler<'_, S>,
+        labels: &Labels<'_>,
+        exact: &TicksByUse,
+        charged: &TicksByUse,
+    ) -> Sampling {
         let mut rows: BTreeMap<String, SampledTime> = BTreeMap::new();
-        for (instance, _, counted) in scheduler.counts.each() {
+        for (of, counted) in scheduler.counts.each() {
             if counted.cpu > 0 {
-                let row = rows.entry(labels.process(instance).to_string()).or_default();
+                let row = rows.entry(labels.process(of.instance).to_string()).or_default();
                 row.exact = row.exact.saturating_add(counted.cpu);
             }
         }

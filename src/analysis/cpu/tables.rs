@@ -25,6 +25,7 @@ struct RowMeasure {
     p95: Option<u64>,
     max: u64,
     lost: u64,
+    waited: u64,
 }
 
 impl std::ops::AddAssign for RowMeasure {
@@ -42,6 +43,7 @@ impl std::ops::AddAssign for RowMeasure {
         self.delayed = self.delayed.saturating_add(other.delayed);
         self.max = self.max.max(other.max);
         self.lost = self.lost.saturating_add(other.lost);
+        self.waited = self.waited.saturating_add(other.waited);
     }
 }
 
@@ -56,6 +58,7 @@ impl RowMeasure {
             p95: (row.delays.all.count > 0).then_some(row.delays.all.p95),
             max: row.delays.all.max,
             lost: row.delays.lost().1,
+            waited: row.waited(),
         }
     }
 
@@ -275,11 +278,13 @@ impl CpuUse {
             CpuOrder::Switches => m.switches,
             CpuOrder::Ready => m.delayed,
             CpuOrder::Preempted => m.lost,
+            CpuOrder::Waits => m.waited,
         };
         let mut tree = Node::tree(&groups, |a, b| key(b).cmp(&key(a)), top);
         let known = self.subtotals.iter().map(|row| (shown(row), row.delays.all.p95)).collect();
         fill(&mut tree, &mut Vec::new(), &known);
-        Table::of_groups(&self.dimensions, &groups, &tree, self, &ROW).with_total(&tree, self, &ROW)
+        let table = Table::of_groups(&self.dimensions, &groups, &tree, self, &ROW).with_total(&tree, self, &ROW);
+        self.with_whole_stacks(table, self.rows.iter())
     }
 
     /// Names of the values of [`CpuUse::row_records`].
@@ -290,7 +295,7 @@ impl CpuUse {
     /// The rows with all that is known of each.
     pub fn row_records(&self) -> impl Iterator<Item = Vec<Value>> {
         self.rows.iter().map(|row| {
-            let labels = row.labels.iter().map(Value::of_label);
+            let labels = row.labels.iter().map(|label| self.stack_texts.value(label));
             let counts: Vec<Value> = Of::record(&ROW, &RowMeasure::new(row), self).collect();
             labels.chain(counts).chain(Of::record(&ROW_DETAILS, row, self)).collect()
         })
@@ -372,8 +377,29 @@ impl CpuUse {
         self.dimensions.iter().map(|dimension| (dimension.name(), dimension.title())).chain(more).collect()
     }
 
-    fn label_values(&self, row: &CpuRow, more: Option<&str>) -> Vec<Value> {
-        row.labels.iter().map(Value::of_label).chain(more.map(Value::text)).collect()
+    /// A table of parts of rows: the row, what the part is of, and its measure.
+    fn of_parts<'r, R: 'r>(
+        &self,
+        of: Option<(&'static str, &'static str)>,
+        columns: &[Of<R>],
+        parts: impl Iterator<Item = (&'r CpuRow, Option<&'r str>, &'r R)>,
+        top: Option<usize>,
+    ) -> Table {
+        let mut rows: Vec<&CpuRow> = Vec::new();
+        let parts = parts.map(|(row, part, measure)| {
+            rows.push(row);
+            (row.labels.iter().map(Value::of_label).chain(part.map(Value::text)).collect(), measure)
+        });
+        let table = self.flat(&self.labels(of), columns, parts, top);
+        self.with_whole_stacks(table, rows.into_iter())
+    }
+
+    /// Programs get whole stacks.
+    fn with_whole_stacks<'r>(&self, mut table: Table, rows: impl Iterator<Item = &'r CpuRow>) -> Table {
+        for (row, record) in rows.zip(&mut table.records) {
+            self.stack_texts.complete(&row.labels, record);
+        }
+        table
     }
 
     /// Ready delays by kind.
@@ -381,9 +407,9 @@ impl CpuUse {
         let rows = self.rows.iter().flat_map(|row| {
             let kinds = ReadyKind::ALL.map(ReadyKind::name).into_iter().zip(&row.delays.by_kind);
             let all = [("all", &row.delays.all)].into_iter().chain(kinds).filter(|(_, delays)| delays.count > 0);
-            all.map(|(kind, delays)| (self.label_values(row, Some(kind)), delays))
+            all.map(move |(kind, delays)| (row, Some(kind), delays))
         });
-        self.flat(&self.labels(Some(("kind", "Kind"))), &DELAYS, rows, top)
+        self.of_parts(Some(("kind", "Kind")), &DELAYS, rows, top)
     }
 
     /// Who took the processor from whom.
@@ -401,9 +427,9 @@ impl CpuUse {
         let rows = self.rows.iter().flat_map(|row| {
             let mut waits: Vec<_> = row.waits.iter().collect();
             waits.sort_by_key(|(_, time)| Reverse(time.ticks));
-            waits.into_iter().map(|(reason, time)| (self.label_values(row, Some(reason)), time))
+            waits.into_iter().map(move |(reason, time)| (row, Some(reason.as_str()), time))
         });
-        self.flat(&self.labels(Some(("reason", "Wait reason"))), &WAITS, rows, top)
+        self.of_parts(Some(("reason", "Wait reason")), &WAITS, rows, top)
     }
 
     /// Who readied whom.
@@ -425,8 +451,8 @@ impl CpuUse {
 
     /// What each thread did.
     pub fn state_table(&self, top: Option<usize>) -> Table {
-        let rows = self.rows.iter().filter_map(|row| Some((self.label_values(row, None), row.states.as_ref()?)));
-        self.flat(&self.labels(None), &STATES, rows, top)
+        let rows = self.rows.iter().filter_map(|row| Some((row, None, row.states.as_ref()?)));
+        self.of_parts(None, &STATES, rows, top)
     }
 
     /// Exact times beside samples and clock ticks.

@@ -1,14 +1,21 @@
-//! Names of threads and their processes.
+//! Names of threads, their processes and the stacks of their switch-ins.
 
 use crate::analysis::cpu::query::Dimension;
-use crate::analysis::cpu::replay::thread_instances::{ThreadIndex, ThreadInstance};
+use crate::analysis::cpu::replay::thread_counts::CountedOf;
+use crate::analysis::cpu::replay::thread_instances::{IDLE_INSTANCE, ThreadIndex, ThreadInstance};
+use crate::analysis::cpu::switch_stacks::SwitchStacks;
 use crate::facets::process::{ProcessCode, ProcessFacts};
+use crate::facets::stack::StackFacet;
 use crate::facets::{Condition, Label, NO_LABEL, ProcessFacet};
 use crate::model::page_owner_key::KeyReading;
 use crate::model::process::Processes;
 use crate::model::services::Services;
 use foldhash::HashMap as FastMap;
+use std::cell::RefCell;
 use std::sync::Arc;
+
+/// What stands for the stack of idle threads.
+const IDLE: &str = "[idle]";
 
 /// Processes of all threads.
 #[derive(Debug)]
@@ -16,15 +23,31 @@ pub struct Labels<'l> {
     instances: &'l [ThreadInstance],
     processes: &'l Processes,
     services: Option<Services>,
+    stacks: Option<&'l SwitchStacks>,
     codes: Vec<ProcessCode>,
     names: FastMap<ProcessCode, Arc<str>>,
+    /// Which stacks meet which of the query's conditions, as far as it was asked: many threads have the same.
+    met: RefCell<FastMap<(usize, u32), bool>>,
 }
 
 impl<'l> Labels<'l> {
     /// The labels of these threads.
-    pub fn new(instances: &'l [ThreadInstance], processes: &'l Processes, services: Option<Services>) -> Labels<'l> {
+    pub fn new(
+        instances: &'l [ThreadInstance],
+        processes: &'l Processes,
+        services: Option<Services>,
+        stacks: Option<&'l SwitchStacks>,
+    ) -> Labels<'l> {
         let codes: Vec<ProcessCode> = instances.iter().map(|instance| instance.process_code(processes)).collect();
-        let mut labels = Labels { instances, processes, services, codes, names: FastMap::default() };
+        let mut labels = Labels {
+            instances,
+            processes,
+            services,
+            stacks,
+            codes,
+            names: FastMap::default(),
+            met: RefCell::default(),
+        };
         let mut names: FastMap<ProcessCode, Arc<str>> = FastMap::default();
         for &code in &labels.codes {
             names.entry(code).or_insert_with(|| labels.of_process(ProcessFacet::Process, code).as_str().into());
@@ -55,24 +78,39 @@ impl<'l> Labels<'l> {
         self.instances.get(instance as usize).map_or(0, |instance| instance.thread_id)
     }
 
-    /// The label of a thread on a processor.
-    pub fn label(&self, dimension: Dimension, instance: ThreadIndex, processor: u16) -> Label {
+    /// The stacks, and what a dimension is of them; idle threads do not wait.
+    fn stacks(&self, dimension: Dimension, of: CountedOf) -> Option<(&'l SwitchStacks, StackFacet)> {
+        self.stacks.zip(dimension.of_stack()).filter(|_| of.instance != IDLE_INSTANCE)
+    }
+
+    /// The label of what was counted.
+    pub fn label(&self, dimension: Dimension, of: CountedOf) -> Label {
         match dimension {
-            Dimension::Process(of) => self.of_process(of, self.code(instance)),
-            Dimension::Thread => Label::number(self.thread_id(instance)),
-            Dimension::Processor => Label::number(processor),
-            Dimension::Module => Label::nothing(),
+            Dimension::Process(facet) => self.of_process(facet, self.code(of.instance)),
+            Dimension::Thread => Label::number(self.thread_id(of.instance)),
+            Dimension::Processor => Label::number(of.processor),
+            _ => match self.stacks(dimension, of) {
+                Some((stacks, facet)) => stacks.label(of.stacks.of(dimension), facet),
+                None => Label::name(IDLE),
+            },
         }
     }
 
-    /// True when a thread on a processor meets the conditions on the dimensions that `of` chooses.
+    /// True when it meets the conditions on the dimensions that `chooses` names. Those on stacks are the query's, in its order.
     pub fn meets(
         &self,
         conditions: &[Condition<Dimension>],
-        of: impl Fn(Dimension) -> bool,
-        (instance, processor): (ThreadIndex, u16),
+        chooses: impl Fn(Dimension) -> bool,
+        of: CountedOf,
     ) -> bool {
-        let mut chosen = conditions.iter().filter(|condition| of(condition.dimension));
-        chosen.all(|condition| condition.lets_pass([&self.label(condition.dimension, instance, processor)]))
+        let mut chosen = conditions.iter().enumerate().filter(|(_, condition)| chooses(condition.dimension));
+        chosen.all(|(number, condition)| match self.stacks(condition.dimension, of) {
+            Some((stacks, facet)) => {
+                let stack = of.stacks.of(condition.dimension);
+                let mut met = self.met.borrow_mut();
+                *met.entry((number, stack)).or_insert_with(|| stacks.meets(stack, facet, condition))
+            }
+            None => condition.lets_pass([&self.label(condition.dimension, of)]),
+        })
     }
 }

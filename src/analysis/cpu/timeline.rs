@@ -3,7 +3,9 @@
 use crate::analysis::cpu::query::{CpuQuery, Dimension};
 use crate::analysis::cpu::replay::processor::{Processor, ProcessorUse, TicksByUse, add_uses};
 use crate::analysis::cpu::replay::scheduler::Scheduler;
+use crate::analysis::cpu::replay::thread_counts::CountedOf;
 use crate::analysis::cpu::replay::thread_instances::IDLE_INSTANCE;
+use crate::analysis::cpu::switch_stacks::KeptStack;
 use crate::analysis::cpu::thread_labels::Labels;
 use crate::analysis::cpu::time_grid::{Grid, TickRange};
 use crate::etl::EtlFile;
@@ -27,12 +29,12 @@ pub struct TimelineStep {
 }
 
 /// The steps.
-pub fn steps(
+pub fn steps<S: KeptStack>(
     etl: &EtlFile,
     range: TickRange,
     grid: Grid,
     processors: &[Processor],
-    scheduler: &Scheduler<'_>,
+    scheduler: &Scheduler<'_, S>,
     labels: &Labels<'_>,
     query: &CpuQuery,
 ) -> Vec<TimelineStep> {
@@ -59,9 +61,9 @@ pub fn steps(
 }
 
 /// Time of each group by step.
-fn groups(
+fn groups<S: KeptStack>(
     processors: &[Processor],
-    scheduler: &Scheduler<'_>,
+    scheduler: &Scheduler<'_, S>,
     labels: &Labels<'_>,
     query: &CpuQuery,
 ) -> Vec<BTreeMap<String, u64>> {
@@ -76,7 +78,8 @@ fn groups(
     };
     let is_of_processor = |dimension| dimension == Dimension::Processor;
     if query.group_by == [Dimension::Processor] {
-        let wanted = |number| labels.meets(&query.conditions, is_of_processor, (IDLE_INSTANCE, number));
+        let wanted =
+            |number| labels.meets(&query.conditions, is_of_processor, CountedOf::thread(IDLE_INSTANCE, number));
         for (number, processor) in (0..=u16::MAX).zip(processors).filter(|(number, _)| wanted(*number)) {
             for (step, times) in processor.times.iter().enumerate() {
                 let ticks = times.get(ProcessorUse::Threads as usize).copied().unwrap_or(0);
@@ -88,9 +91,10 @@ fn groups(
         return all;
     }
     let dimensions = query.group_by.iter().filter(|dimension| **dimension != Dimension::Processor);
-    for (&(instance, step), &ticks) in &scheduler.by_step {
-        if labels.meets(&query.conditions, |dimension| !is_of_processor(dimension), (instance, 0)) {
-            let names: Vec<Label> = dimensions.clone().map(|d| labels.label(*d, instance, 0)).collect();
+    for (&(instance, stacks, step), &ticks) in &scheduler.by_step {
+        let of = CountedOf { stacks: stacks.numbers(), ..CountedOf::thread(instance, 0) };
+        if labels.meets(&query.conditions, |dimension| !is_of_processor(dimension), of) {
+            let names: Vec<Label> = dimensions.clone().map(|d| labels.label(*d, of)).collect();
             add(step as usize, names.join(" / "), ticks);
         }
     }

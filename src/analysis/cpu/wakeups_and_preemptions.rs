@@ -4,6 +4,8 @@ use crate::analysis::cpu::query::{CpuQuery, Dimension};
 use crate::analysis::cpu::ready_delays::ReadyKind;
 use crate::analysis::cpu::replay::process_pair_counts::ProcessNumber;
 use crate::analysis::cpu::replay::scheduler::{PreemptionTimes, Scheduler};
+use crate::analysis::cpu::replay::thread_counts::CountedOf;
+use crate::analysis::cpu::switch_stacks::KeptStack;
 use crate::analysis::cpu::thread_labels::Labels;
 use foldhash::HashMap as FastMap;
 use std::cmp::Reverse;
@@ -36,13 +38,13 @@ pub struct WakeupRow {
 }
 
 /// Processes by their numbers.
-struct Numbered<'s> {
-    scheduler: &'s Scheduler<'s>,
+struct Numbered<'s, S> {
+    scheduler: &'s Scheduler<'s, S>,
     labels: &'s Labels<'s>,
     query: &'s CpuQuery,
 }
 
-impl Numbered<'_> {
+impl<S: KeptStack> Numbered<'_, S> {
     fn label(&self, process: ProcessNumber) -> Option<Arc<str>> {
         self.scheduler.process_numbers.member(process).map(|instance| self.labels.process(instance))
     }
@@ -51,13 +53,17 @@ impl Numbered<'_> {
     fn wanted(&self, process: ProcessNumber) -> Option<Arc<str>> {
         let member = self.scheduler.process_numbers.member(process)?;
         let is_of_process = |dimension| matches!(dimension, Dimension::Process(_));
-        let meets = self.labels.meets(&self.query.conditions, is_of_process, (member, 0));
+        let meets = self.labels.meets(&self.query.conditions, is_of_process, CountedOf::thread(member, 0));
         meets.then(|| self.labels.process(member))
     }
 }
 
 /// Preemptions, those that cost most first.
-pub fn preemptions(scheduler: &Scheduler<'_>, labels: &Labels<'_>, query: &CpuQuery) -> Vec<PreemptionRow> {
+pub fn preemptions<S: KeptStack>(
+    scheduler: &Scheduler<'_, S>,
+    labels: &Labels<'_>,
+    query: &CpuQuery,
+) -> Vec<PreemptionRow> {
     let processes = Numbered { scheduler, labels, query };
     let mut sums: FastMap<(Arc<str>, Arc<str>, ReadyKind), PreemptionTimes> = FastMap::default();
     for (process, preemptor, kind, times) in scheduler.preemptions.each() {
@@ -83,7 +89,7 @@ pub fn preemptions(scheduler: &Scheduler<'_>, labels: &Labels<'_>, query: &CpuQu
 }
 
 /// Wakeups, the most frequent first.
-pub fn wakeups(scheduler: &Scheduler<'_>, labels: &Labels<'_>, query: &CpuQuery) -> Vec<WakeupRow> {
+pub fn wakeups<S: KeptStack>(scheduler: &Scheduler<'_, S>, labels: &Labels<'_>, query: &CpuQuery) -> Vec<WakeupRow> {
     let processes = Numbered { scheduler, labels, query };
     let mut sums: FastMap<(Arc<str>, Arc<str>, bool), u64> = FastMap::default();
     for (process, waker, from_dpc, count) in scheduler.wakeups.each() {

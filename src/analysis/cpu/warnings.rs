@@ -1,23 +1,26 @@
 //! What makes the numbers doubtful.
 
 use crate::analysis::cpu::replay::processor::{Processor, ProcessorUse};
+use crate::analysis::cpu::switch_stacks::{RecordShare, StackShare, StackShares};
 use crate::analysis::cpu::time_grid::TickRange;
 use crate::etl::EtlFile;
 use crate::etl::logfile::MODE_NO_PER_PROCESSOR;
+use crate::trace::Trace;
 use crate::trace::analysis_needs::CPU;
 use crate::trace::doubt::Doubt;
 use crate::trace::readiness::Need;
-use crate::trace::trust::TrustReport;
-use crate::units::counted;
+use crate::units::{count, counted};
 
-/// One line each, most important first.
+/// One line each, most important first. `of_symbols` are those of the search for symbols.
 pub fn warnings(
-    trust: &TrustReport,
+    trace: &Trace,
     missing: &[Need],
     processors: &[Processor],
     range: TickRange,
-    etl: &EtlFile,
+    stacks: Option<&StackShares>,
+    of_symbols: Vec<String>,
 ) -> Vec<Doubt> {
+    let (etl, trust) = (trace.etl(), trace.trust());
     let mut doubts = trust.doubts();
     let note = |code, text| Doubt::note(CPU.name, code, text);
     doubts.extend(unknown(processors, range, etl).into_iter().map(|text| note("threads_unknown", text)));
@@ -61,8 +64,35 @@ pub fn warnings(
         let text = format!("{records} an earlier time than the one before on the same processor; they were sorted");
         doubts.push(note("time_went_back", text).of(went_back));
     }
+    doubts.extend(stacks.into_iter().flat_map(lack_of_stacks));
+    doubts.extend(of_symbols.into_iter().map(|text| note("symbols_missing", text)));
     doubts.extend(trust.not_there_for(CPU.name, missing));
     doubts
+}
+
+/// Stacks that rows or conditions ask for, and that no record has, or not every one.
+fn lack_of_stacks(shares: &StackShares) -> impl Iterator<Item = Doubt> {
+    let note = |code, text| Doubt::note(CPU.name, code, text);
+    let of_switches = ["context switch", "stack, function and module", "CSwitch"];
+    let of_readies = ["readied thread", "ready_stack, ready_function and ready_module", "ReadyThread"];
+    let lacking = move |(share, [record, dimensions, flag]): (Option<StackShare>, [&str; 3])| {
+        let RecordShare { records: all, with_stack } = share?.of_trace;
+        let without = all.saturating_sub(with_stack);
+        match with_stack {
+            0 => {
+                let remedy = format!("rows by {dimensions} have one label (xperf: -stackwalk {flag})");
+                Some(note("no_stacks", format!("no record of a {record} has a stack: {remedy}")))
+            }
+            _ if without > 0 => {
+                let [without, all] = [without, all].map(count);
+                let text =
+                    format!("{without} of {all} {record} records have no stack: their {dimensions} are not known");
+                Some(note("stacks_incomplete", text))
+            }
+            _ => None,
+        }
+    };
+    [(shares.waited, of_switches), (shares.readied, of_readies)].into_iter().filter_map(lacking)
 }
 
 /// Processors whose threads are not known for some time.

@@ -26,6 +26,8 @@ pub(crate) struct EventStacks {
     by_moment: Vec<(Moment, u32)>,
     stacks: Vec<NamedStack>,
     names: Names,
+    /// How many events of a kind have a stack.
+    of_kinds: FastMap<RecordId, usize>,
 }
 
 impl EventStacks {
@@ -52,9 +54,11 @@ impl EventStacks {
         let mut events = Events::new(trace.etl(), &parts.parts, &EventChoice::WithStacks);
         let Joined { stacks: attached, .. } = join::join(&parts, &mut events);
         let names = Names::new(&parts.addresses, session_pointer(trace.etl()));
-        let mut found = EventStacks { by_moment: Vec::new(), stacks: vec![(None, None)], names };
+        let (stacks, of_kinds) = (vec![(None, None)], FastMap::default());
+        let mut found = EventStacks { by_moment: Vec::new(), stacks, names, of_kinds };
         let mut numbers: FastMap<NamedStack, u32> = FastMap::default();
         let is_wanted: Vec<bool> = events.kinds.iter().map(|kind| is_wanted(*kind)).collect();
+        let mut counts = vec![0; events.kinds.len()];
         for (event, stack) in events.events.iter().zip(&attached) {
             if !stack.has_stack() || !is_wanted.get(event.value.kind as usize).is_some_and(|wanted| *wanted) {
                 continue;
@@ -68,7 +72,9 @@ impl EventStacks {
                 found.stacks.len() as u32 - 1
             });
             found.by_moment.push((event.moment, number));
+            counts.get_mut(event.value.kind as usize).into_iter().for_each(|count| *count += 1);
         }
+        found.of_kinds = events.kinds.iter().copied().zip(counts).collect();
         let (_, warnings) = symbol_use::read(&mut found.names, symbols);
         (found, warnings)
     }
@@ -111,6 +117,11 @@ impl EventStacks {
     /// How many events have a stack.
     pub(crate) fn events(&self) -> usize {
         self.by_moment.len()
+    }
+
+    /// How many events with this hook have a stack.
+    pub(crate) fn events_of(&self, hook: HookId) -> u64 {
+        self.of_kinds.get(&RecordId::Kernel(hook)).map_or(0, |count| *count as u64)
     }
 
     /// How many different stacks there are, that of no frames included.
@@ -188,7 +199,7 @@ mod tests {
             let moment = |time: i64| Moment { time: Ticks(time / 2), order: (time % 2) as u64 };
             let names = Names::new(&[], PointerSize::P8);
             let by_moment = (1u32..).zip(&events).map(|(number, time)| (moment(*time), number)).collect();
-            let stacks = EventStacks { by_moment, stacks: Vec::new(), names };
+            let stacks = EventStacks { by_moment, stacks: Vec::new(), names, of_kinds: FastMap::default() };
             let mut place = 0;
             for (time, jump) in asked {
                 place = jump.unwrap_or(place);

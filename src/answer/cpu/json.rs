@@ -1,5 +1,6 @@
 //! The JSON object of `pfnset cpu`, schema `pfnset.cpu`. Lists of rows are those of the tables.
 
+use crate::analysis::cpu::switch_stacks::{RecordShare, StackShare, StackShares};
 use crate::analysis::cpu::{CpuUse, SampledUse, decimal};
 use crate::analysis::table::{Dimension as _, Value};
 use crate::answer::facts::{Fact, Facts};
@@ -36,10 +37,28 @@ pub(super) fn facts(set: &CpuUse) -> Facts<'_> {
         .has("sampling", Fact::Object(sampling(set)))
         .has("clock_tick", Fact::Object(clock_tick(set)))
         .is("samples", serde_json::Value::Null);
-    match &set.timeline {
+    let facts = match &set.timeline {
         Some(_) => facts.has("timeline", Fact::records(CpuUse::step_fields(), || set.step_records())),
         None => facts,
+    };
+    match &set.stacks {
+        Some(shares) => facts.is("stacks", stacks(shares)),
+        None => facts,
     }
+}
+
+/// Of what the stacks are known.
+fn stacks(shares: &StackShares) -> serde_json::Value {
+    let share = |share: StackShare| {
+        let StackShare { switch_ins, with_stack, of_trace: RecordShare { records, with_stack: of_records } } = share;
+        json!({
+            "switch_ins": switch_ins,
+            "with_stack": with_stack,
+            "records": records,
+            "records_with_stack": of_records,
+        })
+    };
+    json!({ "waited": shares.waited.map(share), "readied": shares.readied.map(share) })
 }
 
 /// The same object by samples: what only context switches tell is null.

@@ -6,6 +6,7 @@ mod json;
 pub(crate) use by_samples::answer as answer_by_samples;
 
 use crate::analysis::cpu::query::CpuOrder;
+use crate::analysis::cpu::switch_stacks::{RecordShare, StackShare};
 use crate::analysis::cpu::{CpuUse, SERIES};
 use crate::answer::block::Block;
 use crate::answer::content::{Answer, Units};
@@ -74,6 +75,10 @@ pub fn answer(set: &CpuUse, display: CpuDisplay) -> Answer<'_> {
         CpuView::Summary => screen.extend(summary(set, display)),
         _ => screen.push(Block::Rows(0)),
     }
+    let is_of_rows =
+        matches!(view, CpuView::Summary | CpuView::Rows | CpuView::Timeline | CpuView::Delays | CpuView::Waits);
+    let told = stack_shares(set).into_iter().filter(|_| is_of_rows);
+    screen.extend(told.flat_map(|told| [Block::Blank, Block::Text(told)]));
     let more = set.smaller_groups() as u64;
     if more > 0 {
         let more = numbers::count(more);
@@ -164,6 +169,24 @@ fn processor_line(set: &CpuUse, unit: TimeUnit) -> String {
         set.by_processor.len(),
         numbers::count(set.total.switches)
     )
+}
+
+/// Of how many switch-ins the stacks are known, where rows or conditions ask for stacks.
+fn stack_shares(set: &CpuUse) -> Option<String> {
+    let shares = set.stacks?;
+    let before = if shares.is_selection { ", before the conditions on stacks," } else { "" };
+    let sentence = |what: &str, of: &str, records: &str, share: StackShare| {
+        let StackShare { switch_ins: all, with_stack: known, of_trace: RecordShare { records: logged, with_stack } } =
+            share;
+        let percent = if all == 0 { String::new() } else { format!(" ({})", numbers::percent(known, all)) };
+        let [known, all, with_stack, logged] = [known, all, with_stack, logged].map(numbers::count);
+        format!(
+            "{what} known of {known} of {all} {of}{percent}{before} and of {with_stack} of the {logged} {records} of the trace."
+        )
+    };
+    let waited = shares.waited.map(|share| sentence("Stacks are", "switch-ins", "context switches", share));
+    let readied = shares.readied.map(|share| sentence("Stacks of who readied are", "wakeups", "ready records", share));
+    Some([waited, readied].into_iter().flatten().collect::<Vec<_>>().join(" "))
 }
 
 /// `Ready queue: mean 0.751, at most 15 (at 0.221625 s), empty 77.5 % of the time; …`.

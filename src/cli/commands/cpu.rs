@@ -7,6 +7,7 @@ use crate::answer::cpu::{self, CpuDisplay, CpuView};
 use crate::answer::numbers::TimeUnit;
 use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, conditions, grouped_by, help, refuse};
 use crate::cli::exit::Exit;
+use crate::cli::symbols::SymbolArgs;
 use crate::cli::{output, trace};
 use crate::error::Error;
 use crate::model::window::{Bound, duration};
@@ -25,8 +26,14 @@ lost the processor, by preemption, quantum end and the like.
 
 By processor, a delay counts where it ended and a wait where it began.
 
+Stack, function and module are those of the context switch that let the thread
+run, if stacks were recorded: where it had waited. A row has the waits that these
+switch-ins ended, their delays, and the time until the next switch.
+Ready_stack, ready_function and ready_module are those of who readied it. Rows
+have the innermost frame; as conditions, functions and modules find any frame.
+
 A trace with samples and without context switches is answered by samples, with
-the error that they have; modules are those of samples.
+the error that they have; there, modules are those of samples.
 
 Presets:
   delays      ready delays by kind, with percentiles
@@ -45,6 +52,8 @@ Examples:
   pfnset cpu trace.etl
   pfnset cpu trace.etl --group-by process,thread --top 5
   pfnset cpu trace.etl --where \"process=chrome.exe*\" --preset delays
+  pfnset cpu trace.etl --where \"process=app*\" --group-by function --preset waits --sort waits
+  pfnset cpu trace.etl --group-by process,ready_function --symbols C:\\symbols
   pfnset cpu trace.etl --from \"click*\" --to 12.5 --preset preemption
   pfnset cpu trace.etl --timeline 100ms --format csv -o cpu.csv"))]
 pub struct Cpu {
@@ -61,6 +70,8 @@ pub struct Cpu {
     pub top: Option<usize>,
     #[command(flatten)]
     pub columns: ColumnArgs,
+    #[command(flatten)]
+    pub symbols: SymbolArgs,
     /// Order of the rows [default: cpu]
     #[arg(long, value_parser = ORDERS, value_name = "BY")]
     pub sort: Option<CpuOrder>,
@@ -90,6 +101,7 @@ const ORDERS: OneOf<CpuOrder> = OneOf(&[
     ("switches", "Most switches first", CpuOrder::Switches),
     ("ready", "Longest ready in all first", CpuOrder::Ready),
     ("preempted", "Most time lost to others first", CpuOrder::Preempted),
+    ("waits", "Longest waiting in all first", CpuOrder::Waits),
 ]);
 
 pub(super) const UNITS: OneOf<TimeUnit> = OneOf(&[
@@ -127,9 +139,10 @@ impl Cpu {
         }
     }
 
-    /// True for views and orders that samples know too.
-    fn can_be_sampled(&self) -> bool {
-        matches!(self.view(), CpuView::Summary | CpuView::Rows)
+    /// True for dimensions, views and orders that samples know too.
+    fn can_be_sampled(&self, query: &CpuQuery) -> bool {
+        !query.needs_switch_ins()
+            && matches!(self.view(), CpuView::Summary | CpuView::Rows)
             && matches!(self.sort, None | Some(CpuOrder::Cpu | CpuOrder::Name))
     }
 
@@ -143,7 +156,7 @@ impl Cpu {
             (Some((name, ..)), ..) => format!("--preset {name}"),
             (None, Some(_), _) => "--timeline".to_owned(),
             (None, None, Some(sort)) => format!("--sort {}", named(ORDERS.0, sort)),
-            (None, None, None) => String::new(),
+            (None, None, None) => "stacks of switch-ins".to_owned(),
         }
     }
 
@@ -175,6 +188,7 @@ impl Cpu {
             (None, None) => "this view".to_owned(),
         };
         refuse(&name, &reasons)?;
+        self.check_stacks(query, &name)?;
         let of_threads = query.group_by.contains(&Dimension::Thread) && !query.needs_processors();
         let reason = "is of threads: group it by thread or process,thread, on all processors";
         refuse("--preset states", &[(view == CpuView::States && !of_threads, reason)])?;
@@ -189,6 +203,22 @@ impl Cpu {
         let all = (self.top.is_some(), "has all rows; --top is for table and markdown");
         let unit = (self.unit.is_some(), "has nanoseconds; --unit is for table and markdown");
         refuse(&format!("--format {form}"), &[all, unit])
+    }
+
+    /// The same of what is about stacks.
+    fn check_stacks(&self, query: &CpuQuery, name: &str) -> Result<(), Error> {
+        let view = self.view();
+        let chooses = query.conditions.iter().any(|condition| condition.dimension.is_of_stacks());
+        let of_processes = matches!(view, CpuView::Preemption | CpuView::Wakers);
+        let whole = "is of whole threads: stacks are those of their switch-ins";
+        let reasons = [
+            (chooses && of_processes, "is of processes: conditions on stacks have no effect"),
+            (view == CpuView::States && query.wants_stacks(), whole),
+        ];
+        refuse(name, &reasons)?;
+        let reason = "names functions: it is for rows or conditions by stack, function or module, also ready_function and the \
+                      like, as in --group-by function";
+        refuse("--symbols", &[(!self.symbols.symbols.is_empty() && !query.wants_stacks(), reason)])
     }
 
     /// Runs the command.
@@ -212,18 +242,25 @@ impl Cpu {
         }
         self.check(&query)?;
         self.columns.check(common.format)?;
+        if query.wants_stacks() {
+            query.symbols = self.symbols.folders(common.quiet, common.output.as_deref())?;
+        }
         let trace = trace::open(common)?;
         let display =
             CpuDisplay { view: self.view(), order: query.order, top: self.top, unit: self.unit.unwrap_or_default() };
-        if self.can_be_sampled()
-            && let Some(set) = trace::with_bar(common, &trace, 3, || SampledUse::answer(&trace, &query))?
+        let can_be_sampled = self.can_be_sampled(&query);
+        if can_be_sampled && let Some(set) = trace::with_bar(common, &trace, 3, || SampledUse::answer(&trace, &query))?
         {
+            let reason = "names functions of switch-ins: the trace has samples and no context switches";
+            refuse("--symbols", &[(!self.symbols.symbols.is_empty(), reason)])?;
             output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
             let answer = output::with_no_match(cpu::answer_by_samples(&set, display), &query.conditions);
             return trace::finish_with(&self.columns, answer, common, set.doubtful);
         }
-        let set = trace::with_bar(common, &trace, 2, || CpuUse::answer(&trace, &query));
-        let set = match self.can_be_sampled() {
+        // One walk for the events, one for the records of processors; stacks take two more.
+        let walks = if query.wants_stacks() { 4 } else { 2 };
+        let set = trace::with_bar(common, &trace, walks, || CpuUse::answer(&trace, &query));
+        let set = match can_be_sampled {
             true => set?,
             false => set.with_context(|| self.needs_switches())?,
         };

@@ -3,11 +3,15 @@
 //! A thread is readied while it runs. Whether that ended its next wait or changed nothing is known when the thread is switched
 //! out, and when it is readied again or runs again. Both can come after the window. What a record was does not depend on where
 //! the window ends: so the counts of two windows, one after the other, are those of both together.
+//!
+//! The same for stacks: where a thread waits when the window ends is told by its next switch-in, and who ends that wait by the record
+//! that readies it.
 
 use crate::analysis::cpu::replay::event_merge::InOrder;
 use crate::analysis::cpu::replay::processor_event::{ProcessorEvent, ProcessorEventKind, StepPart};
 use crate::analysis::cpu::replay::scheduler::Scheduler;
 use crate::analysis::cpu::replay::thread_instances::{ReadiedAtEnd, State, ThreadIndex};
+use crate::analysis::cpu::switch_stacks::KeptStack;
 use crate::event::Phase;
 use crate::load::event_values::ThreadEvent;
 use crate::moment::At;
@@ -39,16 +43,25 @@ impl Doing {
     }
 }
 
-/// The threads in doubt, by their ids.
-#[derive(Debug)]
-pub(crate) struct AfterWindow<'s, 'p> {
-    scheduler: &'s mut Scheduler<'p>,
-    open: FastMap<u32, Doing>,
+/// A thread that waits, or is ready, when the window ends.
+#[derive(Debug, Clone, Copy)]
+struct Waiter {
+    instance: ThreadIndex,
+    is_ready: bool,
 }
 
-impl<'s, 'p> AfterWindow<'s, 'p> {
+/// The threads in doubt, by their ids.
+#[derive(Debug)]
+pub(crate) struct AfterWindow<'s, 'p, S> {
+    scheduler: &'s mut Scheduler<'p, S>,
+    open: FastMap<u32, Doing>,
+    /// Those whose stacks are asked for.
+    waiters: FastMap<u32, Waiter>,
+}
+
+impl<'s, 'p, S: KeptStack> AfterWindow<'s, 'p, S> {
     /// The threads that are in doubt when the window ends.
-    pub(crate) fn new(scheduler: &'s mut Scheduler<'p>) -> AfterWindow<'s, 'p> {
+    pub(crate) fn new(scheduler: &'s mut Scheduler<'p, S>) -> AfterWindow<'s, 'p, S> {
         let mut open = FastMap::default();
         for run in std::mem::take(&mut scheduler.readied_at_end) {
             let instance = scheduler.instances.get_mut(run.instance);
@@ -59,7 +72,27 @@ impl<'s, 'p> AfterWindow<'s, 'p> {
                 open.insert(instance.thread_id, Doing::LeftBefore(id));
             }
         }
-        AfterWindow { scheduler, open }
+        let is_wanted = |state| S::IS_KEPT && matches!(state, State::Waiting | State::Ready);
+        let waiters = (0..).zip(&scheduler.instances.all).filter(|(_, instance)| is_wanted(instance.state));
+        let waiters = waiters.map(|(id, instance)| {
+            (instance.thread_id, Waiter { instance: id, is_ready: instance.state == State::Ready })
+        });
+        AfterWindow { waiters: waiters.collect(), scheduler, open }
+    }
+
+    /// A thread runs that waited, or its end was logged.
+    fn waited(&mut self, thread: u32, stack: S) {
+        if let Some(waiter) = self.waiters.remove(&thread) {
+            self.scheduler.open_waits.runs_later(waiter.instance, stack);
+        }
+    }
+
+    /// A record readied it.
+    fn readied(&mut self, thread: u32, stack: S) {
+        if let Some(waiter) = self.waiters.get_mut(&thread).filter(|waiter| !waiter.is_ready) {
+            waiter.is_ready = true;
+            self.scheduler.open_waits.readied(waiter.instance, stack);
+        }
     }
 
     /// The window's end.
@@ -69,7 +102,7 @@ impl<'s, 'p> AfterWindow<'s, 'p> {
 
     /// True when nothing is in doubt.
     pub(crate) fn is_settled(&self) -> bool {
-        self.open.is_empty()
+        self.open.is_empty() && self.waiters.is_empty()
     }
 
     fn switch_out(&mut self, processor: u16, thread: u32, state: u8) {
@@ -108,6 +141,7 @@ impl<'s, 'p> AfterWindow<'s, 'p> {
             Some(Doing::LeftBefore(id)) => {
                 if let Some(entry) = self.scheduler.instances.get_mut(id).pending.take() {
                     self.scheduler.supersede(id, entry);
+                    self.waiters.get_mut(&thread).into_iter().for_each(|waiter| waiter.is_ready = false);
                 }
             }
             Some(Doing::Runs { .. }) | None => {}
@@ -127,8 +161,10 @@ impl<'s, 'p> AfterWindow<'s, 'p> {
     }
 }
 
-impl InOrder for AfterWindow<'_, '_> {
-    fn event(&mut self, event: &ProcessorEvent, _: &[StepPart]) {
+impl<S: KeptStack> InOrder for AfterWindow<'_, '_, S> {
+    type Stack = S;
+
+    fn event(&mut self, event: &ProcessorEvent, _: &[StepPart], stack: S) {
         let (processor, thread, old) = (event.processor, event.thread, event.other);
         match event.kind {
             ProcessorEventKind::Switch | ProcessorEventKind::Break => {
@@ -137,15 +173,23 @@ impl InOrder for AfterWindow<'_, '_> {
                 }
                 self.switch_out(processor, old, event.state);
                 self.woken(thread);
+                self.waited(old, S::default()); // its switch-in was not logged
+                self.waited(thread, stack);
             }
             ProcessorEventKind::RecordsMissing => self.cut(processor),
-            ProcessorEventKind::Ready | ProcessorEventKind::ReadyFromDpc => self.ready(thread),
+            ProcessorEventKind::Ready | ProcessorEventKind::ReadyFromDpc => {
+                self.ready(thread);
+                self.readied(thread, stack);
+            }
             ProcessorEventKind::Sample => {}
         }
     }
 
     fn thread_event(&mut self, event: &At<ThreadEvent>) {
         let ThreadEvent { phase, process_id, thread_id, .. } = event.value;
+        if matches!(phase, Phase::Start | Phase::End) {
+            self.waited(thread_id, S::default());
+        }
         match (phase, self.open.get_mut(&thread_id)) {
             (_, None) => {}
             (Phase::End, Some(Doing::Runs { ends, .. })) => *ends = true,

@@ -5,6 +5,7 @@
 
 use crate::analysis::cpu::replay::processor_event::{ProcessorEvent, ProcessorEvents, StepPart};
 use crate::analysis::cpu::replay::scheduler::Scheduler;
+use crate::analysis::cpu::switch_stacks::{KeptStack, SwitchStacks};
 use crate::etl::tournament_tree::{Key, TournamentTree};
 use crate::load::event_values::ThreadEvent;
 use crate::moment::{At, Moment};
@@ -18,17 +19,22 @@ const EVENTS: usize = 1 << 12;
 
 /// What events in order are passed on to.
 pub(crate) trait InOrder {
+    /// What it keeps of stacks.
+    type Stack: KeptStack;
+
     /// An event of a processor, see [`Scheduler::event`].
-    fn event(&mut self, event: &ProcessorEvent, parts: &[StepPart]);
+    fn event(&mut self, event: &ProcessorEvent, parts: &[StepPart], stack: Self::Stack);
 
     /// A thread event.
     fn thread_event(&mut self, event: &At<ThreadEvent>);
 }
 
-impl InOrder for Scheduler<'_> {
+impl<S: KeptStack> InOrder for Scheduler<'_, S> {
+    type Stack = S;
+
     #[inline(always)]
-    fn event(&mut self, event: &ProcessorEvent, parts: &[StepPart]) {
-        Scheduler::event(self, event, parts);
+    fn event(&mut self, event: &ProcessorEvent, parts: &[StepPart], stack: S) {
+        Scheduler::event(self, event, parts, stack);
     }
 
     fn thread_event(&mut self, event: &At<ThreadEvent>) {
@@ -36,24 +42,32 @@ impl InOrder for Scheduler<'_> {
     }
 }
 
-/// A slice.
+/// A slice. `S` is what is kept of the stacks of its events.
 #[derive(Debug, Default)]
-pub struct MergedEvents<'t> {
+pub struct MergedEvents<'t, S> {
     threads: &'t [At<ThreadEvent>],
-    stretches: Vec<Stretch>,
+    stretches: Vec<Stretch<S>>,
 }
 
 /// A part of a slice.
 #[derive(Debug, Default)]
-struct Stretch {
+struct Stretch<S> {
     list: ProcessorEvents,
+    /// By event.
+    stacks: Vec<S>,
     /// For each thread event, the index of the event that comes after it.
     thread_events: Vec<usize>,
 }
 
-impl<'t> MergedEvents<'t> {
+impl<'t, S: KeptStack> MergedEvents<'t, S> {
     /// Merges the events in `lists` and the thread events before `until`, which are taken from `threads`.
-    pub fn merge(&mut self, lists: &[ProcessorEvents], threads: &mut &'t [At<ThreadEvent>], until: Ticks) {
+    pub fn merge(
+        &mut self,
+        lists: &[ProcessorEvents],
+        threads: &mut &'t [At<ThreadEvent>],
+        until: Ticks,
+        stacks: Option<&SwitchStacks>,
+    ) {
         let due = threads.partition_point(|event| event.moment.time < until);
         (self.threads, *threads) = threads.split_at(due);
         let cuts = cuts(lists);
@@ -63,19 +77,20 @@ impl<'t> MergedEvents<'t> {
             let until = cuts.get(number).copied();
             let threads =
                 within(self.threads.len(), |index| self.threads.get(index).map(|event| event.moment), from, until);
-            stretch.merge(lists, self.threads.get(threads).unwrap_or_default(), from, until);
+            stretch.merge(lists, self.threads.get(threads).unwrap_or_default(), (from, until), stacks);
         });
     }
 
     /// Passes everything on in order.
-    pub(crate) fn replay(&self, reader: &mut impl InOrder) {
+    pub(crate) fn replay(&self, reader: &mut impl InOrder<Stack = S>) {
         let mut threads = self.threads.iter();
-        for Stretch { list, thread_events } in &self.stretches {
+        for Stretch { list, stacks, thread_events } in &self.stretches {
             let (mut from, mut parts) = (0, list.parts.as_slice());
             for until in thread_events.iter().copied().map(Some).chain([None]) {
                 let events = list.events.get(from..until.unwrap_or(list.events.len())).unwrap_or_default();
-                for (index, event) in (from..).zip(events) {
-                    reader.event(event, take_parts(&mut parts, index));
+                let stacks = stacks.get(from..from + events.len()).unwrap_or_default();
+                for ((index, event), stack) in (from..).zip(events).zip(stacks) {
+                    reader.event(event, take_parts(&mut parts, index), *stack);
                 }
                 from += events.len();
                 until.and_then(|_| threads.next()).into_iter().for_each(|event| reader.thread_event(event));
@@ -84,18 +99,20 @@ impl<'t> MergedEvents<'t> {
     }
 }
 
-impl Stretch {
+impl<S: KeptStack> Stretch<S> {
     /// Merges what `[from, until)` holds.
     fn merge(
         &mut self,
         lists: &[ProcessorEvents],
         threads: &[At<ThreadEvent>],
-        from: Option<Moment>,
-        until: Option<Moment>,
+        (from, until): (Option<Moment>, Option<Moment>),
+        known: Option<&SwitchStacks>,
     ) {
-        let Stretch { list: out, thread_events } = self;
+        let Stretch { list: out, stacks, thread_events } = self;
         out.clear();
+        stacks.clear();
         thread_events.clear();
+        let mut place = 0;
         let mut sources: Vec<Source<'_>> = lists.iter().map(|list| Source::new(list, from, until)).collect();
         let mut threads = threads.iter().peekable();
         let mut least = TournamentTree::new();
@@ -116,6 +133,7 @@ impl Stretch {
             }
             source.index += 1;
             out.events.push(*event);
+            stacks.push(S::find(known, moment, &mut place));
             next = least.set(next.slot(), source.key(next.slot()));
         }
         thread_events.extend(threads.map(|_| out.events.len()));

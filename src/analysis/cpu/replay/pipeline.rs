@@ -6,6 +6,7 @@ use crate::analysis::cpu::replay::event_merge::MergedEvents;
 use crate::analysis::cpu::replay::processor::Processor;
 use crate::analysis::cpu::replay::processor_event::ProcessorEvents;
 use crate::analysis::cpu::replay::scheduler::Scheduler;
+use crate::analysis::cpu::switch_stacks::{KeptStack, SwitchStacks};
 use crate::etl::EtlFile;
 use crate::etl::time_slice::{TimeSlice, slices};
 use crate::load::event_values::ThreadEvent;
@@ -20,7 +21,12 @@ use rayon::prelude::*;
 const RECORDS: u64 = 1 << 15;
 
 /// Works through the whole trace.
-pub fn run(trace: &Trace, processors: &mut [Processor], scheduler: &mut Scheduler<'_>) {
+pub fn run<S: KeptStack>(
+    trace: &Trace,
+    processors: &mut [Processor],
+    scheduler: &mut Scheduler<'_, S>,
+    stacks: Option<&SwitchStacks>,
+) {
     let (etl, survey, facts) = (trace.etl(), trace.survey(), trace.scheduling().buffers.as_slice());
     let reader = SchedulingReader::new(etl);
     let begin = survey.spans.iter().flatten().map(|span| span.first).min().unwrap_or_default();
@@ -41,29 +47,29 @@ pub fn run(trace: &Trace, processors: &mut [Processor], scheduler: &mut Schedule
                     buffers.into_iter().for_each(|buffer| processor.read(&reader, buffer, begin));
                     processor.advance(horizon, out);
                 });
-                next.merge(&lists, &mut threads, horizon.min(end));
+                next.merge(&lists, &mut threads, horizon.min(end), stacks);
             },
         );
         std::mem::swap(&mut ready, &mut next);
     }
     ready.replay(scheduler);
     processors.par_iter_mut().zip(&mut lists).for_each(|(processor, out)| processor.finish(out));
-    next.merge(&lists, &mut threads, end);
+    next.merge(&lists, &mut threads, end, stacks);
     next.replay(scheduler);
     let mut after = AfterWindow::new(scheduler);
     if !after.is_settled() {
-        read_on(trace, &reader, processors, &mut after, threads);
+        read_on(trace, &reader, processors, &mut after, (threads, stacks));
     }
     scheduler.finish(threads);
 }
 
 /// Reads what comes after the window until it is known what the records in it were.
-fn read_on(
+fn read_on<S: KeptStack>(
     trace: &Trace,
     reader: &SchedulingReader<'_>,
     processors: &[Processor],
-    after: &mut AfterWindow<'_, '_>,
-    mut threads: &[At<ThreadEvent>],
+    after: &mut AfterWindow<'_, '_, S>,
+    (mut threads, stacks): (&[At<ThreadEvent>], Option<&SwitchStacks>),
 ) {
     let (etl, facts) = (trace.etl(), trace.scheduling().buffers.as_slice());
     let mut processors: Vec<Processor> = processors.iter().map(Processor::after_window).collect();
@@ -76,14 +82,14 @@ fn read_on(
             buffers.into_iter().for_each(|buffer| processor.read(reader, buffer, Ticks(i64::MIN)));
             processor.advance(horizon, out);
         });
-        merged.merge(&lists, &mut threads, horizon);
+        merged.merge(&lists, &mut threads, horizon, stacks);
         merged.replay(after);
         if after.is_settled() {
             return;
         }
     }
     processors.iter_mut().zip(&mut lists).for_each(|(processor, out)| processor.finish(out));
-    merged.merge(&lists, &mut threads, Ticks(i64::MAX));
+    merged.merge(&lists, &mut threads, Ticks(i64::MAX), stacks);
     merged.replay(after);
     after.finish();
 }

@@ -2,15 +2,17 @@
 
 use crate::analysis::cpu::query::CpuQuery;
 use crate::analysis::cpu::ready_delays::ReadyKind;
+use crate::analysis::cpu::replay::open_waits::OpenWaits;
 use crate::analysis::cpu::replay::process_numbers::ProcessNumbers;
 use crate::analysis::cpu::replay::process_pair_counts::{PairCounts, ProcessNumber};
 use crate::analysis::cpu::replay::processor_event::{ProcessorEvent, ProcessorEventKind, StepPart};
 use crate::analysis::cpu::replay::ready_queue_length::{PendingEntry, ReadyQueue};
-use crate::analysis::cpu::replay::thread_counts::CountsByThread;
+use crate::analysis::cpu::replay::thread_counts::{CountsByThread, WaitTime};
 use crate::analysis::cpu::replay::thread_instances::{
     EarlyReadyRecords, IDLE_INSTANCE, ReadiedAtEnd, ReadyRecord, State, ThreadIndex, ThreadInstances, UNKNOWN_INSTANCE,
     WaitReason,
 };
+use crate::analysis::cpu::switch_stacks::{KeptStack, SwitchInStacks};
 use crate::analysis::cpu::time_grid::{Grid, TickRange};
 use crate::load::scheduling::UNKNOWN_THREAD;
 use crate::model::process::Processes;
@@ -19,11 +21,13 @@ use foldhash::HashMap as FastMap;
 
 /// A thread on a processor.
 #[derive(Debug, Clone, Copy)]
-struct Run {
+struct Run<S> {
     instance: ThreadIndex,
     since: Ticks,
     /// Ticks that count as running only if the run ends normally, because the thread has been seen on another processor.
     provisional: u64,
+    /// Of the switch-in that began it.
+    stacks: SwitchInStacks<S>,
 }
 
 /// Finished delays of threads that lost the processor.
@@ -46,14 +50,15 @@ pub struct SampleCounts {
     pub isr: u64,
 }
 
-/// The state of all threads and processors.
+/// The state of all threads and processors. `S` is what is kept of the stacks of switch-ins.
 #[derive(Debug)]
-pub struct Scheduler<'p> {
+pub struct Scheduler<'p, S> {
     pub(crate) range: TickRange,
     pub(crate) instances: ThreadInstances,
-    pub(crate) counts: CountsByThread,
+    pub(crate) counts: CountsByThread<S>,
+    pub(crate) open_waits: OpenWaits<S>,
     pub(crate) queue: ReadyQueue,
-    runs: Vec<Option<Run>>,
+    runs: Vec<Option<Run<S>>>,
     /// Threads that run when the window ends and were readied meanwhile.
     pub(crate) readied_at_end: Vec<ReadiedAtEnd>,
     pub(crate) processes: &'p Processes,
@@ -63,11 +68,11 @@ pub struct Scheduler<'p> {
     /// Thread, who took the processor from it, [`ReadyKind`].
     pub(crate) preemptions: PairCounts<PreemptionTimes>,
     pub(crate) samples: SampleCounts,
-    /// Ticks of threads in the steps of the timeline.
-    pub(crate) by_step: FastMap<(ThreadIndex, u32), u64>,
+    /// Ticks of threads, by the stacks of their switch-ins, in the steps of the timeline.
+    pub(crate) by_step: FastMap<(ThreadIndex, SwitchInStacks<S>, u32), u64>,
 }
 
-impl<'p> Scheduler<'p> {
+impl<'p, S: KeptStack> Scheduler<'p, S> {
     /// Before the trace: each processor runs the old thread of its first switch.
     pub fn new(
         range: TickRange,
@@ -75,11 +80,12 @@ impl<'p> Scheduler<'p> {
         query: &CpuQuery,
         processes: &'p Processes,
         first_threads: &[Option<u32>],
-    ) -> Scheduler<'p> {
+    ) -> Scheduler<'p, S> {
         let mut all = Scheduler {
             range,
             instances: ThreadInstances::new(query),
             counts: CountsByThread::new(query.needs_processors()),
+            open_waits: OpenWaits::default(),
             queue: ReadyQueue::new(range, timeline),
             runs: vec![None; first_threads.len()],
             readied_at_end: Vec::new(),
@@ -98,24 +104,25 @@ impl<'p> Scheduler<'p> {
                 let found = all.instances.get_mut(instance);
                 (found.state, found.processor, found.has_records) = (State::Running, processor, true);
             }
-            all.runs[usize::from(processor)] = Some(Run { instance, since: before, provisional: 0 });
+            all.runs[usize::from(processor)] =
+                Some(Run { instance, since: before, provisional: 0, stacks: SwitchInStacks::default() });
         }
         all
     }
 
-    /// An event of a processor. `parts` are the parts of the timeline that the span before it has.
+    /// An event of a processor, and its stack. `parts` are the parts of the timeline that the span before it has.
     #[inline(always)]
-    pub fn event(&mut self, event: &ProcessorEvent, parts: &[StepPart]) {
+    pub fn event(&mut self, event: &ProcessorEvent, parts: &[StepPart], stack: S) {
         let processor = event.processor;
         match event.kind {
-            ProcessorEventKind::Switch => self.switch(processor, event, parts),
-            ProcessorEventKind::Ready => self.ready(processor, event, false),
-            ProcessorEventKind::ReadyFromDpc => self.ready(processor, event, true),
+            ProcessorEventKind::Switch => self.switch(processor, event, parts, stack),
+            ProcessorEventKind::Ready => self.ready(processor, event, false, stack),
+            ProcessorEventKind::ReadyFromDpc => self.ready(processor, event, true, stack),
             ProcessorEventKind::Break => {
                 if let Some(run) = self.take_run(processor) {
                     self.cut_off(processor, run);
                 }
-                self.switch(processor, event, &[]);
+                self.switch(processor, event, &[], stack);
             }
             ProcessorEventKind::RecordsMissing => {
                 if let Some(run) = self.take_run(processor) {
@@ -136,13 +143,13 @@ impl<'p> Scheduler<'p> {
     }
 
     #[inline(always)]
-    fn take_run(&mut self, processor: u16) -> Option<Run> {
+    fn take_run(&mut self, processor: u16) -> Option<Run<S>> {
         self.runs.get_mut(usize::from(processor))?.take()
     }
 
     /// A run whose end is missing: what the thread did since it began is unknown.
     #[cold]
-    fn cut_off(&mut self, processor: u16, run: Run) {
+    fn cut_off(&mut self, processor: u16, run: Run<S>) {
         let instance = self.instances.get_mut(run.instance);
         if instance.state == State::Running && instance.processor == processor {
             (instance.state, instance.early_ready) = (State::Unknown, None);
@@ -155,45 +162,46 @@ impl<'p> Scheduler<'p> {
 
     /// The time of a run that ends.
     #[inline(always)]
-    fn credit(&mut self, processor: u16, run: Run, event: &ProcessorEvent, parts: &[StepPart]) {
+    fn credit(&mut self, processor: u16, run: Run<S>, event: &ProcessorEvent, parts: &[StepPart]) {
         let with_interrupts = self.range.between(run.since, event.time);
-        let counted = self.counts.of(run.instance, processor);
+        let counted = self.counts.of(run.instance, processor, run.stacks);
         counted.cpu = counted.cpu.saturating_add(event.cpu);
         counted.with_interrupts = counted.with_interrupts.saturating_add(with_interrupts);
         if event.charged > 0 {
             self.instances.get_mut(run.instance).charged += u64::from(event.charged);
         }
         for &StepPart { number, ticks, .. } in parts {
-            let sum = self.by_step.entry((run.instance, number)).or_default();
+            let sum = self.by_step.entry((run.instance, run.stacks, number)).or_default();
             *sum = sum.saturating_add(ticks);
         }
     }
 
     #[inline(always)]
-    fn switch(&mut self, processor: u16, event: &ProcessorEvent, parts: &[StepPart]) {
+    fn switch(&mut self, processor: u16, event: &ProcessorEvent, parts: &[StepPart], stack: S) {
         if let Some(run) = self.take_run(processor) {
             self.credit(processor, run, event, parts);
         }
         let (new, old, time) = (event.thread, event.other, event.time);
-        let instance = if new == old {
+        let (instance, stacks) = if new == old {
             self.switch_out(processor, event, UNKNOWN_INSTANCE);
-            self.switch_in(processor, new, time)
+            self.switch_in(processor, new, time, stack)
         } else {
-            let instance = self.switch_in(processor, new, time);
-            self.switch_out(processor, event, instance);
-            instance
+            let begun = self.switch_in(processor, new, time, stack);
+            self.switch_out(processor, event, begun.0);
+            begun
         };
-        let run = (instance != UNKNOWN_INSTANCE).then_some(Run { instance, since: time, provisional: 0 });
+        let run = (instance != UNKNOWN_INSTANCE).then_some(Run { instance, since: time, provisional: 0, stacks });
         self.runs.get_mut(usize::from(processor)).into_iter().for_each(|slot| *slot = run);
     }
 
     #[inline(always)]
-    fn switch_in(&mut self, processor: u16, thread: u32, time: Ticks) -> ThreadIndex {
+    fn switch_in(&mut self, processor: u16, thread: u32, time: Ticks, stack: S) -> (ThreadIndex, SwitchInStacks<S>) {
         let counts = self.range.holds(time);
         if thread == 0 || thread == UNKNOWN_THREAD {
             let instance = if thread == 0 { IDLE_INSTANCE } else { UNKNOWN_INSTANCE };
-            self.counts.of(instance, processor).switches += u64::from(counts && instance == IDLE_INSTANCE);
-            return instance;
+            let none = SwitchInStacks::default();
+            self.counts.of(instance, processor, none).switches += u64::from(counts && instance == IDLE_INSTANCE);
+            return (instance, none);
         }
         let id = match self.instances.current(thread) {
             None => self.instances.add(thread, Ticks(i64::MIN)),
@@ -210,8 +218,9 @@ impl<'p> Scheduler<'p> {
         }
         self.set(id, State::Running, time);
         self.instances.get_mut(id).processor = processor;
+        let stacks = self.open_waits.close(id, stack, &mut self.counts);
         if counts {
-            let counted = self.counts.of(id, processor);
+            let counted = self.counts.of(id, processor, stacks);
             counted.switches += 1;
             if state == State::Ready {
                 let ticks = time.0.wrapping_sub(since.0) as u64;
@@ -223,7 +232,7 @@ impl<'p> Scheduler<'p> {
                 counted.unknown_ready += 1;
             }
         }
-        id
+        (id, stacks)
     }
 
     /// A thread runs again that lost the processor.
@@ -280,6 +289,7 @@ impl<'p> Scheduler<'p> {
             _ if ends => None,
             1 | 3 | 7 => {
                 self.set(id, State::Ready, time);
+                self.close_waits(id);
                 let instance = self.instances.get_mut(id);
                 (instance.ready, instance.preemptor) = (ReadyKind::of_reason(event.reason), preemptor);
                 instance.processor = processor;
@@ -310,12 +320,14 @@ impl<'p> Scheduler<'p> {
         early_ready: Option<Box<EarlyReadyRecords>>,
     ) {
         self.set(id, State::Waiting, time);
+        self.close_waits(id);
         let instance = self.instances.get_mut(id);
         (instance.wait, instance.wait_processor) = (reason, processor);
         if self.range.holds(time) {
-            self.counts.of(id, processor).wait(reason).count += 1;
+            self.waited(id, processor, reason, WaitTime { count: 1, ticks: 0 });
         }
         if let Some(early_ready) = early_ready {
+            self.open_waits.ends_at_once(id);
             self.redundant(id, early_ready.more.iter().copied());
             let instance = self.instances.get_mut(id);
             (instance.state, instance.ready, instance.processor) = (State::Ready, ReadyKind::Wakeup, processor);
@@ -324,15 +336,30 @@ impl<'p> Scheduler<'p> {
         }
     }
 
-    /// Ready records that changed nothing.
+    /// A wait, or a part of one.
+    #[inline(always)]
+    pub(crate) fn waited(&mut self, id: ThreadIndex, processor: u16, reason: WaitReason, time: WaitTime) {
+        match S::IS_KEPT {
+            true => self.open_waits.add(id, processor, reason, time),
+            false => *self.counts.of(id, processor, SwitchInStacks::default()).wait(reason) += time,
+        }
+    }
+
+    /// Waits whose switch-in is not in the window, or was not logged.
+    #[inline(always)]
+    pub(crate) fn close_waits(&mut self, id: ThreadIndex) {
+        self.open_waits.close_unfinished(id, &mut self.counts);
+    }
+
+    /// Ready records that changed nothing. They belong to no switch-in.
     pub(crate) fn redundant(&mut self, id: ThreadIndex, records: impl Iterator<Item = (Ticks, u16)>) {
         for (time, processor) in records {
-            self.counts.of(id, processor).redundant += u64::from(self.range.holds(time));
+            self.counts.of(id, processor, SwitchInStacks::default()).redundant += u64::from(self.range.holds(time));
         }
     }
 
     #[inline(always)]
-    fn ready(&mut self, processor: u16, event: &ProcessorEvent, from_dpc: bool) {
+    fn ready(&mut self, processor: u16, event: &ProcessorEvent, from_dpc: bool, stack: S) {
         let (thread, time) = (event.thread, event.time);
         if thread == 0 || thread == UNKNOWN_THREAD {
             return;
@@ -348,7 +375,10 @@ impl<'p> Scheduler<'p> {
             State::Running => {
                 return match &mut instance.early_ready {
                     Some(early_ready) => early_ready.more.push((time, processor)),
-                    none => *none = Some(Box::new(EarlyReadyRecords { first: record, more: Vec::new() })),
+                    none => {
+                        *none = Some(Box::new(EarlyReadyRecords { first: record, more: Vec::new() }));
+                        self.open_waits.readied_early(id, stack);
+                    }
                 };
             }
             State::Ready => match instance.pending.take() {
@@ -363,6 +393,7 @@ impl<'p> Scheduler<'p> {
         let instance = self.instances.get_mut(id);
         (instance.ready, instance.processor) = (ReadyKind::Wakeup, processor);
         self.queue.enter(time);
+        self.open_waits.readied(id, stack);
         self.woken(id, &record);
     }
 
@@ -371,6 +402,7 @@ impl<'p> Scheduler<'p> {
         let instance = self.instances.get_mut(id);
         instance.state = State::Waiting;
         let early_ready = instance.early_ready.take();
+        self.open_waits.readied(id, S::default());
         self.queue.settle(entry, false);
         self.redundant(id, early_ready.iter().map(|early_ready| (early_ready.first.time, early_ready.first.processor)));
     }
@@ -430,8 +462,7 @@ impl<'p> Scheduler<'p> {
         }
         (instance.state, instance.since) = (state, time);
         if before == State::Waiting && ticks > 0 {
-            let sum = &mut self.counts.of(id, processor).wait(wait).ticks;
-            *sum = sum.saturating_add(ticks);
+            self.waited(id, processor, wait, WaitTime { count: 0, ticks });
         }
     }
 

@@ -1,7 +1,9 @@
-//! Counts of switch-ins, delays and waits: of one thread, of one processor, or of one thread on one processor.
+//! Counts of switch-ins, delays and waits: of one thread, of one processor, or of one thread on one processor; where stacks are kept,
+//! of the switch-ins with the same stacks.
 
 use crate::analysis::cpu::ready_delays::Delays;
 use crate::analysis::cpu::replay::thread_instances::{ThreadIndex, WaitReason};
+use crate::analysis::cpu::switch_stacks::{KeptStack, SwitchInStacks};
 use foldhash::HashMap as FastMap;
 
 /// Waits for one reason.
@@ -11,6 +13,13 @@ pub struct WaitTime {
     pub count: u64,
     /// Their time in the window, and that of waits that began before it.
     pub ticks: u64,
+}
+
+impl std::ops::AddAssign for WaitTime {
+    fn add_assign(&mut self, other: WaitTime) {
+        self.count += other.count;
+        self.ticks = self.ticks.saturating_add(other.ticks);
+    }
 }
 
 /// What is counted.
@@ -56,29 +65,48 @@ impl ThreadCounts {
     }
 }
 
-/// All counts.
-#[derive(Debug, Default)]
-pub struct CountsByThread {
-    by_processor: bool,
-    all: Vec<ThreadCounts>,
-    /// Threads on processors: which they are, and where.
-    places: FastMap<(ThreadIndex, u16), usize>,
+/// What counts are of: a thread, its processor where processors are kept apart, its stacks where they are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CountedOf {
+    /// The thread.
+    pub instance: ThreadIndex,
+    /// Its processor, or 0.
+    pub processor: u16,
+    /// Numbers of its stacks.
+    pub stacks: SwitchInStacks<u32>,
 }
 
-impl CountsByThread {
+impl CountedOf {
+    /// A thread on a processor.
+    pub fn thread(instance: ThreadIndex, processor: u16) -> CountedOf {
+        CountedOf { instance, processor, stacks: SwitchInStacks::default() }
+    }
+}
+
+/// All counts.
+#[derive(Debug, Default)]
+pub struct CountsByThread<S> {
+    by_processor: bool,
+    all: Vec<ThreadCounts>,
+    /// Threads on processors, and their switch-ins by stacks: which they are, and where.
+    places: FastMap<(ThreadIndex, u16, SwitchInStacks<S>), usize>,
+}
+
+impl<S: KeptStack> CountsByThread<S> {
     /// Of threads, or of threads on processors.
-    pub fn new(by_processor: bool) -> CountsByThread {
+    pub fn new(by_processor: bool) -> CountsByThread<S> {
         CountsByThread { by_processor, ..CountsByThread::default() }
     }
 
-    /// The counts of a thread on a processor.
+    /// The counts of a thread on a processor, of the switch-ins with these stacks.
     #[inline(always)]
-    pub fn of(&mut self, instance: ThreadIndex, processor: u16) -> &mut ThreadCounts {
-        let at = match self.by_processor {
+    pub fn of(&mut self, instance: ThreadIndex, processor: u16, stacks: SwitchInStacks<S>) -> &mut ThreadCounts {
+        let at = match self.by_processor || S::IS_KEPT {
             false => instance as usize,
             true => {
                 let next = self.places.len();
-                *self.places.entry((instance, processor)).or_insert(next)
+                let processor = if self.by_processor { processor } else { 0 };
+                *self.places.entry((instance, processor, stacks)).or_insert(next)
             }
         };
         if self.all.len() <= at {
@@ -92,14 +120,17 @@ impl CountsByThread {
         self.all.resize_with(at + 1, ThreadCounts::default);
     }
 
-    /// All counts with their thread and, where they are kept apart, their processor.
-    pub fn each(&self) -> Vec<(ThreadIndex, u16, &ThreadCounts)> {
-        if !self.by_processor {
-            return (0..).zip(&self.all).map(|(instance, counted)| (instance, 0, counted)).collect();
+    /// All counts, and what they are of.
+    pub fn each(&self) -> Vec<(CountedOf, &ThreadCounts)> {
+        if !self.by_processor && !S::IS_KEPT {
+            return (0..).zip(&self.all).map(|(instance, counted)| (CountedOf::thread(instance, 0), counted)).collect();
         }
-        let mut all: Vec<_> =
-            self.places.iter().map(|(&(instance, processor), &at)| (instance, processor, &self.all[at])).collect();
-        all.sort_unstable_by_key(|(instance, processor, _)| (*instance, *processor));
+        let of = |(instance, processor, stacks): (ThreadIndex, u16, SwitchInStacks<S>)| {
+            let stacks = stacks.numbers();
+            CountedOf { instance, processor, stacks }
+        };
+        let mut all: Vec<_> = self.places.iter().map(|(&key, &at)| (of(key), &self.all[at])).collect();
+        all.sort_unstable_by_key(|(of, _)| *of);
         all
     }
 }

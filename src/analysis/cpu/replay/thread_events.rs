@@ -1,13 +1,15 @@
 //! Starts, ends and rundowns of threads, and the end of the window.
 
 use crate::analysis::cpu::replay::scheduler::Scheduler;
+use crate::analysis::cpu::replay::thread_counts::WaitTime;
 use crate::analysis::cpu::replay::thread_instances::{ProcessEvidence, State, ThreadIndex, WaitReason};
+use crate::analysis::cpu::switch_stacks::KeptStack;
 use crate::event::Phase;
 use crate::load::event_values::ThreadEvent;
 use crate::moment::At;
 use crate::units::Ticks;
 
-impl Scheduler<'_> {
+impl<S: KeptStack> Scheduler<'_, S> {
     /// A thread event.
     pub fn thread_event(&mut self, event: &At<ThreadEvent>) {
         let At { moment, value: ThreadEvent { phase, process_id, thread_id, processor } } = *event;
@@ -77,7 +79,7 @@ impl Scheduler<'_> {
         (instance.state, instance.since, instance.has_records) = (State::Waiting, time, true);
         (instance.wait, instance.wait_processor) = (WaitReason::START, processor);
         if self.range.holds(time) {
-            self.counts.of(id, processor).wait(WaitReason::START).count += 1;
+            self.waited(id, processor, WaitReason::START, WaitTime { count: 1, ticks: 0 });
         }
     }
 
@@ -87,6 +89,7 @@ impl Scheduler<'_> {
             self.leave_queue(id, time);
         }
         self.set(id, State::Ended, time);
+        self.close_waits(id);
         self.instances.get_mut(id).end = Some(time);
     }
 
@@ -98,7 +101,8 @@ impl Scheduler<'_> {
             let (state, processor) = (instance.state, instance.processor);
             if state == State::Ready {
                 self.settle(id);
-                self.counts.of(id, processor).unfinished += 1;
+                let stacks = self.open_waits.unfinished(id);
+                self.counts.of(id, processor, stacks).unfinished += 1;
             }
         }
         self.queue.finish();
@@ -106,6 +110,7 @@ impl Scheduler<'_> {
         for id in 0..self.instances.all.len() as ThreadIndex {
             let state = self.instances.get_mut(id).state;
             self.set(id, state, to);
+            self.close_waits(id);
         }
     }
 }
