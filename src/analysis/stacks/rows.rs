@@ -117,7 +117,7 @@ pub struct SelfAndTotal {
 }
 
 impl SelfAndTotal {
-    fn add(&mut self, counted: &Counted, is_innermost: bool) {
+    pub(super) fn add(&mut self, counted: &Counted, is_innermost: bool) {
         self.total_events += counted.events;
         self.total_weight = self.total_weight.saturating_add(counted.weight);
         if is_innermost {
@@ -224,11 +224,11 @@ impl<'a> Shown<'a> {
         self.query.leaf.as_ref().is_none_or(|wanted| wanted.matches(&self.names.text(innermost())))
     }
 
-    fn module_label(&self, frame: Frame) -> Label {
+    pub(super) fn module_label(&self, frame: Frame) -> Label {
         Label::maybe(self.names.module(frame))
     }
 
-    fn function_label(&self, frame: Frame) -> Label {
+    pub(super) fn function_label(&self, frame: Frame) -> Label {
         let text = self.names.text(frame);
         if frame == Frame::NoStack { Label::unknown(text) } else { Label::name(text) }
     }
@@ -248,7 +248,7 @@ impl<'a> Shown<'a> {
         }
     }
 
-    fn label(&self, dimension: Dimension, key: &Key, threads: &Texts) -> Label {
+    pub(super) fn label(&self, dimension: Dimension, key: &Key, threads: &Texts) -> Label {
         let innermost = || self.frames(key.stack).first().copied().unwrap_or(Frame::NoStack);
         match dimension {
             Dimension::Process => Label::name(self.processes.get(key.process)),
@@ -279,7 +279,7 @@ impl<'a> Shown<'a> {
         StackCounts { weight: self.weight(counted.weight), ..*counted }
     }
 
-    fn self_and_total(&self, counted: &SelfAndTotal) -> SelfAndTotal {
+    pub(super) fn self_and_total(&self, counted: &SelfAndTotal) -> SelfAndTotal {
         let (self_weight, total_weight) = (self.weight(counted.self_weight), self.weight(counted.total_weight));
         SelfAndTotal { self_weight, total_weight, ..*counted }
     }
@@ -417,13 +417,19 @@ impl<'a> Shown<'a> {
         tree.rows(query).into_iter().map(row).collect()
     }
 
-    pub fn groups(&self, dimensions: &[Dimension], threads: &Texts, texts: &mut StackTexts) -> Vec<Group<StackCounts>> {
+    /// The numbers of the texts of all stacks, where they are a dimension.
+    pub(super) fn stack_numbers(&self, dimensions: &[Dimension], texts: &mut StackTexts) -> FastMap<StackId, u32> {
         let mut stacks: FastMap<StackId, u32> = FastMap::default();
         if dimensions.contains(&Dimension::Stack) {
             let distinct: BTreeSet<StackId> = self.rows.iter().map(|(key, _)| key.stack).collect();
             stacks.extend(distinct.into_iter().map(|stack| (stack, self.text_number(stack, texts))));
             texts.rank();
         }
+        stacks
+    }
+
+    pub fn groups(&self, dimensions: &[Dimension], threads: &Texts, texts: &mut StackTexts) -> Vec<Group<StackCounts>> {
+        let stacks = self.stack_numbers(dimensions, texts);
         let label = |dimension: Dimension, key: &Key| match stacks.get(&key.stack) {
             Some(number) if dimension == Dimension::Stack => texts.label(*number),
             _ => self.label(dimension, key, threads),
