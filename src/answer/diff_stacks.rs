@@ -8,7 +8,7 @@ use crate::answer::content::{Answer, Units, name_of_files};
 use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::{self, TimeUnit, Unit, percent};
 use crate::answer::rows::Records;
-use crate::answer::stacks::{events_of, frames, title as counted_events, totals};
+use crate::answer::stacks::{events_of, frames, totals};
 use crate::units::counted;
 use serde_json::json;
 
@@ -68,10 +68,16 @@ fn facts(diff: &StackDiff) -> Facts<'_> {
     }
 }
 
-/// `LEFT   trace.etl: 79,528 samples (79.528 s, every 1.00 ms) in 9.94 s; no stack: 92.1 %`.
+/// `LEFT   trace.etl: 79,528 samples (79.528 s) in 9.954 s`.
 fn sides(diff: &StackDiff) -> [String; 2] {
     let side = |name: &str, side: &StackSide| {
-        format!("{name:<5}  {}: {}", name_of_files(&side.files), counted_events(&side.set))
+        let (set, totals) = (&side.set, &side.set.totals);
+        let weight = match diff.of().weight() {
+            Weight::Time | Weight::Bytes => format!(" ({})", amount(diff, totals.weight.into())),
+            Weight::Pages | Weight::Count => String::new(),
+        };
+        let (events, span) = (numbers::count(totals.events), TimeUnit::Auto.show(set.span_ns));
+        format!("{name:<5}  {}: {events} {}{weight} in {span}", name_of_files(&side.files), events_of(set))
     };
     let [left, right] = &diff.sides;
     [side("LEFT", left), side("RIGHT", right)]
@@ -136,11 +142,7 @@ fn without_names(diff: &StackDiff) -> Option<String> {
     let has_functions = diff.dimensions.iter().any(|of| matches!(of, Dimension::Function | Dimension::Stack));
     let [left, right] = diff.sides.each_ref().map(|side| side.set.totals.frames);
     (has_functions && left.module + right.module > 0).then(|| {
-        format!(
-            "Frames without the name of a function: LEFT {}, RIGHT {}. They are rows by their offset in an image, which another build has \
-             elsewhere: --symbols DIR names them, --group-by module puts them together",
-            percent(left.module, left.total()),
-            percent(right.module, right.total())
-        )
+        let [left, right] = [left, right].map(|frames| percent(frames.module, frames.total()));
+        format!("Frames without a function's name: {left}, {right} (--symbols; --group-by module)")
     })
 }

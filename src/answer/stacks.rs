@@ -244,7 +244,7 @@ fn not_joined(set: &StackSet) -> Option<Block> {
 }
 
 /// `79,528 samples (79.528 s, every 1.00 ms) in 9.94 s; no stack: 92.1 %`.
-pub(super) fn title(set: &StackSet) -> String {
+fn title(set: &StackSet) -> String {
     let totals = &set.totals;
     let time = |nanos: u64| TimeUnit::Auto.show(nanos);
     let weight = match (set.of.weight(), set.interval_ns) {

@@ -18,6 +18,7 @@ mod cpu;
 mod diff;
 mod diff_allocations;
 mod diff_forms;
+mod diff_stacks;
 mod dimensions;
 mod each;
 mod event_rows;

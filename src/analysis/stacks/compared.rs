@@ -1,6 +1,7 @@
 //! Rows that can be compared with those of another trace: what has a function or module innermost, and what has it anywhere.
 
 use super::dimension::Dimension;
+use super::frame_labels;
 use super::frame_names::{Label as Frame, Texts};
 use super::rows::{Key, SelfAndTotal, Shown};
 use super::stack_texts::StackTexts;
@@ -62,8 +63,8 @@ impl Shown<'_> {
         };
         let of_frame = |frame: Frame| -> Vec<Label> {
             let label = |dimension: &Dimension| match dimension {
-                Dimension::Module => self.module_label(frame),
-                _ => self.function_label(frame),
+                Dimension::Module => frame_labels::module(self.names, frame),
+                _ => frame_labels::function(self.names, frame),
             };
             dimensions.iter().filter(|dimension| is_of_frames(**dimension)).map(label).collect()
         };

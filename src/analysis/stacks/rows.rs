@@ -224,11 +224,11 @@ impl<'a> Shown<'a> {
         self.query.leaf.as_ref().is_none_or(|wanted| wanted.matches(&self.names.text(innermost())))
     }
 
-    pub(super) fn module_label(&self, frame: Frame) -> Label {
+    fn module_label(&self, frame: Frame) -> Label {
         Label::maybe(self.names.module(frame))
     }
 
-    pub(super) fn function_label(&self, frame: Frame) -> Label {
+    fn function_label(&self, frame: Frame) -> Label {
         let text = self.names.text(frame);
         if frame == Frame::NoStack { Label::unknown(text) } else { Label::name(text) }
     }

@@ -156,8 +156,12 @@ const ORDERS: OneOf<DiffOrder> = OneOf(&[
 
 /// Lines of an answer besides its rows: the sides, the verdict, headings, sums, a note, the prompt.
 const BESIDE_ROWS: u16 = 14;
+/// The same of stacks: rows that are equal, and frames without names, are said too.
+const BESIDE_ROWS_OF_STACKS: u16 = 17;
 /// Fewest rows that are listed.
 const FEWEST_ROWS: u16 = 10;
+/// The same of stacks.
+const FEWEST_ROWS_OF_STACKS: u16 = 6;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Rules {
@@ -273,7 +277,11 @@ impl Diff {
     fn screen(&self) -> Option<usize> {
         let rows = terminal::output_rows(self.common.output.is_some())?;
         let is_text = self.common.format == OutputFormat::Table;
-        (is_text && !self.all).then(|| rows.saturating_sub(BESIDE_ROWS).max(FEWEST_ROWS).into())
+        let (beside, fewest) = match self.of.is_some() && !self.allocations {
+            true => (BESIDE_ROWS_OF_STACKS, FEWEST_ROWS_OF_STACKS),
+            false => (BESIDE_ROWS, FEWEST_ROWS),
+        };
+        (is_text && !self.all).then(|| rows.saturating_sub(beside).max(fewest).into())
     }
 
     fn stack_query(&self, of: &str) -> anyhow::Result<StackDiffQuery> {
@@ -306,7 +314,10 @@ impl Diff {
     /// What is compared, and flags that are for something else.
     fn asked(&self) -> anyhow::Result<Asked> {
         let of_stacks = self.of.as_deref().filter(|_| !self.allocations);
-        refuse("--sort share", &[(self.sort == DiffOrder::Share && of_stacks.is_none(), "is for --of samples and other stacks")])?;
+        refuse(
+            "--sort share",
+            &[(self.sort == DiffOrder::Share && of_stacks.is_none(), "is for --of samples and other stacks")],
+        )?;
         let wrong = match self.measure {
             Some(Measure::Allocations(_)) => (!self.allocations, "of outstanding, growth or peak is for --allocations"),
             Some(Measure::Stacks(_)) => (of_stacks.is_none(), "of self or total is for --of samples and other stacks"),

@@ -6,8 +6,8 @@ mod rows;
 #[cfg(feature = "cli")]
 pub(super) mod tables;
 
-pub(super) use rows::{Key, limit, percent};
 pub use rows::{AllocationDiffRow, AllocationMeasure, AllocationSums, AllocationTotals};
+pub(super) use rows::{Key, limit, percent};
 
 use super::processes::{Match, Matched, Starts};
 use super::query::SIDES;

@@ -107,8 +107,7 @@ impl StackDiff {
         let mut grave_doubts = Vec::new();
         let mut sets = Vec::new();
         for (side, ((trace, source), of)) in traces.into_iter().zip([left, right]).zip(kinds).enumerate() {
-            let asked =
-                StackQuery { of: Some(of), group_by: group_by.clone(), compared: true, ..query.stacks.clone() };
+            let asked = StackQuery { of: Some(of), group_by: group_by.clone(), compared: true, ..query.stacks.clone() };
             sets.push(StackSet::answer(trace, &asked).map_err(|error| at_side(error, side, &source.path))?);
             let name = SIDES.get(side).copied().unwrap_or_default();
             grave_doubts.extend(grave(&trace.trust().doubts()).into_iter().map(|doubt| doubt.named(name)));
