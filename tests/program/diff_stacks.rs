@@ -111,7 +111,7 @@ fn both_sides_are_those_of_stacks_also_of_a_recorded_trace() {
 
 /// A boot of one program: its modules at `base`, with samples in `app.exe+0x1010` (`hot` of them), in `kernel32.dll` called by it, at an
 /// address that nothing names, and one without a stack.
-fn boot(base: u64, library: &str, hot: u64) -> Vec<u8> {
+pub(crate) fn boot(base: u64, library: &str, hot: u64) -> Vec<u8> {
     let session = Session { processors: 2, ..Session::windows10() };
     let t0 = session.t0;
     let image = |base: u64, name: &str| {

@@ -42,8 +42,8 @@ pub struct StackQuery {
     pub whole_stacks: bool,
     /// True when the hottest path is wanted.
     pub hottest: bool,
-    /// True when rows that can be compared with those of another trace are wanted.
-    pub(crate) compared: bool,
+    /// True when rows, or distinct stacks, that can be compared with those of another trace are wanted.
+    pub compared: bool,
 }
 
 impl StackQuery {

@@ -165,6 +165,13 @@ pub(crate) struct WholeStacks {
 }
 
 impl WholeStacks {
+    /// The label of the process, names of all frames, outermost first, and counts.
+    pub fn ways(&self) -> impl Iterator<Item = (&str, impl Iterator<Item = &str>, StackCounts)> {
+        self.rows
+            .iter()
+            .map(|(process, stack, counts)| (self.processes.get(*process), self.texts.names(*stack), *counts))
+    }
+
     /// Names of the process and of all frames, outermost first, with `;` between them, and counts.
     pub fn rows(&self) -> impl Iterator<Item = (String, StackCounts)> {
         let text = |process: u32, stack: u32| {
