@@ -64,6 +64,13 @@ pub struct Closing {
     pub reason: Reason,
 }
 
+impl Closing {
+    /// True where a record freed the piece, which can have a stack.
+    const fn is_by_record(&self) -> bool {
+        !matches!(self.reason, Reason::Lost | Reason::ProcessEnd)
+    }
+}
+
 /// Rows while pieces come.
 #[derive(Debug)]
 pub struct Counting<'t> {
@@ -143,6 +150,11 @@ impl<'t> Counting<'t> {
         self.pieces = Some(pieces);
     }
 
+    /// True where pieces are wanted one by one: then their order is seen, and may not be that of a hash table.
+    pub const fn has_order(&self) -> bool {
+        self.pieces.is_some() || self.kept.is_some()
+    }
+
     /// From now on pieces are kept one by one instead of being added up.
     #[cfg(feature = "cli")]
     pub fn keep_pieces(&mut self) {
@@ -157,7 +169,7 @@ impl<'t> Counting<'t> {
     }
 
     /// The names of numbers.
-    #[cfg(feature = "cli")]
+    #[cfg(feature = "export")]
     pub fn into_labels(self) -> Labels<'t> {
         self.labels
     }
@@ -184,7 +196,8 @@ impl<'t> Counting<'t> {
             let code = (opening.code.0 as usize, self.codes.get(opening.code));
             let names = (&self.dimensions[..], &self.lives, &self.labels);
             let closed = closing.map(|closing| (closing.moment.time, closing.reason));
-            pieces.piece(code, names, (opening.time, address, bytes), closed);
+            let closing_stack = closing.filter(Closing::is_by_record).map(|c| self.labels.stack_at(c.moment));
+            pieces.piece(code, names, (opening.time, address, bytes), (closed, closing_stack));
         }
         let closed = closing.map(|closing| (closing.moment.time, closing.reason));
         let piece = Piece { opened: opening.time, closed, bytes };
@@ -233,8 +246,7 @@ impl<'t> Counting<'t> {
                 Dimension::Reason => *number = closing.map_or(ABSENT, |closing| closing.reason as u32),
                 Dimension::Size => *number = size_class(piece.bytes),
                 Dimension::FreeStack | Dimension::FreeFunction => {
-                    let is_record = |closing: &Closing| !matches!(closing.reason, Reason::Lost | Reason::ProcessEnd);
-                    let closing = closing.filter(is_record);
+                    let closing = closing.filter(Closing::is_by_record);
                     *number = closing.map_or(ABSENT, |closing| self.labels.stack_at(closing.moment));
                 }
                 _ => {}

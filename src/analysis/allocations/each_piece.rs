@@ -8,33 +8,37 @@ use super::pieces::{ListedPiece, PieceList};
 use super::query::{AllocationQuery, Dimension};
 use super::replay;
 use crate::analysis::cpu::time_grid::TickRange;
+use crate::analysis::stacks::EventStacks;
 use crate::error::Error;
 use crate::facets::Condition;
 use crate::load::allocations::AllocationKind;
 use crate::trace::{Parts, Trace};
 
 /// The dimensions that a kind's pieces have.
-fn dimensions(of: AllocationKind) -> Vec<Dimension> {
+fn dimensions(of: AllocationKind, with_stacks: bool) -> Vec<Dimension> {
     let own: &[Dimension] = match of {
         AllocationKind::Commit => &[Dimension::Pages],
         AllocationKind::Pool => &[Dimension::Tag, Dimension::Pool, Dimension::Session],
         AllocationKind::Heap => &[Dimension::Heap, Dimension::Source],
     };
-    [&[Dimension::Process, Dimension::Thread], own].concat()
+    let stack: &[Dimension] = if with_stacks { &[Dimension::Stack] } else { &[] };
+    [&[Dimension::Process, Dimension::Thread], own, stack].concat()
 }
 
-/// Gives each piece of a kind to `each`; nothing where the trace has none. No piece is kept when it has ended.
+/// Gives each piece of a kind to `each`, with the numbers of its stacks where there are `stacks`, which come back; nothing where the trace
+/// has none. No piece is kept when it has ended.
 ///
 /// # Errors
 /// [`Error::Usage`] where the trace has no window.
 pub(crate) fn each_piece(
     trace: &Trace,
     of: AllocationKind,
+    stacks: Option<EventStacks>,
     each: &mut (dyn FnMut(&ListedPiece<'_>) + Send),
-) -> Result<(), Error> {
+) -> Result<Option<EventStacks>, Error> {
     trace.gather(Parts::SYSTEM);
     if !of.is_recorded(trace) {
-        return Ok(());
+        return Ok(stacks);
     }
     let (_, range) = TickRange::of_trace(trace, None, None)?;
     // A condition that nothing meets: so nothing is counted, and nothing is kept of a piece.
@@ -42,9 +46,10 @@ pub(crate) fn each_piece(
     let query = AllocationQuery { of: Some(of), conditions, ..AllocationQuery::default() };
     let hole_until = holes::hole_until(trace);
     let lives = Lives::new(&trace.system().processes);
-    let labels = Labels::new(trace.processes(), None, None);
-    let mut counting = Counting::new((lives, labels), of, (&query, &dimensions(of)), (range, None), hole_until, &[]);
+    let dimensions = dimensions(of, stacks.is_some());
+    let labels = Labels::new(trace.processes(), None, stacks);
+    let mut counting = Counting::new((lives, labels), of, (&query, &dimensions), (range, None), hole_until, &[]);
     counting.list_pieces(PieceList::new(hole_until, each));
     replay::replay(trace, of, &mut counting, None);
-    Ok(())
+    Ok(counting.into_labels().into_stacks())
 }

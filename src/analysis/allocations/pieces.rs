@@ -4,6 +4,7 @@ use super::figures::{BEFORE, Reason};
 use super::labels::{ABSENT, Labels};
 use super::lives::Lives;
 use super::query::Dimension;
+use crate::analysis::stacks::EventStacks;
 use crate::facets::{Label, LabelKind};
 use crate::units::Ticks;
 use std::fmt;
@@ -47,6 +48,10 @@ pub(crate) struct ListedPiece<'p> {
     pub closed: Option<(Ticks, &'static str)>,
     /// True when the record that freed it can be lost.
     pub is_doubtful: bool,
+    /// Number of the stack that opened it, where stacks are asked for.
+    pub stack: Option<u32>,
+    /// Number of the stack that closed it.
+    pub closing_stack: Option<u32>,
 }
 
 /// Takes pieces while they end.
@@ -75,7 +80,7 @@ impl<'t> PieceList<'t> {
         (code, numbers): (usize, &[u32]),
         (dimensions, lives, labels): (&[Dimension], &Lives, &Labels<'_>),
         (opened, address, bytes): (Ticks, Option<u64>, u64),
-        closed: Option<(Ticks, Reason)>,
+        (closed, closing_stack): (Option<(Ticks, Reason)>, Option<u32>),
     ) {
         if code >= self.owners.len() {
             self.owners.resize_with(code + 1, || None);
@@ -92,9 +97,11 @@ impl<'t> PieceList<'t> {
             let life = life.and_then(|at| numbers.get(at)).filter(|life| **life != ABSENT);
             PieceOwner {
                 instance: life.and_then(|life| labels.instance_of(*life, lives)),
-                labels: dimensions.iter().zip(numbers).map(label).collect(),
+                labels: dimensions.iter().zip(numbers).filter(|(of, _)| **of != Dimension::Stack).map(label).collect(),
             }
         });
+        let is_stack = |number: &u32| ![ABSENT, EventStacks::NONE].contains(number);
+        let stack = dimensions.iter().position(|dimension| *dimension == Dimension::Stack);
         let piece = ListedPiece {
             number: self.number,
             owner,
@@ -103,6 +110,8 @@ impl<'t> PieceList<'t> {
             opened: (opened != BEFORE).then_some(opened),
             closed: closed.map(|(stamp, reason)| (stamp, reason.name())),
             is_doubtful: closed.is_none() && self.hole_until.is_some_and(|until| opened < until),
+            stack: stack.and_then(|at| numbers.get(at)).copied().filter(is_stack),
+            closing_stack: closing_stack.filter(is_stack),
         };
         self.number += 1;
         (self.each)(&piece);

@@ -262,7 +262,9 @@ impl<'t> Replay<'t> {
         let mut records = vec![("allocations", self.allocations), ("frees", self.frees)];
         match self.state {
             State::Commit(mut commit) => {
-                std::mem::take(&mut commit.spaces).into_values().for_each(|space| space.end(None, counting));
+                let mut spaces: Vec<(LifeId, Space)> = std::mem::take(&mut commit.spaces).into_iter().collect();
+                spaces.sort_unstable_by_key(|(life, _)| *life);
+                spaces.into_iter().for_each(|(_, space)| space.end(None, counting));
                 let counts = commit.counts;
                 records.extend([
                     ("before_rundown", counts.before_rundown),

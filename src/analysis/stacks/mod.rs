@@ -8,6 +8,8 @@ mod address_spaces;
 mod compared;
 mod counts;
 mod dimension;
+#[cfg(feature = "export")]
+mod each_event;
 #[cfg(feature = "cli")]
 mod event_log;
 mod frame_labels;
@@ -30,6 +32,8 @@ pub(crate) use address_spaces::AddressSpaces;
 pub(crate) use compared::in_one_case;
 pub use counts::StackCounts;
 pub use dimension::Dimension;
+#[cfg(feature = "export")]
+pub(crate) use each_event::{ListedEvent, each_event};
 #[cfg(feature = "cli")]
 pub(crate) use event_log::EventLog;
 pub(crate) use frame_labels::FunctionLabels;

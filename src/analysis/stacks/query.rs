@@ -125,7 +125,7 @@ impl Kind {
     }
 
     /// True when the trace has records of it.
-    #[cfg(feature = "cli")]
+    #[cfg(feature = "export")]
     pub(crate) fn is_recorded(&self, trace: &Trace) -> bool {
         self.0.hooks().iter().any(|hook| trace.survey().kernel_count(*hook) > 0)
     }
