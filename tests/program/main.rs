@@ -49,6 +49,7 @@ mod recording;
 mod refset;
 mod refset_stacks;
 mod report;
+mod report_differences;
 mod resident;
 mod saved_results;
 mod stacks;

@@ -169,7 +169,6 @@ impl<'t> Counting<'t> {
     }
 
     /// The names of numbers.
-    #[cfg(feature = "export")]
     pub fn into_labels(self) -> Labels<'t> {
         self.labels
     }

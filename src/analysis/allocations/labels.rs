@@ -195,7 +195,6 @@ impl<'t> Labels<'t> {
     }
 
     /// The stacks themselves, where they were asked for.
-    #[cfg(feature = "export")]
     pub fn into_stacks(self) -> Option<EventStacks> {
         self.stacks
     }

@@ -45,14 +45,17 @@ const fn is_of_frames(dimension: Dimension) -> bool {
 }
 
 impl Shown<'_> {
+    /// The rows that the query wants; none where they are not for a comparison.
+    pub fn compared(&self, threads: &Texts, texts: &mut StackTexts) -> Vec<Group<SelfAndTotal>> {
+        match self.query.compared && !self.query.group_by.is_empty() {
+            true => self.by_labels(&self.query.group_by, threads, texts),
+            false => Vec::new(),
+        }
+    }
+
     /// Rows by these dimensions. An event counts once for each row that one of its frames belongs to: without a dimension of frames for
     /// one row, as innermost.
-    pub fn by_labels(
-        &self,
-        dimensions: &[Dimension],
-        threads: &Texts,
-        texts: &mut StackTexts,
-    ) -> Vec<Group<SelfAndTotal>> {
+    fn by_labels(&self, dimensions: &[Dimension], threads: &Texts, texts: &mut StackTexts) -> Vec<Group<SelfAndTotal>> {
         let stacks = self.stack_numbers(dimensions, texts);
         let beside = |key: &Key| -> Vec<Label> {
             let label = |dimension: &Dimension| match (dimension, stacks.get(&key.stack)) {

@@ -182,10 +182,7 @@ impl StackSet {
         let shown = rows::Shown::new(&names, (&processes, &threads), &rows, query, clock);
         let mut texts = StackTexts::default();
         let wants_names = !(query.whole_stacks || query.compared);
-        let compared = match query.compared && !query.group_by.is_empty() {
-            true => shown.by_labels(&query.group_by, &threads, &mut texts),
-            false => Vec::new(),
-        };
+        let compared = shown.compared(&threads, &mut texts);
         Ok(StackSet {
             warnings: trust.warnings().into_iter().chain(not_counted).chain(told).collect(),
             doubtful: trust.any(),
