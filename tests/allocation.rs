@@ -165,7 +165,8 @@ fn of_what_is_written() {
             let tables = vec![Table::Ranges, Table::Traces];
             let (resume, machine_names, code_page) = (false, false, CodePage::default());
             let events = Patterns::default();
-            let choice = Choice { tables, snapshots, resume, machine_names, code_page, events };
+            let symbols = Default::default();
+            let choice = Choice { tables, snapshots, resume, machine_names, code_page, events, symbols };
             let done = dataset.export(path, &[], &choice, &UnpackLimits::default()).expect("room");
             assert_eq!((done.rows, done.error), (rows + 1, None));
         });

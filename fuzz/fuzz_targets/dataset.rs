@@ -37,6 +37,7 @@ fuzz_target!(|data: &[u8]| {
             machine_names: false,
             code_page: CodePage::default(),
             events: Default::default(),
+            symbols: Default::default(),
         };
         // A trace that is not there becomes a row. What lies in the way is an error.
         let _ = opened.export(Path::new("no trace"), &[], &choice, &UnpackLimits::default());

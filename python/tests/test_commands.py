@@ -149,6 +149,10 @@ def test_sides_are_compared(resident):
         assert answer.text() == program("diff", left, right, *flags).stdout.decode()
         same_rows(answer.rows, program("diff", left, right, "--format=csv", *flags).stdout.decode())
     assert pfnset.diff(left, left).exit_code == 0
+    stacks = FIXTURES / "stacks-keys.etl"
+    ran = program("diff", stacks, left, "--of=samples", "--measure=total", "--sort=share", "--format=json")
+    answer = pfnset.diff(stacks, left, of="samples", measure="total", sort="share")
+    assert (answer.exit_code, answer.to_json()) == (ran.returncode, ran.stdout.decode())
     with pfnset.open(left) as opened:
         assert pfnset.diff(opened, right)["left"] == pfnset.diff([left], right)["left"]
 

@@ -15,6 +15,7 @@ pub mod counter_types;
 pub mod cpu;
 pub mod diff;
 pub(crate) mod diff_allocations;
+pub(crate) mod diff_stacks;
 pub mod events;
 pub mod explain;
 pub(crate) mod faults;

@@ -94,7 +94,7 @@ fn records(set: &StackSet) -> serde_json::Value {
     })
 }
 
-fn totals(set: &StackSet) -> serde_json::Value {
+pub(super) fn totals(set: &StackSet) -> serde_json::Value {
     let totals = &set.totals;
     json!({
         "events": totals.events,
@@ -109,7 +109,7 @@ fn totals(set: &StackSet) -> serde_json::Value {
     })
 }
 
-fn frames(set: &StackSet) -> serde_json::Value {
+pub(super) fn frames(set: &StackSet) -> serde_json::Value {
     let frames = &set.totals.frames;
     json!({
         "method": frames.method,
@@ -275,7 +275,7 @@ fn most<R>(rows: &[R], events: impl Fn(&R) -> u64) -> Vec<&R> {
 }
 
 /// What the events are, in the plural.
-fn events_of(set: &StackSet) -> String {
+pub(super) fn events_of(set: &StackSet) -> String {
     match set.of.name().as_str() {
         "samples" => "samples".to_owned(),
         "cswitch" => "context switches".to_owned(),

@@ -1,6 +1,6 @@
 //! The rows of many traces, one after the other, as row groups of one file.
 
-use crate::analysis::export::column_batches::{BATCH_ROWS, dictionary, map_builder};
+use crate::analysis::export::column_batches::{BATCH_ROWS, dictionary, list_builder, map_builder};
 use crate::analysis::export::layout::Layout;
 use crate::analysis::export::schema::Kind;
 use crate::dataset::part::Part;
@@ -134,6 +134,7 @@ fn merged(kind: Kind, batches: &[RecordBatch], place: usize) -> Result<ArrayRef,
         }
         Kind::Instant => Arc::new(numbers::<TimestampMicrosecondType>(batches, place).with_timezone("UTC")),
         Kind::Map => return maps(batches, place),
+        Kind::List => return lists(batches, place),
     })
 }
 
@@ -157,8 +158,24 @@ fn maps(batches: &[RecordBatch], place: usize) -> Result<ArrayRef, ArrowError> {
     Ok(Arc::new(all.finish()))
 }
 
+/// A column of lists of all batches.
+fn lists(batches: &[RecordBatch], place: usize) -> Result<ArrayRef, ArrowError> {
+    let mut all = list_builder();
+    for batch in batches {
+        let column = batch.column(place).as_list::<i32>();
+        let texts = column.values().as_string_opt::<i32>().ok_or_else(not_texts)?;
+        for (row, ends) in column.value_offsets().windows(2).enumerate() {
+            if let [from, to] = *ends {
+                (from as usize..to as usize).for_each(|entry| all.values().append_value(texts.value(entry)));
+            }
+            all.append(column.is_valid(row));
+        }
+    }
+    Ok(Arc::new(all.finish()))
+}
+
 fn not_texts() -> ArrowError {
-    ArrowError::SchemaError("a map of something else".into())
+    ArrowError::SchemaError("a map or list of something else".into())
 }
 
 /// A column of texts of all batches: each different text gets one number.

@@ -1,4 +1,4 @@
-//! A batch as lines of CSV: what is null is empty, instants are RFC 3339, maps JSON.
+//! A batch as lines of CSV: what is null is empty, instants are RFC 3339, maps and lists JSON.
 
 use crate::event::fields::value_json::quoted;
 use arrow_array::cast::AsArray;
@@ -48,6 +48,10 @@ fn cell(column: &ArrayRef, row: usize, text: &mut String) {
             }
             Ok(())
         }
+        DataType::List(_) => {
+            json_list(&column.as_list::<i32>().value(row), text);
+            Ok(())
+        }
         DataType::Dictionary(..) => {
             let texts = column.as_dictionary::<Int32Type>();
             let values = texts.values().as_string::<i32>();
@@ -57,6 +61,20 @@ fn cell(column: &ArrayRef, row: usize, text: &mut String) {
         }
         _ => Ok(()),
     };
+}
+
+/// The list of texts.
+fn json_list(texts: &ArrayRef, text: &mut String) {
+    let Some(texts) = texts.as_string_opt::<i32>() else { return };
+    let mut out = vec![b'['];
+    for (number, one) in texts.iter().enumerate() {
+        if number > 0 {
+            out.push(b',');
+        }
+        quoted(&mut out, one.unwrap_or_default());
+    }
+    out.push(b']');
+    text.push_str(&String::from_utf8(out).unwrap_or_default());
 }
 
 /// The object of names and texts.

@@ -100,6 +100,13 @@ pub fn identify(
     (TraceId::of(&hex(all.finalize())), file)
 }
 
+/// A digest of these names.
+pub fn digest_of<'n>(names: impl Iterator<Item = &'n [u8]>) -> String {
+    let all = names
+        .fold(Sha256::new(), |hasher, name| hasher.chain_update((name.len() as u64).to_le_bytes()).chain_update(name));
+    hex(all.finalize())
+}
+
 /// The machine's name as a digest: the same machine has the same one, and who does not know the name learns nothing.
 pub fn pseudonym(name: &str) -> String {
     let digest = hex(Sha256::digest(name.as_bytes()));

@@ -281,6 +281,7 @@ mod tests {
             tags: Tags::default(),
             name: None,
             events: None,
+            symbols: None,
             rows: 0,
             bytes: 0,
         }

@@ -4,7 +4,7 @@ use crate::analysis::export::schema::{SCHEMA_VERSION, Table};
 use crate::analysis::export::{TraceFile, export_with_doubts, is_recorded, trace};
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::code_page::CodePage;
-use crate::dataset::identity::{TraceId, identify, pseudonym};
+use crate::dataset::identity::{TraceId, digest_of, identify, pseudonym};
 use crate::dataset::staging::Staging;
 use crate::dataset::state::State;
 use crate::dataset::{Dataset, publish};
@@ -13,6 +13,7 @@ use crate::etl::EtlFile;
 use crate::input::{Input, STANDARD_INPUT, UnpackLimits};
 use crate::named::named_enum;
 use crate::pattern::Patterns;
+use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
 use crate::trace::doubt::{Doubt, grave};
 use crate::trace::recording;
@@ -36,12 +37,20 @@ pub struct Choice {
     pub code_page: CodePage,
     /// Names of the records in `events`, where that is among the tables; none means all.
     pub events: Patterns,
+    /// Where symbol files are looked for, for the names in `stacks`.
+    pub symbols: SymbolFolders,
 }
 
 impl Choice {
     /// The names as text; `None` without that table.
     fn events_text(&self) -> Option<String> {
         self.tables.contains(&Table::Events).then(|| self.events.to_string())
+    }
+
+    /// A digest of the folders with symbol files; `None` without that table. A dataset has no paths.
+    fn symbols_digest(&self) -> Option<String> {
+        let has_names = self.tables.contains(&Table::Stacks);
+        has_names.then(|| digest_of(self.symbols.folders.iter().map(|folder| folder.as_os_str().as_encoded_bytes())))
     }
 }
 
@@ -138,9 +147,11 @@ impl Dataset {
             let before = self.before(&id, choice).filter(|state| {
                 let is_named_so = state.name == self.given(&file);
                 let has_events = choice.events_text().is_none_or(|events| state.events == Some(events));
+                let has_symbols = choice.symbols_digest().is_none_or(|digest| state.symbols == Some(digest));
                 file.digest.is_some()
                     && is_named_so
                     && has_events
+                    && has_symbols
                     && state.covers(&choice.tables, choice.machine_names, &self.tags)
             });
             if let Some(state) = before.filter(|_| choice.resume) {
@@ -184,6 +195,7 @@ impl Dataset {
             tags: self.tags.clone(),
             name: None,
             events: choice.events_text(),
+            symbols: choice.symbols_digest(),
             rows: 0,
             bytes: 0,
         }
@@ -200,7 +212,17 @@ impl Dataset {
     /// [`Error::Usage`] where tables would go that this export does not write again.
     fn spare_others(&self, (id, file): &(TraceId, TraceFile), choice: &Choice) -> Result<(), Error> {
         let now = self.state_for(choice);
-        let Some(before) = State::of(&self.places, id).filter(|before| !before.is_like(&now)) else { return Ok(()) };
+        let Some(before) = State::of(&self.places, id) else { return Ok(()) };
+        let has = |table: Table| choice.tables.contains(&table);
+        let is_linked = before.parts.contains_key(&Table::PieceStacks);
+        if is_linked && has(Table::AllocationPieces) && !has(Table::PieceStacks) && before.is_like(&now) {
+            return Err(Error::Usage(format!(
+                "piece_stacks of {} in {} refers to allocation_pieces by numbers of one run: export both, or into another folder",
+                file.file,
+                self.folder().display()
+            )));
+        }
+        let Some(before) = Some(before).filter(|before| !before.is_like(&now)) else { return Ok(()) };
         let lost = before.parts.keys().filter(|table| !choice.tables.contains(table)).map(|table| table.name());
         let lost: Vec<&str> = lost.collect();
         if lost.is_empty() {
@@ -227,7 +249,7 @@ impl Dataset {
         let exported = match open() {
             Ok(trace) => {
                 let machine = |name: &str| if choice.machine_names { name.to_owned() } else { pseudonym(name) };
-                let chosen = (choice.tables.as_slice(), choice.snapshots.choice(), &choice.events);
+                let chosen = (choice.tables.as_slice(), choice.snapshots.choice(), &choice.events, &choice.symbols);
                 let earlier = || {
                     let before = self.before(&identity.0, choice).filter(|state| state.error.is_none());
                     before.map(|state| state.asked.iter().copied().collect()).unwrap_or_default()
@@ -273,6 +295,7 @@ impl Dataset {
         if let Some(before) = before.filter(|before| before.error.is_none() && state.error.is_none()) {
             state.parts = before.parts;
             state.events = state.events.or(before.events);
+            state.symbols = state.symbols.or(before.symbols);
             state.asked.extend(before.asked);
         }
         state.parts.extend(&staged.parts);

@@ -47,6 +47,8 @@ pub struct State {
     pub name: Option<String>,
     /// Names of the records in `events`; `None` where it was not asked for.
     pub events: Option<String>,
+    /// A digest of the folders in which symbol files were looked for; `None` where `stacks` was not asked for.
+    pub symbols: Option<String>,
     /// Rows of all tables.
     pub rows: u64,
     /// Bytes of all files.
@@ -71,6 +73,8 @@ struct Stored {
     name: Option<String>,
     #[serde(default)]
     events: Option<String>,
+    #[serde(default)]
+    symbols: Option<String>,
     rows: u64,
     bytes: u64,
 }
@@ -91,6 +95,7 @@ impl From<State> for Stored {
             tags: state.tags,
             name: state.name,
             events: state.events,
+            symbols: state.symbols,
             rows: state.rows,
             bytes: state.bytes,
         }
@@ -117,6 +122,7 @@ impl TryFrom<Stored> for State {
             tags: stored.tags,
             name: stored.name,
             events: stored.events,
+            symbols: stored.symbols,
             rows: stored.rows,
             bytes: stored.bytes,
         })

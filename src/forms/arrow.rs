@@ -46,7 +46,8 @@ impl Kind {
                     Kind::Unsigned
                 }
             }
-            Value::Count(_) | Value::Difference(_) | Value::Size(_) | Value::SizeDifference(_) => Kind::Integer,
+            Value::Count(_) | Value::Difference(_) | Value::Size(_) => Kind::Integer,
+            Value::SizeDifference(_) | Value::DurationDifference(_) => Kind::Integer,
             Value::Share(_) | Value::Points(_) | Value::Change(_) | Value::Decimal(_) => Kind::Real,
             Value::Seconds(_) | Value::ExactSeconds(_) => Kind::Real,
             Value::Hex(_) => Kind::Unsigned,
@@ -133,9 +134,8 @@ fn integer(value: &Value) -> Option<i128> {
         Value::Number(number) | Value::CountIfAny(number) | Value::Bytes(number) | Value::Duration(number) => {
             Some((*number).into())
         }
-        Value::Count(number) | Value::Difference(number) | Value::Size(number) | Value::SizeDifference(number) => {
-            Some((*number).into())
-        }
+        Value::Count(number) | Value::Difference(number) | Value::Size(number) => Some((*number).into()),
+        Value::SizeDifference(number) | Value::DurationDifference(number) => Some((*number).into()),
         Value::Hex(number) => Some((*number).into()),
         _ => None,
     }

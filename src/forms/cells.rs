@@ -57,7 +57,7 @@ pub(super) fn shown(value: &Value, units: Units) -> String {
     };
     match value {
         Value::Nothing | Value::Absent | Value::Object(_) | Value::CountIfAny(0) => String::new(),
-        Value::Difference(0) | Value::SizeDifference(0) => String::new(),
+        Value::Difference(0) | Value::SizeDifference(0) | Value::DurationDifference(0) => String::new(),
         Value::Text(text) => visible(text).into_owned(),
         Value::Course(course) => course::shown(course, None),
         Value::List(texts) => texts.join(", "),
@@ -70,6 +70,9 @@ pub(super) fn shown(value: &Value, units: Units) -> String {
         Value::Size(bytes) => signed(*bytes, &|bytes| units.size.show(bytes)),
         Value::SizeDifference(more) => {
             format!("{}{}", if *more > 0 { "+" } else { "" }, signed(*more, &|bytes| units.size.show(bytes)))
+        }
+        Value::DurationDifference(more) => {
+            format!("{}{}", if *more > 0 { "+" } else { "" }, signed(*more, &|nanos| units.time.show(nanos)))
         }
         Value::Bytes(bytes) => numbers::bytes(*bytes),
         Value::Share(percent) => format!("{percent:.1} %"),
@@ -95,9 +98,8 @@ pub(super) fn number(value: &Value) -> Option<f64> {
         Value::Number(number) | Value::CountIfAny(number) | Value::Bytes(number) | Value::Duration(number) => {
             Some(*number as f64)
         }
-        Value::Count(number) | Value::Difference(number) | Value::Size(number) | Value::SizeDifference(number) => {
-            Some(*number as f64)
-        }
+        Value::Count(number) | Value::Difference(number) | Value::Size(number) => Some(*number as f64),
+        Value::SizeDifference(number) | Value::DurationDifference(number) => Some(*number as f64),
         Value::Share(number) | Value::Points(number) | Value::Change(number) | Value::Decimal(number) => Some(*number),
         Value::Seconds(time) | Value::ExactSeconds(time) => Some(time.seconds()),
         Value::Hex(number) => Some(*number as f64),
@@ -115,9 +117,8 @@ pub(super) fn plain(value: &Value) -> Cow<'_, str> {
         Value::Number(number) | Value::CountIfAny(number) | Value::Bytes(number) | Value::Duration(number) => {
             number.to_string()
         }
-        Value::Count(number) | Value::Difference(number) | Value::Size(number) | Value::SizeDifference(number) => {
-            number.to_string()
-        }
+        Value::Count(number) | Value::Difference(number) | Value::Size(number) => number.to_string(),
+        Value::SizeDifference(number) | Value::DurationDifference(number) => number.to_string(),
         Value::Share(number) | Value::Points(number) | Value::Change(number) | Value::Decimal(number) => {
             number.to_string()
         }

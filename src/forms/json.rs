@@ -151,9 +151,8 @@ impl Serialize for Cell<'_> {
             Value::Number(number) | Value::CountIfAny(number) | Value::Bytes(number) | Value::Duration(number) => {
                 serializer.serialize_u64(*number)
             }
-            Value::Count(number) | Value::Difference(number) | Value::Size(number) | Value::SizeDifference(number) => {
-                serializer.serialize_i64(*number)
-            }
+            Value::Count(number) | Value::Difference(number) | Value::Size(number) => serializer.serialize_i64(*number),
+            Value::SizeDifference(number) | Value::DurationDifference(number) => serializer.serialize_i64(*number),
             Value::Share(number) | Value::Points(number) | Value::Change(number) | Value::Decimal(number) => {
                 serializer.serialize_f64(*number)
             }

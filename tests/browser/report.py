@@ -196,6 +196,28 @@ def flame(page, program, trace):
     check(f"{share:.1f} %" in says, f"the search says {says}, the JSON {share:.1f} %")
 
 
+def hotter(page):
+    """The differential flame graph: a click goes in, colours say how shares changed."""
+    way = lambda: page.locator("[data-flame-path='d0'] button").all_inner_texts()
+    chart = page.locator("[data-kind=flameDifference]")
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
+    page.mouse.click(box["x"] + 40, box["y"] + 18 * 1.5)
+    check(len(way()) == 2, f"a click goes to a process: {way()}")
+    told = page.evaluate("""() => {
+        const of = (before, value) => {
+            const flame = Object.assign(Object.create(FlameDifference.prototype), { found: { whole: [200, 100], unit: "events" }, all: {} });
+            const node = { name: "f", above: {}, before, value, events: value, eventsBefore: before };
+            return [flame.colourOf(node), flame.tip({ node }).innerText];
+        };
+        return { more: of(0, 10), less: of(200, 0), even: of(20, 10), half: of(20, 20)[0],
+            colours: ["more", "less", "even"].map(colour), mixed: mixed(colour("even"), colour("more"), 0.5) };
+    }""")
+    check([told[name][0] for name in ("more", "less", "even")] == told["colours"], f"full colours at the ends, grey in the middle: {told}")
+    check(told["half"] == told["mixed"], f"twice the share has half of the colour: {told}")
+    check("before: nothing" in told["more"][1] and "10.0 %" in told["even"][1], f"the tip has both shares: {told}")
+
+
 def accessible(page, name):
     """axe-core finds no fault; without the package it says so."""
     try:
@@ -224,7 +246,7 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     trace = "resident-small.etl"
     pages = {
-        "many": [trace, "refset-proved.etl", "refset-small.etl", "cpu-compressed.etl"], "resident": [trace], "refset": ["refset-proved.etl"], "cpu": ["cpu-compressed.etl"], "allocations": ["alloc-x86.etl"], "stacks": ["stacks-keys.etl"], "two": [trace, "refset-proved.etl"],
+        "many": [trace, "refset-proved.etl", "refset-small.etl", "cpu-compressed.etl"], "resident": [trace], "refset": ["refset-proved.etl"], "cpu": ["cpu-compressed.etl"], "allocations": ["alloc-x86.etl"], "stacks": ["stacks-keys.etl"], "hotter": ["stacks-keys.etl", "stacks-keys.etl"], "two": [trace, "refset-proved.etl"],
     }
     with sync_playwright() as playwright:
         browser = Browser(playwright, chromium)
@@ -238,6 +260,7 @@ def main():
         print_page(page)
         marks(browser.open(files["refset"]))
         flame(browser.open(files["stacks"]), program, "stacks-keys.etl")
+        hotter(browser.open(files["hotter"]))
         if len(sys.argv) > 4:
             files["hostile"] = pathlib.Path(sys.argv[4]).resolve()
         for name, file in files.items():

@@ -271,6 +271,11 @@ fn outputs(schema: &str) -> Vec<Vec<&str>> {
             "diff alloc-x86.etl stacks-keys.etl --allocations --of heap --format json --group-by heap,source,stack,function,free_stack,free_function",
             "diff stacks-keys.etl stacks-keys.etl --allocations --of heap --all --format json --group-by heap,source,stack,function,free_stack,free_function",
         ],
+        "pfnset.diff_stacks" => &[
+            "diff stacks-keys.etl stacks-keys.etl --of samples --all --format json --group-by process,thread,processor,module,function,stack",
+            "diff stacks-keys.etl resident-small.etl --of samples --format json --group-by process,thread,processor,module,function,stack",
+            "diff stacks-keys.etl stacks-keys.etl --of cswitch --all --format json",
+        ],
         "pfnset.check" => &[
             "check resident-small.etl --budgets budgets.toml --baseline resident-small.etl --format json",
             "check two.etl --with beside.etl --budgets budgets.toml --baseline two.etl --format json",

@@ -11,10 +11,10 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
-const TRACE: &str = "resident-small.etl";
+pub(crate) const TRACE: &str = "resident-small.etl";
 
 /// The page of these traces, written to a file.
-fn page(traces: &[&str]) -> String {
+pub(crate) fn page(traces: &[&str]) -> String {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("report.html");
     let arguments = [&["report", "-q"], traces, &["-o", file.to_str().expect("a plain name")]].concat();
@@ -23,12 +23,12 @@ fn page(traces: &[&str]) -> String {
 }
 
 /// The text between two marks.
-fn between<'p>(page: &'p str, start: &str, end: &str) -> &'p str {
+pub(crate) fn between<'p>(page: &'p str, start: &str, end: &str) -> &'p str {
     let (_, rest) = page.split_once(start).unwrap_or_else(|| panic!("no {start}"));
     rest.split_once(end).unwrap_or_else(|| panic!("no {end}")).0
 }
 
-fn data(page: &str) -> Value {
+pub(crate) fn data(page: &str) -> Value {
     let json = between(page, "<script id=\"data\" type=\"application/json\">", "</script>");
     serde_json::from_str(json).expect("JSON")
 }

@@ -3,8 +3,9 @@
 //! Source: `docs/allocations.md` ("Commit"). Ranges are page numbers. Every record costs the ranges that it ends or begins, never the
 //! pages in it: regions of 256 GiB are usual, and a hostile trace has larger ones.
 
+use super::closing::Closing;
 use super::commit_counts::{CommitCheck, CommitCounts, Source};
-use super::counting::{Closing, Counting, Facts, Opening};
+use super::counting::{Counting, Facts, Opening};
 use super::figures::{AtSnapshot, Reason};
 use super::page_set::{PageCounts, PageSet};
 use super::resident_pages::PagesOf;

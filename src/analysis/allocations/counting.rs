@@ -2,9 +2,10 @@
 //!
 //! Where a dimension is known only when a piece ends, changes of the sums are kept and sorted at the end: 32 bytes for each.
 
+use super::closing::Closing;
 use super::combination::Combination;
 use super::counted::Counted;
-use super::figures::{AtSnapshot, BEFORE, Piece, Reason, RowState};
+use super::figures::{AtSnapshot, BEFORE, Piece, RowState};
 use super::labels::{ABSENT, Labels};
 use super::lives::Lives;
 use super::pieces::PieceTaker;
@@ -15,7 +16,6 @@ use crate::analysis::cpu::time_grid::{Grid, TickRange};
 use crate::facets::Condition;
 use crate::load::allocations::AllocationKind;
 use crate::load::stacks::frame_lists::{ListId, Lists};
-use crate::moment::Moment;
 use crate::units::Ticks;
 
 /// What is known of a piece when it is opened, as numbers; [`ABSENT`] where it is not known.
@@ -54,15 +54,6 @@ pub struct Opening {
     /// When; [`BEFORE`]: before the trace.
     pub time: Ticks,
     code: ListId,
-}
-
-/// What closed a piece.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Closing {
-    /// The record.
-    pub moment: Moment,
-    /// Why.
-    pub reason: Reason,
 }
 
 /// Rows while pieces come.
@@ -141,8 +132,12 @@ impl<'t> Counting<'t> {
         self.taker = Some(taker);
     }
 
+    /// True where pieces are wanted one by one: then their order is seen, and may not be that of a hash table.
+    pub const fn has_order(&self) -> bool {
+        self.taker.is_some()
+    }
+
     /// The names of numbers.
-    #[cfg(feature = "cli")]
     pub fn into_labels(self) -> Labels<'t> {
         self.labels
     }
@@ -176,7 +171,7 @@ impl<'t> Counting<'t> {
         if let Some(taker) = &mut self.taker {
             let numbers = self.codes.get(code);
             let combination = Combination { dimensions: &self.dimensions, numbers, grouped: self.grouped };
-            return taker.take((&piece, address), (code, &combination), (&self.lives, &self.labels));
+            return taker.take((&piece, address), (code, &combination, closing), (&self.lives, &self.labels));
         }
         self.others.piece(&piece, code, self.is_late, self.window, self.hole_until);
         if let Some((time, _)) = closed.filter(|_| !self.is_late) {
@@ -214,9 +209,7 @@ impl<'t> Counting<'t> {
                 Dimension::Reason => *number = closing.map_or(ABSENT, |closing| closing.reason as u32),
                 Dimension::Size => *number = size_class(piece.bytes),
                 Dimension::FreeStack | Dimension::FreeFunction => {
-                    let is_record = |closing: &Closing| !matches!(closing.reason, Reason::Lost | Reason::ProcessEnd);
-                    let closing = closing.filter(is_record);
-                    *number = closing.map_or(ABSENT, |closing| self.labels.stack_at(closing.moment));
+                    *number = closing.map_or(ABSENT, |closing| closing.stack(&self.labels));
                 }
                 _ => {}
             }

@@ -9,46 +9,50 @@ use super::query::{AllocationQuery, Dimension};
 use super::replay;
 use super::warnings::{doubts_at_end, warnings};
 use crate::analysis::cpu::time_grid::TickRange;
+use crate::analysis::stacks::EventStacks;
 use crate::error::Error;
 use crate::load::allocations::AllocationKind;
 use crate::trace::doubt::Doubt;
 use crate::trace::{Parts, Trace};
 
 /// The dimensions that a kind's pieces have.
-fn dimensions(of: AllocationKind) -> Vec<Dimension> {
+fn dimensions(of: AllocationKind, with_stacks: bool) -> Vec<Dimension> {
     let own: &[Dimension] = match of {
         AllocationKind::Commit => &[Dimension::Pages],
         AllocationKind::Pool => &[Dimension::Tag, Dimension::Pool, Dimension::Session],
         AllocationKind::Heap => &[Dimension::Heap, Dimension::Source],
     };
-    [&[Dimension::Process, Dimension::Thread], own].concat()
+    let stack: &[Dimension] = if with_stacks { &[Dimension::Stack] } else { &[] };
+    [&[Dimension::Process, Dimension::Thread], own, stack].concat()
 }
 
-/// Gives each piece of a kind to `each`; nothing where the trace has none. No piece is kept when it has ended.
-/// Returns what casts doubt on them.
+/// Gives each piece of a kind to `each`, with the numbers of its stacks where there are `stacks`, which come back; nothing where the trace
+/// has none. No piece is kept when it has ended. Returns what casts doubt on them too.
 ///
 /// # Errors
 /// [`Error::Usage`] where the trace has no window.
 pub(crate) fn each_piece(
     trace: &Trace,
     of: AllocationKind,
+    stacks: Option<EventStacks>,
     each: &mut (dyn FnMut(&ListedPiece<'_>) + Send),
-) -> Result<Vec<Doubt>, Error> {
+) -> Result<(Option<EventStacks>, Vec<Doubt>), Error> {
     trace.gather(Parts::SYSTEM);
     if !of.is_recorded(trace) {
-        return Ok(Vec::new());
+        return Ok((stacks, Vec::new()));
     }
     let (_, range) = TickRange::of_trace(trace, None, None)?;
     let query = AllocationQuery { of: Some(of), ..AllocationQuery::default() };
     let hole_until = holes::hole_until(trace);
     let lives = Lives::new(&trace.system().processes);
-    let labels = Labels::new(trace.processes(), None, None);
+    let dimensions = dimensions(of, stacks.is_some());
+    let labels = Labels::new(trace.processes(), None, stacks);
     let mut list = PieceList::new(hole_until, each);
-    let mut counting = Counting::new((lives, labels), of, (&query, &dimensions(of)), (range, None), hole_until, &[]);
+    let mut counting = Counting::new((lives, labels), of, (&query, &dimensions), (range, None), hole_until, &[]);
     counting.give_pieces(&mut list);
     let replayed = replay::replay(trace, of, &mut counting, None);
-    drop(counting);
+    let stacks = counting.into_labels().into_stacks();
     let mut doubts = warnings(trace.trust(), of.needs().name, &trace.missing(of.needs()), &replayed, false);
     doubts.extend(doubts_at_end(of, list.doubtful_bytes, replayed.check));
-    Ok(doubts)
+    Ok((stacks, doubts))
 }

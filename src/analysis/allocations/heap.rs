@@ -2,7 +2,8 @@
 //!
 //! Source: `docs/allocations.md` ("Heap").
 
-use super::counting::{Closing, Counting, Facts, Opening};
+use super::closing::Closing;
+use super::counting::{Counting, Facts, Opening};
 use super::figures::Reason;
 use super::labels::ABSENT;
 use super::lives::{LifeId, Owner};
@@ -141,25 +142,38 @@ impl Heaps {
     }
 
     fn close_heap(&mut self, place: Place, closing: Option<Closing>, counting: &mut Counting<'_>) {
-        let blocks = self.heaps.remove(&(place.life, place.heap));
-        let close = |(address, block): (u64, Block)| counting.close(block.opening, Some(address), block.bytes, closing);
-        blocks.into_iter().flatten().for_each(close);
+        let blocks = self.heaps.remove(&(place.life, place.heap)).unwrap_or_default();
+        close_all(blocks, closing, counting);
     }
 
     /// A process has ended.
     pub fn end_process(&mut self, life: LifeId, moment: Moment, counting: &mut Counting<'_>) {
         let closing = Closing { moment, reason: Reason::ProcessEnd };
-        for heap in self.of_life.remove(&life).into_iter().flatten() {
+        let mut heaps: Vec<u64> = self.of_life.remove(&life).into_iter().flatten().collect();
+        heaps.sort_unstable();
+        for heap in heaps {
             self.close_heap(Place { life, heap }, Some(closing), counting);
         }
     }
 
     /// What is live at the end of the trace.
     pub fn end(&mut self, counting: &mut Counting<'_>) {
-        for (address, block) in std::mem::take(&mut self.heaps).into_values().flatten() {
-            counting.close(block.opening, Some(address), block.bytes, None);
-        }
+        let mut heaps: Vec<_> = std::mem::take(&mut self.heaps).into_iter().collect();
+        heaps.sort_unstable_by_key(|(place, _)| *place);
+        heaps.into_iter().for_each(|(_, blocks)| close_all(blocks, None, counting));
     }
+}
+
+/// Closes blocks, by address where their order is seen.
+fn close_all(blocks: FastMap<u64, Block>, closing: Option<Closing>, counting: &mut Counting<'_>) {
+    let has_order = counting.has_order();
+    let close = |(address, block): (u64, Block)| counting.close(block.opening, Some(address), block.bytes, closing);
+    if !has_order {
+        return blocks.into_iter().for_each(close);
+    }
+    let mut sorted: Vec<(u64, Block)> = blocks.into_iter().collect();
+    sorted.sort_unstable_by_key(|(address, _)| *address);
+    sorted.into_iter().for_each(close);
 }
 
 fn closing(event: &AllocationEvent, reason: Reason) -> Closing {

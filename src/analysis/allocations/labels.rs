@@ -200,7 +200,6 @@ impl<'t> Labels<'t> {
     }
 
     /// The stacks themselves, where they were asked for.
-    #[cfg(feature = "cli")]
     pub fn into_stacks(self) -> Option<EventStacks> {
         self.stacks
     }

@@ -5,6 +5,7 @@
 //! Source: `docs/allocations.md`.
 
 mod by_process;
+mod closing;
 mod combination;
 mod commit;
 mod commit_counts;

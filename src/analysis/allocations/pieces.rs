@@ -1,10 +1,12 @@
 //! Pieces one by one, as they end.
 
+use super::closing::Closing;
 use super::combination::Combination;
 use super::figures::{BEFORE, Piece};
 use super::labels::{ABSENT, Labels};
 use super::lives::Lives;
 use super::query::Dimension;
+use crate::analysis::stacks::EventStacks;
 use crate::facets::{Label, LabelKind};
 use crate::load::stacks::frame_lists::ListId;
 use crate::units::Ticks;
@@ -12,11 +14,12 @@ use std::fmt;
 
 /// Takes pieces while they end.
 pub trait PieceTaker: fmt::Debug + Send {
-    /// A piece ends, or is there at the end of the trace; its first byte where it is known. The number stands for the combination.
+    /// A piece ends, or is there at the end of the trace; its first byte where it is known. The number stands for the combination of
+    /// its labels; then follows what closed it.
     fn take(
         &mut self,
         piece: (&Piece, Option<u64>),
-        combination: (ListId, &Combination<'_>),
+        combination: (ListId, &Combination<'_>, Option<Closing>),
         names: (&Lives, &Labels<'_>),
     );
 }
@@ -38,6 +41,7 @@ impl PieceOwner {
             let own = match dimension {
                 Dimension::Thread | Dimension::Session => known.map(u64::from),
                 Dimension::Heap => labels.heap_handle(*number),
+                Dimension::Stack => None,
                 _ => {
                     let label = labels.to_filter(*dimension, *number, lives).into_iter().next();
                     texts.extend(label.map(|label| (*dimension, label)));
@@ -79,6 +83,10 @@ pub(crate) struct ListedPiece<'p> {
     pub closed: Option<(Ticks, &'static str)>,
     /// True when the record that freed it can be lost.
     pub is_doubtful: bool,
+    /// Number of the stack that opened it, where stacks are asked for.
+    pub stack: Option<u32>,
+    /// Number of the stack that closed it.
+    pub closing_stack: Option<u32>,
 }
 
 /// Gives each piece to a function, with whose it is.
@@ -108,7 +116,7 @@ impl PieceTaker for PieceList<'_> {
     fn take(
         &mut self,
         (piece, address): (&Piece, Option<u64>),
-        (code, combination): (ListId, &Combination<'_>),
+        (code, combination, closing): (ListId, &Combination<'_>, Option<Closing>),
         (lives, labels): (&Lives, &Labels<'_>),
     ) {
         let at = code.0 as usize;
@@ -132,6 +140,12 @@ impl PieceTaker for PieceList<'_> {
             opened: (opened != BEFORE).then_some(opened),
             closed: closed.map(|(stamp, reason)| (stamp, reason.name())),
             is_doubtful,
+            stack: known_stack(combination.number_of(Dimension::Stack)),
+            closing_stack: closing.and_then(|closing| known_stack(closing.stack(labels))),
         });
     }
+}
+
+fn known_stack(number: u32) -> Option<u32> {
+    Some(number).filter(|number| ![ABSENT, EventStacks::NONE].contains(number))
 }

@@ -1,5 +1,6 @@
 //! Pieces one by one, with the stacks that opened and closed them: for viewers that match both.
 
+use super::closing::Closing;
 use super::combination::Combination;
 use super::counting::Counting;
 use super::figures::{BEFORE, Piece};
@@ -59,18 +60,19 @@ impl PieceTaker for Collected {
     fn take(
         &mut self,
         (piece, _): (&Piece, Option<u64>),
-        (_, combination): (ListId, &Combination<'_>),
-        _: (&Lives, &Labels<'_>),
+        (_, combination, closing): (ListId, &Combination<'_>, Option<Closing>),
+        (_, labels): (&Lives, &Labels<'_>),
     ) {
-        let known = |dimension| Some(combination.number_of(dimension)).filter(|number| *number != ABSENT);
+        let known = |number: u32| Some(number).filter(|number| *number != ABSENT);
+        let closing = closing.map_or(ABSENT, |closing| closing.stack(labels));
         self.0.push(PieceOfStack {
             opened: (piece.opened != BEFORE).then_some(piece.opened),
             closed: piece.closed.map(|(time, _)| time),
             bytes: piece.bytes,
             process: combination.number_of(Dimension::Process),
-            thread: known(Dimension::Thread),
-            stack: known(Dimension::Stack).unwrap_or(EventStacks::NONE),
-            closing_stack: known(Dimension::FreeStack).unwrap_or(EventStacks::NONE),
+            thread: known(combination.number_of(Dimension::Thread)),
+            stack: known(combination.number_of(Dimension::Stack)).unwrap_or(EventStacks::NONE),
+            closing_stack: known(closing).unwrap_or(EventStacks::NONE),
         });
     }
 }
@@ -84,7 +86,7 @@ impl Pieces {
         let (_, range) = TickRange::of_trace(trace, None, None)?;
         let (stacks, mut told) = EventStacks::new(trace, of.hooks(), symbols);
         let query = AllocationQuery::default();
-        let group_by = [Dimension::Process, Dimension::Thread, Dimension::Stack, Dimension::FreeStack];
+        let group_by = [Dimension::Process, Dimension::Thread, Dimension::Stack];
         let lives = Lives::new(&trace.system().processes);
         let labels = Labels::new(trace.processes(), None, Some(stacks));
         let mut collected = Collected::default();

@@ -2,7 +2,8 @@
 //!
 //! Source: `docs/allocations.md` ("Pool").
 
-use super::counting::{Closing, Counting, Facts, Opening};
+use super::closing::Closing;
+use super::counting::{Counting, Facts, Opening};
 use super::figures::Reason;
 use super::labels::ABSENT;
 use super::lives::{LifeId, Owner};
@@ -175,9 +176,15 @@ impl Pool {
 
     /// What is live at the end of the trace.
     pub fn end(&mut self, counting: &mut Counting<'_>) {
-        for ((_, address), live) in std::mem::take(&mut self.live) {
-            counting.close(live.opening, Some(address), live.bytes, None);
+        let all = std::mem::take(&mut self.live);
+        let has_order = counting.has_order();
+        let close = |((_, address), live): (Key, Live)| counting.close(live.opening, Some(address), live.bytes, None);
+        if !has_order {
+            return all.into_iter().for_each(close);
         }
+        let mut sorted: Vec<(Key, Live)> = all.into_iter().collect();
+        sorted.sort_unstable_by_key(|(key, _)| *key);
+        sorted.into_iter().for_each(close);
     }
 }
 

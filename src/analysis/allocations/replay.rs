@@ -1,9 +1,10 @@
 //! Goes through the records of a trace in their order, slice by slice: only the records of two slices and what is live are in memory,
 //! because the next slice is read while one is replayed.
 
+use super::closing::Closing;
 use super::commit::{Record, Region, Space, pages_of};
 use super::commit_counts::{CommitCheck, CommitCounts, Source};
-use super::counting::{Closing, Counting, Facts};
+use super::counting::{Counting, Facts};
 use super::figures::Reason;
 use super::heap::Heaps;
 use super::labels::ABSENT;
@@ -262,7 +263,9 @@ impl<'t> Replay<'t> {
         let mut records = vec![("allocations", self.allocations), ("frees", self.frees)];
         match self.state {
             State::Commit(mut commit) => {
-                std::mem::take(&mut commit.spaces).into_values().for_each(|space| space.end(None, counting));
+                let mut spaces: Vec<(LifeId, Space)> = std::mem::take(&mut commit.spaces).into_iter().collect();
+                spaces.sort_unstable_by_key(|(life, _)| *life);
+                spaces.into_iter().for_each(|(_, space)| space.end(None, counting));
                 let counts = commit.counts;
                 records.extend([
                     ("before_rundown", counts.before_rundown),

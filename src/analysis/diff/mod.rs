@@ -14,6 +14,7 @@ pub mod query;
 pub(crate) mod rows;
 mod selections;
 pub(crate) mod source;
+pub(crate) mod stacks;
 mod tables;
 pub mod tolerance;
 pub(crate) mod trace_side;

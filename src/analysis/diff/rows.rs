@@ -71,6 +71,8 @@ pub enum DiffOrder {
     Right,
     /// By label.
     Name,
+    /// Of stacks: the largest difference of shares first.
+    Share,
 }
 
 impl DiffOrder {
@@ -80,7 +82,7 @@ impl DiffOrder {
         let largest = || b.delta().abs().cmp(&a.delta().abs());
         let change = |row: &DiffRow| row.change().map_or(f64::INFINITY, f64::abs);
         let first = match self {
-            DiffOrder::Difference => largest(),
+            DiffOrder::Difference | DiffOrder::Share => largest(),
             DiffOrder::Change => change(b).total_cmp(&change(a)).then_with(largest),
             DiffOrder::Left => b.left_pages().cmp(&a.left_pages()),
             DiffOrder::Right => b.right_pages().cmp(&a.right_pages()),

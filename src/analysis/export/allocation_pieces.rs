@@ -1,34 +1,57 @@
-//! The table `allocation_pieces`: a row for each piece of commit, pool and heaps, as it ends. Only the rows of a batch are in memory.
+//! The tables `allocation_pieces` and `piece_stacks`: a row for each piece of commit, pool and heaps, as it ends. Only the rows of a batch
+//! are in memory.
 
 use crate::analysis::allocations::{Dimension, ListedPiece, each_piece};
 use crate::analysis::export::column_batches::{Cell, ColumnBatches};
 use crate::analysis::export::schema::Table;
 use crate::analysis::export::sink::Sink;
+use crate::analysis::stacks::EventStacks;
 use crate::error::Error;
 use crate::etl::clock::Clock;
 use crate::load::allocations::AllocationKind;
 use crate::trace::Trace;
 use crate::trace::doubt::Doubt;
 
-/// Writes the table; it is empty for a trace without such records. Returns what casts doubt on it.
+/// Writes those of the two tables that `has` names; they are empty for a trace without such records. The second one needs `stacks`.
+/// Returns what casts doubt on them.
 ///
 /// # Errors
 /// [`Error::NotWritten`], those of [`each_piece`].
-pub fn write(trace: &Trace, sink: &dyn Sink) -> Result<Vec<Doubt>, Error> {
-    let mut rows = ColumnBatches::new(Table::AllocationPieces, sink);
+pub fn write(
+    trace: &Trace,
+    has: impl Fn(Table) -> bool,
+    mut stacks: Option<EventStacks>,
+    sink: &dyn Sink,
+) -> Result<Vec<Doubt>, Error> {
+    let batches = |table: Table| has(table).then(|| ColumnBatches::new(table, sink));
+    let (mut rows, mut links) = (batches(Table::AllocationPieces), batches(Table::PieceStacks));
     let (clock, mut doubts) = (&trace.etl().clock, Vec::new());
     for kind in AllocationKind::ALL {
         let mut written = Ok(());
         let mut push = |piece: &ListedPiece<'_>| {
             if written.is_ok() {
-                written = rows.push(row(kind, piece, clock));
+                written = rows.as_mut().map_or(Ok(()), |rows| rows.push(row(kind, piece, clock)));
+            }
+            if let Some(links) = links.as_mut().filter(|_| written.is_ok() && is_linked(piece)) {
+                written = links.push(link(kind, piece));
             }
         };
-        doubts.extend(each_piece(trace, kind, &mut push)?);
+        let (same, told) = each_piece(trace, kind, stacks, &mut push)?;
         written?;
+        stacks = same;
+        doubts.extend(told);
     }
-    rows.finish()?;
+    [rows, links].into_iter().flatten().try_for_each(ColumnBatches::finish)?;
     Ok(doubts)
+}
+
+const fn is_linked(piece: &ListedPiece<'_>) -> bool {
+    piece.stack.is_some() || piece.closing_stack.is_some()
+}
+
+fn link<'p>(kind: AllocationKind, piece: &ListedPiece<'p>) -> [Cell<'p>; 4] {
+    let stack = |number: Option<u32>| Cell::maybe(number, |number| Cell::count(number.into()));
+    [Cell::Text(kind.name()), Cell::count(piece.number), stack(piece.stack), stack(piece.closing_stack)]
 }
 
 fn row<'p>(kind: AllocationKind, piece: &ListedPiece<'p>, clock: &Clock) -> [Cell<'p>; 17] {

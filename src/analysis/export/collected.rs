@@ -8,6 +8,7 @@ use crate::analysis::export::{TraceFile, export_with_doubts};
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::error::Error;
 use crate::pattern::Patterns;
+use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
 use crate::trace::doubt::Doubt;
 use arrow_array::RecordBatch;
@@ -63,7 +64,8 @@ pub(crate) fn table(
     let no_file = || TraceFile { file: String::new(), digest: None, bytes: None, program_version: String::new() };
     let sink = Collected { table, batches: Mutex::default() };
     let none = Patterns::default();
-    let chosen = (&[table][..], choice, names.unwrap_or(&none));
+    let symbols = SymbolFolders::default();
+    let chosen = (&[table][..], choice, names.unwrap_or(&none), &symbols);
     let (written, doubts) = export_with_doubts(trace, (no_file, Vec::new), chosen, str::to_owned, &sink)?;
     if !written.contains(&table) {
         // The analysis says why it cannot run.

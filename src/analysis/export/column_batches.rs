@@ -1,16 +1,16 @@
 //! Rows become columns: each row is a list of cells, and about a million rows become one batch, sorted by process and
 //! category so that statistics of a file's parts are narrow.
 
-use crate::analysis::export::schema::{Kind, MAP_PARTS, Table};
+use crate::analysis::export::schema::{Kind, LIST_PART, MAP_PARTS, Table};
 use crate::analysis::export::sink::Sink;
 use crate::error::Error;
-use arrow_array::builder::{MapBuilder, MapFieldNames, StringBuilder};
+use arrow_array::builder::{ListBuilder, MapBuilder, MapFieldNames, StringBuilder};
 use arrow_array::types::Int32Type;
 use arrow_array::{
     ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, Int64Array, StringArray,
     TimestampMicrosecondArray, UInt64Array,
 };
-use arrow_schema::ArrowError;
+use arrow_schema::{ArrowError, DataType, Field};
 use foldhash::HashMap as FastMap;
 use std::sync::Arc;
 
@@ -39,6 +39,8 @@ pub enum Cell<'t> {
     Instant(i64),
     /// Texts by name, each of which can be unknown.
     Map(&'t [(&'t str, Option<&'t str>)]),
+    /// Texts in their order.
+    List(&'t [&'t str]),
 }
 
 impl<'t> Cell<'t> {
@@ -124,6 +126,45 @@ pub(crate) fn map_builder() -> MapBuilder<StringBuilder, StringBuilder> {
     MapBuilder::new(Some(MapFieldNames { entry, key, value }), StringBuilder::new(), StringBuilder::new())
 }
 
+/// Texts in their order, row by row.
+#[derive(Debug, Default)]
+struct TextLists {
+    texts: Texts,
+    /// Bytes of all texts as often as they occur.
+    bytes: usize,
+    entries: Vec<i32>,
+    /// Where the texts of each row lie.
+    rows: Vec<Option<(usize, usize)>>,
+}
+
+impl TextLists {
+    fn push(&mut self, list: Option<&[&str]>) {
+        let begin = self.entries.len();
+        for text in list.unwrap_or_default() {
+            self.bytes += text.len();
+            self.entries.push(self.texts.number(text));
+        }
+        self.rows.push(list.map(|_| (begin, self.entries.len())));
+    }
+
+    fn array(&self, order: &[u32]) -> Result<ArrayRef, ArrowError> {
+        let mut lists = list_builder();
+        for row in order {
+            let place = self.rows.get(*row as usize).copied().flatten();
+            for number in place.and_then(|(from, to)| self.entries.get(from..to)).unwrap_or_default() {
+                lists.values().append_value(self.texts.texts.get(*number as usize).map_or("", |text| text));
+            }
+            lists.append(place.is_some());
+        }
+        Ok(Arc::new(lists.finish()))
+    }
+}
+
+/// Builds a column of [`Kind::List`].
+pub(crate) fn list_builder() -> ListBuilder<StringBuilder> {
+    ListBuilder::new(StringBuilder::new()).with_field(Field::new(LIST_PART, DataType::Utf8, false))
+}
+
 /// The values of a column so far.
 #[derive(Debug)]
 enum Values {
@@ -134,12 +175,17 @@ enum Values {
     Flag(Vec<Option<bool>>),
     Instant(Vec<Option<i64>>),
     Map(Maps),
+    List(TextLists),
 }
 
 impl Values {
     /// Bytes of what has no limit of its own in each row.
     fn bytes(&self) -> usize {
-        if let Values::Map(maps) = self { maps.values.len() + size_of_val(&*maps.entries) } else { 0 }
+        match self {
+            Values::Map(maps) => maps.values.len() + size_of_val(&*maps.entries),
+            Values::List(lists) => lists.bytes + size_of_val(&*lists.entries),
+            _ => 0,
+        }
     }
 
     fn new(kind: Kind) -> Values {
@@ -151,6 +197,7 @@ impl Values {
             Kind::Flag => Values::Flag(Vec::new()),
             Kind::Instant => Values::Instant(Vec::new()),
             Kind::Map => Values::Map(Maps::default()),
+            Kind::List => Values::List(TextLists::default()),
         }
     }
 
@@ -167,6 +214,7 @@ impl Values {
             Values::Flag(list) => list.push(if let Cell::Flag(value) = cell { Some(value) } else { None }),
             Values::Instant(list) => list.push(if let Cell::Instant(value) = cell { Some(value) } else { None }),
             Values::Map(maps) => maps.push(if let Cell::Map(entries) = cell { Some(entries) } else { None }),
+            Values::List(lists) => lists.push(if let Cell::List(texts) = cell { Some(texts) } else { None }),
         }
     }
 
@@ -188,6 +236,7 @@ impl Values {
                 Arc::new(TimestampMicrosecondArray::from(ordered(list, order)).with_timezone("UTC"))
             }
             Values::Map(maps) => return maps.array(order),
+            Values::List(lists) => return lists.array(order),
         })
     }
 }

@@ -18,6 +18,7 @@ mod refset;
 mod resident;
 pub mod schema;
 mod sink;
+mod stacks;
 pub(crate) mod trace;
 
 pub use sink::{Columns, Sink};
@@ -41,6 +42,7 @@ use crate::event::hooks::{
 };
 use crate::load::allocations::AllocationKind;
 use crate::pattern::Patterns;
+use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::RESIDENT_SET;
 use crate::trace::doubt::{self, Doubt};
@@ -63,7 +65,8 @@ pub fn export(
 ) -> Result<Vec<Table>, Error> {
     let (tables, choice) = chosen;
     let all = Patterns::default();
-    export_with_doubts(trace, (file, Vec::new), (tables, choice, &all), machine, sink).map(|(tables, _)| tables)
+    export_with_doubts(trace, (file, Vec::new), (tables, choice, &all, &SymbolFolders::default()), machine, sink)
+        .map(|(tables, _)| tables)
 }
 
 /// Writes these tables of a trace, of the snapshots of this choice, `events` of records with these names, `traces` last. Returns those
@@ -75,7 +78,7 @@ pub fn export(
 pub(crate) fn export_with_doubts(
     trace: &Trace,
     (file, earlier): (impl FnOnce() -> TraceFile, impl FnOnce() -> Vec<Table>),
-    (tables, choice, names): (&[Table], SnapshotChoice, &Patterns),
+    (tables, choice, names, symbols): (&[Table], SnapshotChoice, &Patterns, &SymbolFolders),
     machine: impl Fn(&str) -> String,
     sink: &dyn Sink,
 ) -> Result<(Vec<Table>, Vec<Doubt>), Error> {
@@ -110,15 +113,13 @@ pub(crate) fn export_with_doubts(
     if has(Table::Allocations) {
         doubt::add(&mut doubts, allocations::write(trace, sink)?);
     }
-    if has(Table::AllocationPieces) {
-        doubt::add(&mut doubts, allocation_pieces::write(trace, sink)?);
-    }
+    doubt::add(&mut doubts, of_pieces_and_stacks(trace, tables, symbols, sink)?);
     if has(Table::Events) {
         doubt::add(&mut doubts, events::write(trace, names, sink)?);
     }
     let mut others = earlier();
     others.retain(|table| !has(*table));
-    doubt::add(&mut doubts, of_other_tables(trace, &others, choice)?);
+    doubt::add(&mut doubts, of_other_tables(trace, &others, (choice, symbols))?);
     if has(Table::Warnings) {
         doubt::add(
             &mut doubts,
@@ -136,6 +137,33 @@ pub(crate) fn export_with_doubts(
 const OF_ACCESSES: [HookId; 3] = [IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX];
 /// Records of the tables of counters.
 const OF_COUNTERS: [HookId; 3] = [MEM_INFO, MEM_INFO_WS, MEM_INFO_SESSION_WS];
+
+/// The tables with a row for each piece, and those of stacks; returns what casts doubt on them.
+fn of_pieces_and_stacks(
+    trace: &Trace,
+    tables: &[Table],
+    symbols: &SymbolFolders,
+    sink: &dyn Sink,
+) -> Result<Vec<Doubt>, Error> {
+    let has = |table: Table| tables.contains(&table);
+    let mut doubts = Vec::new();
+    let mut found = None;
+    if tables.iter().any(|table| table.is_of_stacks()) {
+        let (all, told) = stacks::read(trace, symbols);
+        doubt::add(&mut doubts, told);
+        if has(Table::Stacks) {
+            stacks::stacks(&all, sink)?;
+        }
+        if has(Table::StackEvents) {
+            stacks::events(trace, &all, sink)?;
+        }
+        found = has(Table::PieceStacks).then_some(all);
+    }
+    if has(Table::AllocationPieces) || has(Table::PieceStacks) {
+        doubt::add(&mut doubts, allocation_pieces::write(trace, has, found, sink)?);
+    }
+    Ok(doubts)
+}
 
 /// Tables whose doubts are those of allocations.
 const OF_ALLOCATIONS: [Table; 2] = [Table::Allocations, Table::AllocationPieces];
@@ -172,7 +200,11 @@ fn of_analyses_without_table(trace: &Trace, has_allocations: bool) -> Vec<Doubt>
 }
 
 /// What casts doubt on tables that are there already.
-fn of_other_tables(trace: &Trace, tables: &[Table], choice: SnapshotChoice) -> Result<Vec<Doubt>, Error> {
+fn of_other_tables(
+    trace: &Trace,
+    tables: &[Table],
+    (choice, symbols): (SnapshotChoice, &SymbolFolders),
+) -> Result<Vec<Doubt>, Error> {
     let has = |wanted: &[Table]| wanted.iter().any(|table| tables.contains(table));
     let mut doubts = Vec::new();
     if has(&[Table::Pages, Table::Resident]) {
@@ -190,6 +222,9 @@ fn of_other_tables(trace: &Trace, tables: &[Table], choice: SnapshotChoice) -> R
     }
     if has(&OF_ALLOCATIONS) {
         doubts.extend(allocations::read(trace)?.1);
+    }
+    if tables.iter().any(|table| table.is_of_stacks()) {
+        doubts.extend(stacks::read(trace, symbols).1);
     }
     Ok(doubts)
 }

@@ -21,10 +21,15 @@ pub enum Kind {
     Instant,
     /// Texts by name.
     Map,
+    /// Texts in their order.
+    List,
 }
 
 /// Names of a map's parts, as Parquet's rules have them.
 pub(crate) const MAP_PARTS: [&str; 3] = ["key_value", "key", "value"];
+
+/// Name of a list's part, as Parquet's rules have it.
+pub(crate) const LIST_PART: &str = "element";
 
 impl Kind {
     /// Its type in Arrow.
@@ -41,6 +46,7 @@ impl Kind {
                 let parts = [Field::new(key, DataType::Utf8, false), Field::new(value, DataType::Utf8, true)];
                 DataType::Map(Arc::new(Field::new(entry, DataType::Struct(Fields::from_iter(parts)), false)), false)
             }
+            Kind::List => DataType::List(Arc::new(Field::new(LIST_PART, DataType::Utf8, false))),
         }
     }
 }
@@ -129,6 +135,10 @@ tables! {
         thread Integer null, tag Text null, pool Text null, session Integer null, heap Address null,
         heap_source Text null, page_size Text null, address Address null, bytes Integer, opened_s Real null,
         closed_s Real null, closed_by Text null, is_doubtful Flag;
+    Stacks "stacks": stack_id Integer, frames List;
+    StackEvents "stack_events": event_kind Text, time_s Real, processor Integer null, process Text, thread Integer null,
+        weight Integer null, weight_unit Text, stack_id Integer null;
+    PieceStacks "piece_stacks": allocation_kind Text, piece Integer, stack_id Integer null, free_stack_id Integer null;
     Events "events": time_s Real, processor Integer null, process Text null, instance Integer null, pid Integer null,
         thread Integer null, provider Text, provider_guid Text null, event Text, id Text null, version Integer,
         opcode Integer null, schema Text null, fields Map null, missing Text null;
@@ -156,6 +166,11 @@ impl Table {
     /// True for the table with a row for each piece that was allocated, which is written only when asked for.
     pub const fn is_by_piece(self) -> bool {
         matches!(self, Table::AllocationPieces)
+    }
+
+    /// True for the tables with stacks, which are written only when asked for.
+    pub const fn is_of_stacks(self) -> bool {
+        matches!(self, Table::Stacks | Table::StackEvents | Table::PieceStacks)
     }
 
     /// True for tables that only traces with context switches have.

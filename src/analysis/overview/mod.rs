@@ -4,7 +4,7 @@
 //! [`resident`] counts all pages once more for its pictures: [`treemap`] (class, category, process or file, detail),
 //! [`reclassifications`] (from WPA's categories to the corrected ones) and the [`pfn_map`] (physical memory by PFN). [`refset`],
 //! [`memory`], [`cpu`], [`faults`] and [`allocations`] reduce their timelines to a few hundred points, [`stacks`] its trees to a few
-//! thousand functions; [`differences`] compares traces.
+//! thousand functions; [`differences`] and [`stack_differences`] compare traces.
 
 pub(crate) mod allocations;
 pub mod cpu;
@@ -16,6 +16,7 @@ pub mod pfn_map;
 pub mod reclassifications;
 pub mod refset;
 pub mod resident;
+pub(crate) mod stack_differences;
 pub(crate) mod stacks;
 mod steps;
 pub mod treemap;

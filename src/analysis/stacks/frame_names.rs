@@ -44,6 +44,9 @@ pub enum Label {
     NoStack,
 }
 
+/// What stands for all addresses outside of modules where they cannot be compared.
+const UNKNOWN: &str = "[unknown]";
+
 /// Of an image whose database nobody names.
 const NO_PLACE: u32 = u32::MAX;
 
@@ -124,6 +127,8 @@ pub struct Names {
     place_numbers: FastMap<(u32, u32), u32>,
     /// By place, the text of its function, once databases were read.
     functions: FastMap<u32, u32>,
+    /// True where addresses outside of all modules have one name: they are those of one boot.
+    pub hides_addresses: bool,
 }
 
 impl Names {
@@ -155,6 +160,7 @@ impl Names {
             places: Vec::new(),
             place_numbers: FastMap::default(),
             functions: FastMap::default(),
+            hides_addresses: false,
         }
     }
 
@@ -270,6 +276,7 @@ impl Names {
                 None => format!("{}+0x{offset:x}", self.texts.get(module)),
             },
             Label::Folded(module) => self.texts.get(module).to_owned(),
+            Label::Address(_) if self.hides_addresses => UNKNOWN.to_owned(),
             Label::Address(address) => format!("0x{address:x}"),
             Label::NoStack => "[no stack]".to_owned(),
         }

@@ -5,8 +5,11 @@
 
 mod address_lifetimes;
 mod address_spaces;
+mod compared;
 mod counts;
 mod dimension;
+#[cfg(feature = "export")]
+mod each_event;
 #[cfg(feature = "cli")]
 mod event_log;
 mod frame_labels;
@@ -27,8 +30,11 @@ mod symbol_use;
 mod tree;
 
 pub(crate) use address_spaces::AddressSpaces;
+pub(crate) use compared::in_one_case;
 pub use counts::StackCounts;
 pub use dimension::Dimension;
+#[cfg(feature = "export")]
+pub(crate) use each_event::{ListedEvent, each_event};
 #[cfg(feature = "cli")]
 pub(crate) use event_log::EventLog;
 #[cfg(feature = "cli")]
@@ -40,12 +46,8 @@ pub(crate) use process_labels::Owners;
 pub(crate) use profile_intervals::ProfileIntervals;
 #[cfg(feature = "cli")]
 pub(crate) use profile_tracks::{Found, Owned, PartKind, ProfileEvent, ProfileFrame, ProfilePart, Track};
-#[cfg(feature = "cli")]
-pub use query::Weight;
-pub use query::{Kind, StackQuery};
-#[cfg(feature = "cli")]
-pub use rows::SelfAndTotal;
-pub use rows::{FunctionRow, ModuleRow, ProcessRow, Totals};
+pub use query::{Kind, StackQuery, Weight};
+pub use rows::{FunctionRow, ModuleRow, ProcessRow, SelfAndTotal, Totals};
 #[cfg(feature = "cli")]
 pub(crate) use rows::{Key, StackId};
 pub(crate) use stack_labels::StackLabels;
@@ -118,9 +120,9 @@ pub struct StackSet {
     pub totals: Totals,
     /// By process, most weight first.
     pub processes: Vec<ProcessRow>,
-    /// By module, most total first; empty where the distinct stacks were wanted.
+    /// By module, most total first; empty where the distinct stacks, or a comparison, were wanted.
     pub modules: Vec<ModuleRow>,
-    /// By function, most total first; empty where the distinct stacks were wanted.
+    /// By function, most total first; empty where the distinct stacks, or a comparison, were wanted.
     pub functions: Vec<FunctionRow>,
     /// Distinct stacks with their processes, where they were wanted.
     pub(crate) stacks: WholeStacks,
@@ -128,6 +130,8 @@ pub struct StackSet {
     pub dimensions: Vec<Dimension>,
     /// Rows by these dimensions; labels of very long stacks are cut.
     pub rows: Vec<Group<StackCounts>>,
+    /// The same with what has a row's function or module innermost and anywhere, where they are wanted for a comparison.
+    pub(crate) compared: Vec<Group<SelfAndTotal>>,
     /// The whole stacks of the rows.
     pub(crate) texts: StackTexts,
     /// True when a tree was wanted.
@@ -164,6 +168,7 @@ impl StackSet {
         let window = window(trace, query)?;
         let mut counting = Counting::new(trace, &parts, query);
         counting.window = (window.from, window.to);
+        counting.names.hides_addresses = query.compared;
         counting.count(&events, &stacks, &of);
         let (searches, told) = symbol_use::read(&mut counting.names, &query.symbols);
         let (trust, left_out) = (trace.trust(), events.left_out);
@@ -177,6 +182,8 @@ impl StackSet {
         let clock = rows::is_in_ticks(of.weight(), of.0 == EventChoice::Samples).then_some(&trace.etl().clock);
         let shown = rows::Shown::new(&names, (&processes, &threads), &rows, query, clock);
         let mut texts = StackTexts::default();
+        let wants_names = !(query.whole_stacks || query.compared);
+        let compared = shown.compared(&threads, &mut texts);
         Ok(StackSet {
             warnings: trust.warnings().into_iter().chain(not_counted).chain(told).collect(),
             doubtful: trust.any(),
@@ -186,13 +193,15 @@ impl StackSet {
             kinds,
             totals: shown.totals(),
             processes: shown.processes(),
-            modules: if query.whole_stacks { Vec::new() } else { shown.modules() },
-            functions: if query.whole_stacks { Vec::new() } else { shown.functions() },
+            modules: if wants_names { shown.modules() } else { Vec::new() },
+            functions: if wants_names { shown.functions() } else { Vec::new() },
             stacks: if query.whole_stacks { shown.stacks() } else { WholeStacks::default() },
             rows: match query.group_by[..] {
+                _ if query.compared => Vec::new(),
                 [] => Vec::new(),
                 ref dimensions => shown.groups(dimensions, &threads, &mut texts),
             },
+            compared,
             texts,
             dimensions: query.group_by.clone(),
             symbols: shown.symbols(&searches),

@@ -42,6 +42,8 @@ pub struct StackQuery {
     pub whole_stacks: bool,
     /// True when the hottest path is wanted.
     pub hottest: bool,
+    /// True when rows, or distinct stacks, that can be compared with those of another trace are wanted.
+    pub compared: bool,
 }
 
 impl StackQuery {
@@ -123,7 +125,7 @@ impl Kind {
     }
 
     /// True when the trace has records of it.
-    #[cfg(feature = "cli")]
+    #[cfg(feature = "export")]
     pub(crate) fn is_recorded(&self, trace: &Trace) -> bool {
         self.0.hooks().iter().any(|hook| trace.survey().kernel_count(*hook) > 0)
     }

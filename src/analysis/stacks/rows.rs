@@ -117,7 +117,7 @@ pub struct SelfAndTotal {
 }
 
 impl SelfAndTotal {
-    fn add(&mut self, counted: &Counted, is_innermost: bool) {
+    pub(super) fn add(&mut self, counted: &Counted, is_innermost: bool) {
         self.total_events += counted.events;
         self.total_weight = self.total_weight.saturating_add(counted.weight);
         if is_innermost {
@@ -165,6 +165,13 @@ pub(crate) struct WholeStacks {
 }
 
 impl WholeStacks {
+    /// The label of the process, names of all frames, outermost first, and counts.
+    pub fn ways(&self) -> impl Iterator<Item = (&str, impl Iterator<Item = &str>, StackCounts)> {
+        self.rows
+            .iter()
+            .map(|(process, stack, counts)| (self.processes.get(*process), self.texts.names(*stack), *counts))
+    }
+
     /// Names of the process and of all frames, outermost first, with `;` between them, and counts.
     pub fn rows(&self) -> impl Iterator<Item = (String, StackCounts)> {
         let text = |process: u32, stack: u32| {
@@ -248,7 +255,7 @@ impl<'a> Shown<'a> {
         }
     }
 
-    fn label(&self, dimension: Dimension, key: &Key, threads: &Texts) -> Label {
+    pub(super) fn label(&self, dimension: Dimension, key: &Key, threads: &Texts) -> Label {
         let innermost = || self.frames(key.stack).first().copied().unwrap_or(Frame::NoStack);
         match dimension {
             Dimension::Process => Label::name(self.processes.get(key.process)),
@@ -279,7 +286,7 @@ impl<'a> Shown<'a> {
         StackCounts { weight: self.weight(counted.weight), ..*counted }
     }
 
-    fn self_and_total(&self, counted: &SelfAndTotal) -> SelfAndTotal {
+    pub(super) fn self_and_total(&self, counted: &SelfAndTotal) -> SelfAndTotal {
         let (self_weight, total_weight) = (self.weight(counted.self_weight), self.weight(counted.total_weight));
         SelfAndTotal { self_weight, total_weight, ..*counted }
     }
@@ -417,13 +424,19 @@ impl<'a> Shown<'a> {
         tree.rows(query).into_iter().map(row).collect()
     }
 
-    pub fn groups(&self, dimensions: &[Dimension], threads: &Texts, texts: &mut StackTexts) -> Vec<Group<StackCounts>> {
+    /// The numbers of the texts of all stacks, where they are a dimension.
+    pub(super) fn stack_numbers(&self, dimensions: &[Dimension], texts: &mut StackTexts) -> FastMap<StackId, u32> {
         let mut stacks: FastMap<StackId, u32> = FastMap::default();
         if dimensions.contains(&Dimension::Stack) {
             let distinct: BTreeSet<StackId> = self.rows.iter().map(|(key, _)| key.stack).collect();
             stacks.extend(distinct.into_iter().map(|stack| (stack, self.text_number(stack, texts))));
             texts.rank();
         }
+        stacks
+    }
+
+    pub fn groups(&self, dimensions: &[Dimension], threads: &Texts, texts: &mut StackTexts) -> Vec<Group<StackCounts>> {
+        let stacks = self.stack_numbers(dimensions, texts);
         let label = |dimension: Dimension, key: &Key| match stacks.get(&key.stack) {
             Some(number) if dimension == Dimension::Stack => texts.label(*number),
             _ => self.label(dimension, key, threads),

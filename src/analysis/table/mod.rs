@@ -146,6 +146,8 @@ pub enum Value {
     ExactSeconds(Nanos),
     /// A length of time in nanoseconds; text tables show it in the user's unit.
     Duration(u64),
+    /// A difference of lengths of time in nanoseconds; as [`Value::Difference`].
+    DurationDifference(i64),
     /// A number with a fraction, as it is; text tables have three digits.
     Decimal(f64),
     /// An address or a key.

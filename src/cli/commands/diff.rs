@@ -8,10 +8,12 @@ use crate::analysis::diff::processes::Match;
 use crate::analysis::diff::query::DiffQuery;
 use crate::analysis::diff::rows::DiffOrder;
 use crate::analysis::diff::source::Source;
+use crate::analysis::diff::stacks::{StackDiff, StackDiffQuery, StackMeasure};
 use crate::analysis::diff::tolerance::Tolerance;
 use crate::analysis::resident::query::SnapshotChoice;
-use crate::analysis::table::{Condition, Dimension as _};
-use crate::answer::{diff, diff_allocations};
+use crate::analysis::stacks::{Dimension as StackDimension, Kind, StackQuery};
+use crate::analysis::table::{Condition, Dimension as _, spelling};
+use crate::answer::{diff, diff_allocations, diff_stacks};
 use crate::cli::args::{Common, OneOf, OutputFormat, RowArgs, conditions, grouped_by, listed, refuse};
 use crate::cli::commands::allocations::KINDS;
 use crate::cli::exit::Exit;
@@ -34,7 +36,8 @@ fn help(rest: &str) -> String {
     let resident = listed("", all().filter(|dimension| dimension.resident(false).is_some()));
     let reference = listed("with --refset: ", all().filter(|dimension| dimension.reference().is_some()));
     let allocations = listed("with --allocations: ", AllocationDimension::ALL.iter().copied());
-    format!("Dimensions:\n{resident}\n{reference}\n{allocations}\n\n{rest}")
+    let stacks = listed("with --of samples: ", StackDimension::ALL.iter().copied());
+    format!("Dimensions:\n{resident}\n{reference}\n{allocations}\n{stacks}\n\n{rest}")
 }
 
 #[derive(Debug, Args)]
@@ -47,7 +50,8 @@ sides are compared by the finest dimensions that both have; two traces by
 process and category. A trace beside a table of WPA is counted by WPA's rules,
 everything else by the corrected ones. --refset compares what was touched while
 the traces were recorded, --allocations commit, pool or heap blocks that were
-allocated meanwhile.
+allocated meanwhile, --of samples (or another kind of pfnset stacks) which code
+ran, by function.
 
 A terminal shows the first rows, as many as it has room for, and --top any
 number; pipes, CSV and JSON have all rows that differ, with --all the others too.
@@ -65,6 +69,7 @@ Examples:
   pfnset diff yesterday.etl today.etl --refset --group-by process
   pfnset diff old.etl new.etl --refset --group-by function --symbols C:\\symbols
   pfnset diff yesterday.etl today.etl --allocations --of pool --measure growth
+  pfnset diff old.etl new.etl --of samples --symbols C:\\symbols --sort share
   pfnset diff kernel.etl --with user.etl wpa.csv
   pfnset diff baseline.json trace.etl --group-by category --format markdown
   pfnset diff trace.etl wpa.csv --map Kategorie=category --locale de"))]
@@ -87,12 +92,13 @@ pub struct Diff {
     /// Compare what two traces allocated
     #[arg(long, conflicts_with_all = ["refset", "classification", "snapshot", "map", "locale", "decimal", "group"])]
     pub allocations: bool,
-    /// With --allocations: what was allocated [default: the first of them in both traces]
-    #[arg(long, value_parser = KINDS, value_name = "KIND", requires = "allocations")]
-    pub of: Option<AllocationKind>,
-    /// With --allocations: what decides whether rows differ [default: outstanding]
-    #[arg(long, value_parser = MEASURES, value_name = "MEASURE", requires = "allocations")]
-    pub measure: Option<AllocationMeasure>,
+    /// Compare the stacks of a kind of events, as in pfnset stacks: samples, cswitch, …; with --allocations: commit, pool or heap
+    /// [default: the first of them in both traces]
+    #[arg(long, value_name = "KIND", conflicts_with_all = ["refset", "classification", "snapshot", "map", "locale", "decimal", "group"])]
+    pub of: Option<String>,
+    /// What decides whether rows differ, with --allocations [default: outstanding] or --of [default: self]
+    #[arg(long, value_parser = MEASURES, value_name = "MEASURE")]
+    pub measure: Option<Measure>,
     #[command(flatten)]
     pub symbols: SymbolArgs,
     /// By whose rules pages are counted [default: WPA's beside a table of WPA, else corrected]
@@ -124,10 +130,19 @@ pub struct Diff {
     pub group: Option<Sign>,
 }
 
-const MEASURES: OneOf<AllocationMeasure> = OneOf(&[
-    ("outstanding", "What is there at the end", AllocationMeasure::Outstanding),
-    ("growth", "At the end less at the beginning", AllocationMeasure::Growth),
-    ("peak", "The most at any time", AllocationMeasure::Peak),
+/// What decides whether rows differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Measure {
+    Allocations(AllocationMeasure),
+    Stacks(StackMeasure),
+}
+
+const MEASURES: OneOf<Measure> = OneOf(&[
+    ("outstanding", "What is there at the end", Measure::Allocations(AllocationMeasure::Outstanding)),
+    ("growth", "At the end less at the beginning", Measure::Allocations(AllocationMeasure::Growth)),
+    ("peak", "The most at any time", Measure::Allocations(AllocationMeasure::Peak)),
+    ("self", "Of stacks: events with the function innermost", Measure::Stacks(StackMeasure::Own)),
+    ("total", "Of stacks: events with it anywhere", Measure::Stacks(StackMeasure::Total)),
 ]);
 
 const ORDERS: OneOf<DiffOrder> = OneOf(&[
@@ -136,12 +151,17 @@ const ORDERS: OneOf<DiffOrder> = OneOf(&[
     ("left", "Most pages on the left first", DiffOrder::Left),
     ("right", "Most pages on the right first", DiffOrder::Right),
     ("name", "By label", DiffOrder::Name),
+    ("share", "Of stacks: largest difference of shares first", DiffOrder::Share),
 ]);
 
 /// Lines of an answer besides its rows: the sides, the verdict, headings, sums, a note, the prompt.
 const BESIDE_ROWS: u16 = 14;
+/// The same of stacks: rows that are equal, and frames without names, are said too.
+const BESIDE_ROWS_OF_STACKS: u16 = 17;
 /// Fewest rows that are listed.
 const FEWEST_ROWS: u16 = 10;
+/// The same of stacks.
+const FEWEST_ROWS_OF_STACKS: u16 = 6;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Rules {
@@ -157,6 +177,28 @@ pub enum MatchBy {
     Pid,
     /// By name
     Name,
+}
+
+/// What is compared.
+enum Asked {
+    Pages(Box<DiffQuery>),
+    Allocations(Box<AllocationDiffQuery>),
+    Stacks(Box<StackDiffQuery>),
+}
+
+/// True where functions have names in the rows or the conditions.
+fn has_names(query: &StackQuery) -> bool {
+    let is_named = |of: &StackDimension| matches!(of, StackDimension::Function | StackDimension::Stack);
+    let conditions = query.conditions.iter().map(|condition| condition.dimension);
+    query.group_by.is_empty() || query.group_by.iter().copied().chain(conditions).any(|of| is_named(&of))
+}
+
+/// What was allocated, by its name.
+fn allocation_kind(name: &str) -> Result<AllocationKind, Error> {
+    let known = || KINDS.0.iter().map(|(name, ..)| *name);
+    let found = KINDS.0.iter().find(|(known, ..)| *known == name).map(|(.., kind)| *kind);
+    let advice = || format!("--of {name}: unknown kind of allocations{}", spelling::advice(name, known()));
+    found.ok_or_else(|| Error::Usage(advice()))
 }
 
 fn snapshots(text: &str) -> Result<[SnapshotChoice; 2], String> {
@@ -206,7 +248,7 @@ impl Diff {
 
     fn allocation_query(&self) -> anyhow::Result<AllocationDiffQuery> {
         let mut allocations = AllocationQuery {
-            of: self.of,
+            of: self.of.as_deref().map(allocation_kind).transpose()?,
             conditions: conditions(&self.rows.conditions)?,
             ..AllocationQuery::default()
         };
@@ -217,7 +259,10 @@ impl Diff {
             allocations.symbols = self.symbols.folders(self.common.quiet, self.common.output.as_deref())?;
         }
         Ok(AllocationDiffQuery {
-            measure: self.measure.unwrap_or_default(),
+            measure: match self.measure {
+                Some(Measure::Allocations(measure)) => measure,
+                _ => AllocationMeasure::default(),
+            },
             matching: self.how_matched()?,
             tolerance: self.tolerance,
             order: self.sort,
@@ -232,27 +277,78 @@ impl Diff {
     fn screen(&self) -> Option<usize> {
         let rows = terminal::output_rows(self.common.output.is_some())?;
         let is_text = self.common.format == OutputFormat::Table;
-        (is_text && !self.all).then(|| rows.saturating_sub(BESIDE_ROWS).max(FEWEST_ROWS).into())
+        let (beside, fewest) = match self.of.is_some() && !self.allocations {
+            true => (BESIDE_ROWS_OF_STACKS, FEWEST_ROWS_OF_STACKS),
+            false => (BESIDE_ROWS, FEWEST_ROWS),
+        };
+        (is_text && !self.all).then(|| rows.saturating_sub(beside).max(fewest).into())
+    }
+
+    fn stack_query(&self, of: &str) -> anyhow::Result<StackDiffQuery> {
+        if KINDS.0.iter().any(|(name, ..)| *name == of) && Kind::parse(of).is_err() {
+            return Err(Error::Usage(format!("--of {of} is for --allocations")).into());
+        }
+        let mut stacks = StackQuery { conditions: conditions(&self.rows.conditions)?, ..StackQuery::default() };
+        if let Some(names) = &self.rows.group_by {
+            stacks.group_by(names).context("--group-by")?;
+        }
+        if has_names(&stacks) {
+            stacks.symbols = self.symbols.folders(self.common.quiet, self.common.output.as_deref())?;
+        }
+        Ok(StackDiffQuery {
+            of: of.to_owned(),
+            stacks,
+            measure: match self.measure {
+                Some(Measure::Stacks(measure)) => measure,
+                _ => StackMeasure::default(),
+            },
+            matching: self.how_matched()?,
+            tolerance: self.tolerance,
+            order: self.sort,
+            keeps_same: self.all,
+            top: self.rows.top,
+            screen: self.screen(),
+        })
+    }
+
+    /// What is compared, and flags that are for something else.
+    fn asked(&self) -> anyhow::Result<Asked> {
+        let of_stacks = self.of.as_deref().filter(|_| !self.allocations);
+        refuse(
+            "--sort share",
+            &[(self.sort == DiffOrder::Share && of_stacks.is_none(), "is for --of samples and other stacks")],
+        )?;
+        let wrong = match self.measure {
+            Some(Measure::Allocations(_)) => (!self.allocations, "of outstanding, growth or peak is for --allocations"),
+            Some(Measure::Stacks(_)) => (of_stacks.is_none(), "of self or total is for --of samples and other stacks"),
+            None => (false, ""),
+        };
+        refuse("--measure", &[wrong])?;
+        let mut asked = match of_stacks {
+            _ if self.allocations => Asked::Allocations(self.allocation_query()?.into()),
+            Some(of) => Asked::Stacks(self.stack_query(of)?.into()),
+            None => Asked::Pages(self.query()?.into()),
+        };
+        let has_names = match &asked {
+            Asked::Allocations(query) => query.allocations.wants_stacks(),
+            Asked::Stacks(query) => has_names(&query.stacks),
+            Asked::Pages(query) => query.wants_stacks(),
+        };
+        let reason = "names functions: it is for rows or conditions by function or module, with --allocations and --of also by stack";
+        refuse("--symbols", &[(!self.symbols.symbols.is_empty() && !has_names, reason)])?;
+        if let Asked::Pages(query) = &mut asked
+            && has_names
+        {
+            query.symbols = self.symbols.folders(self.common.quiet, self.common.output.as_deref())?;
+        }
+        self.rows.check(self.common.format)?;
+        Ok(asked)
     }
 
     /// Runs the command.
     pub fn run(&self) -> anyhow::Result<Exit> {
         let common = &self.common;
-        let (mut query, allocations) = match self.allocations {
-            true => (DiffQuery::default(), Some(self.allocation_query()?)),
-            false => (self.query()?, None),
-        };
-        let has_names = match &allocations {
-            Some(query) => query.allocations.wants_stacks(),
-            None => query.wants_stacks(),
-        };
-        let reason =
-            "names functions: it is for rows or conditions by function or module, with --allocations also by stack";
-        refuse("--symbols", &[(!self.symbols.symbols.is_empty() && !has_names, reason)])?;
-        if has_names && allocations.is_none() {
-            query.symbols = self.symbols.folders(common.quiet, common.output.as_deref())?;
-        }
-        self.rows.check(common.format)?;
+        let asked = self.asked()?;
         let locale = self.locale.unwrap_or_default();
         let culture = Culture { decimal: self.decimal.or(locale.decimal), group: self.group.or(locale.group) };
         let options = WpaOptions { columns: self.map.clone(), culture };
@@ -269,12 +365,32 @@ impl Diff {
             let flags = "--map, --locale, --decimal and --group";
             return Err(Error::Usage(format!("{flags} are for a table that WPA exported: no side is one")).into());
         }
-        if let Some(query) = &allocations {
-            return self.of_allocations([&left, &right], query);
+        match &asked {
+            Asked::Pages(query) => self.of_pages([&left, &right], query),
+            Asked::Allocations(query) => self.of_allocations([&left, &right], query),
+            Asked::Stacks(query) => self.of_stacks([&left, &right], query),
         }
-        let found = self.with_bar([&left, &right], || Comparison::new(&left, &right, &query))?;
+    }
+
+    fn of_pages(&self, sides: [&Source; 2], query: &DiffQuery) -> anyhow::Result<Exit> {
+        let common = &self.common;
+        let [left, right] = sides;
+        let found = self.with_bar(sides, || Comparison::new(left, right, query))?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
         output::print(&diff::answer(&found, self.rows.unit()), common.format, common.csv.cells(), common)?;
+        Ok(self.exit(found.doubtful, found.is_equal()))
+    }
+
+    fn of_stacks(&self, sides: [&Source; 2], query: &StackDiffQuery) -> anyhow::Result<Exit> {
+        let common = &self.common;
+        let [left, right] = sides;
+        let found = self.with_bar(sides, || StackDiff::new(left, right, query))?;
+        let no_memory = self.rows.unit.is_some() && !found.of().is_of_memory();
+        let of = format!("--of {}", found.of().name());
+        refuse(&of, &[(no_memory, "counts no memory: --unit has no effect")])?;
+        output::tell_unmatched(common.quiet, &Condition::unmatched(&query.stacks.conditions));
+        let answer = diff_stacks::answer(&found, self.rows.unit());
+        output::print(&answer, common.format, common.csv.cells(), common)?;
         Ok(self.exit(found.doubtful, found.is_equal()))
     }
 

@@ -1,9 +1,10 @@
 //! `pfnset export`: its flags, the traces that they name, and what is printed of each.
 
 use crate::analysis::export::schema::Table;
-use crate::cli::args::{OneOf, Reading};
+use crate::cli::args::{OneOf, Reading, refuse};
 use crate::cli::exit::Exit;
 use crate::cli::recordings::{Recording, Recordings};
+use crate::cli::symbols::SymbolArgs;
 use crate::cli::trace_paths::recordings;
 use crate::cli::{output, progress, terminal, threads};
 use crate::dataset::compact::{By, check, compact};
@@ -15,6 +16,7 @@ use crate::escape::visible;
 use crate::forms::lines::wrapped;
 use crate::input::{STANDARD_INPUT, refuse_remote};
 use crate::pattern::{Pattern, Patterns};
+use crate::symbols::folders::SymbolFolders;
 use crate::trace::doubt::{of_the_file, texts};
 use crate::trace::recording::is_one;
 use crate::units::{count, counted};
@@ -44,6 +46,8 @@ Tables (docs/export.md has their columns):
   cpu cpu_waits cpu_interrupts     where context switches were recorded
   pages refset_pages               a row for each page: with --pages
   allocation_pieces                a row for each allocation: with --pieces
+  stacks stack_events              a row for each stack, sample, wait, …: with
+                                   --stacks; and --pieces: piece_stacks
   events                           a row for each record: with --events
 
 They are written to DIR/TABLE/trace=ID/part-N.parquet; the ID is from the
@@ -55,6 +59,7 @@ Examples:
   pfnset export trace.etl --out dataset --pages
   pfnset export traces/ --out dataset --resume
   pfnset export trace.etl --out dataset --events \"Process*;*HardFault\"
+  pfnset export trace.etl --out dataset --stacks --symbols C:\\symbols
   pfnset export kernel.etl --with user.etl --out dataset
   pfnset export --compact dataset --out few
   duckdb -c \"SELECT category, sum(bytes) FROM 'dataset/resident/*/*.parquet' GROUP BY 1\"")]
@@ -67,7 +72,7 @@ pub struct Export {
     /// Folder of the dataset: it is created, or the traces are added to it
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
-    /// Only these tables, warnings and traces [default: all but those with a row for each page, piece or record]
+    /// Only these tables, warnings and traces [default: all but those with a row for each page, piece, stack or record]
     #[arg(long, value_name = "TABLE,…", value_delimiter = ',')]
     pub tables: Option<Vec<Table>>,
     /// Also a row for each page: pages, refset_pages
@@ -76,6 +81,12 @@ pub struct Export {
     /// Also a row for each piece of commit, pool and heaps: allocation_pieces
     #[arg(long)]
     pub pieces: bool,
+    /// Also a row for each distinct stack and for each sample, context switch, hard fault, …: stacks, stack_events; with --pieces also
+    /// the stacks of pieces: piece_stacks
+    #[arg(long)]
+    pub stacks: bool,
+    #[command(flatten)]
+    pub symbols: SymbolArgs,
     /// Also the table events: a row with all fields for each record whose name in WPA or xperf, or whose id, matches; repeatable
     #[arg(long, value_name = "PATTERNS")]
     pub events: Vec<String>,
@@ -93,7 +104,7 @@ pub struct Export {
     pub machine_names: bool,
     /// Instead of exporting, copy the dataset PATH into the new folder DIR with few files, by year, month (the default), day or tag_KEY
     #[arg(long, value_name = "BY", num_args = 0..=1, require_equals = true, default_missing_value = "month",
-        conflicts_with_all = ["tables", "pages", "pieces", "snapshot", "format", "resume", "machine_names", "tags", "name", "strict", "with", "events",
+        conflicts_with_all = ["tables", "pages", "pieces", "stacks", "symbols", "snapshot", "format", "resume", "machine_names", "tags", "name", "strict", "with", "events",
             "ansi_codepage", "in_memory", "unpack_limit"])]
     pub compact: Option<By>,
     /// Add the column tag_KEY to traces, with this value for the traces of this run; repeatable
@@ -254,6 +265,10 @@ impl Export {
                 "say which events with --events NAME, as in --events \"Process*\"; * is all".into(),
             ));
         }
+        let has_names = tables.contains(&Table::Stacks);
+        let needless = !self.symbols.symbols.is_empty() && !has_names;
+        refuse("--symbols", &[(needless, "names functions in the table stacks: ask for it with --stacks")])?;
+        let symbols = if has_names { self.symbols.folders(self.quiet, None)? } else { SymbolFolders::default() };
         Ok(Choice {
             tables,
             snapshots: self.snapshot,
@@ -261,6 +276,7 @@ impl Export {
             machine_names: self.machine_names,
             code_page: self.reading.ansi_codepage,
             events: Patterns::new(&self.events.join(";")),
+            symbols,
         })
     }
 
@@ -311,7 +327,9 @@ impl Export {
         let mut tables = match &self.tables {
             Some(tables) => tables.clone(),
             None => {
-                let is_small = |table: &Table| !table.is_by_page() && !table.is_by_piece() && *table != Table::Events;
+                let is_small = |table: &Table| {
+                    !(table.is_by_page() || table.is_by_piece() || table.is_of_stacks() || *table == Table::Events)
+                };
                 Table::ALL.into_iter().filter(is_small).collect()
             }
         };
@@ -321,6 +339,13 @@ impl Export {
             tables.extend(Table::ALL.into_iter().filter(|table| table.is_by_page()));
         }
         tables.extend(self.pieces.then_some(Table::AllocationPieces));
+        if self.stacks {
+            tables.extend([Table::Stacks, Table::StackEvents]);
+            tables.extend(tables.contains(&Table::AllocationPieces).then_some(Table::PieceStacks));
+        }
+        // What others refer to is there too, from the same run.
+        tables.extend(tables.contains(&Table::PieceStacks).then_some(Table::AllocationPieces));
+        tables.extend(tables.iter().any(|table| table.is_of_stacks()).then_some(Table::Stacks));
         tables.sort_unstable();
         tables.dedup();
         tables

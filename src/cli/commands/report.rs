@@ -5,6 +5,7 @@ use crate::analysis::check::budget::Budget;
 use crate::analysis::check::measured::TraceValues;
 use crate::analysis::diff::source::Source;
 use crate::analysis::overview::differences::Differences;
+use crate::analysis::overview::stack_differences::StackDifferences;
 use crate::analysis::overview::{Overview, Part};
 use crate::cli::args::Base;
 use crate::cli::call::Call;
@@ -76,9 +77,10 @@ impl Report {
         budgets.iter_mut().flatten().for_each(|budget| budget.symbols = symbols.clone());
         let total = traces.iter().map(|trace| READS * trace.etl().size_bytes()).sum();
         let done = || traces.iter().map(|trace| trace.etl().bytes_read()).sum();
-        let (overviews, differences) = progress::with_bar(base.quiet, total, done, || {
+        let (overviews, (differences, stacks)) = progress::with_bar(base.quiet, total, done, || {
             let overviews: Vec<Overview> = traces.iter().map(|trace| Overview::with_symbols(trace, &symbols)).collect();
-            (overviews, differences(&sources))
+            let stacks = StackDifferences::of_all(&traces, &overviews.iter().collect::<Vec<_>>(), &symbols);
+            (overviews, (differences(&sources), stacks))
         });
         let is_named = overviews.iter().any(|overview| overview.stacks.is_ok())
             || budgets.iter().flatten().any(Budget::names_functions);
@@ -87,7 +89,8 @@ impl Report {
         }
         let verdicts = budgets.map(|budgets| verdicts(recordings, &traces, &budgets)).unwrap_or_default();
         let page = HtmlReport::new(recordings.iter().map(|files| files.trace.as_path()).zip(&overviews), &differences)
-            .with_verdicts(&verdicts);
+            .with_verdicts(&verdicts)
+            .with_stacks(&stacks);
         let mut bytes = Vec::new();
         page.write(&mut bytes)?;
         let written = output::open_rows(&base.printing).and_then(|mut out| {

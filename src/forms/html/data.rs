@@ -9,23 +9,25 @@ use crate::analysis::overview::pfn_map::PfnMap;
 use crate::analysis::overview::reclassifications::Reclassification;
 use crate::analysis::overview::refset::RefsetOverview;
 use crate::analysis::overview::resident::ResidentOverview;
+use crate::analysis::overview::stack_differences::StackDifferences;
 use crate::analysis::overview::treemap::{Level, Tile};
 use crate::event::page::PageList;
 use crate::forms::html::label::label;
-use crate::forms::html::stacks;
 use crate::forms::html::trace_page::TracePage;
+use crate::forms::html::{stack_differences, stacks};
 use crate::model::category::{Category, Class};
 use crate::units::Nanos;
 use serde_json::{Map, Value, json};
 
 /// Everything that is drawn.
-pub fn data(traces: &[TracePage<'_>], differences: &[&Differences]) -> Value {
+pub fn data(traces: &[TracePage<'_>], differences: &[&Differences], stacks: &[Option<StackDifferences>]) -> Value {
     json!({
         "categories": Category::ALL.map(|category| json!([category.name(), category.class() as usize])),
         "classes": Class::ALL.map(Class::name),
         "lists": PageList::ALL.map(PageList::name),
         "traces": traces.iter().map(trace).collect::<Vec<_>>(),
         "differences": differences.iter().map(|found| difference(found)).collect::<Vec<_>>(),
+        "stackDifferences": stacks.iter().map(|found| found.as_ref().map(stack_differences::data)).collect::<Vec<_>>(),
     })
 }
 

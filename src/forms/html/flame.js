@@ -5,10 +5,10 @@ const FLAME_COLOURS = ["#56b4e9", "#e69f00", "#009e73", "#f0e442", "#cc79a7", "#
 
 /** The tree of one kind of events of one trace. */
 class Flame {
-  constructor(number, at, place) {
-    this.key = `${number}-${at}`;
+  constructor(key, found, place) {
+    this.key = key;
     this.place = place;
-    this.found = DATA.traces[number].stacks[at];
+    this.found = found;
     this.search = "";
     this.all = this.tree();
     this.current = this.all;
@@ -22,11 +22,11 @@ class Flame {
 
   /** Lines in the order of the tree become functions with those below them. */
   tree() {
-    const all = { name: "All", value: 0, events: 0, folded: 0, below: [], above: null, depth: -1 };
+    const all = { name: "All", value: 0, events: 0, folded: 0, before: 0, eventsBefore: 0, below: [], above: null, depth: -1 };
     const way = [all];
-    for (const [depth, name, value, events, folded] of this.found.rows) {
+    for (const [depth, name, value, events, folded, before, eventsBefore] of this.found.rows) {
       const above = way[depth];
-      const node = { name: folded ? `+ ${folded} more` : this.found.names[name], value, events, folded, below: [], above, depth };
+      const node = { name: folded ? `+ ${folded} more` : this.found.names[name], value, events, folded, before, eventsBefore, below: [], above, depth };
       above.below.push(node);
       way.length = depth + 1;
       way.push(node);
@@ -168,5 +168,34 @@ class Flame {
     if (!hadFocus) return;
     const next = place.querySelector("button") || document.querySelector(`[data-flame-path="${this.key}"] button[aria-current]`);
     next.focus();
+  }
+}
+
+/** The samples of two traces: widths of the second one, colours by the change of shares against the first. */
+class FlameDifference extends Flame {
+  /** Shares of all samples with a stack, of the first and of the second trace. */
+  shares(node) {
+    return [node.before, node.value].map((value, side) => value / Math.max(1, this.found.whole[side]));
+  }
+
+  colourOf(node) {
+    if (!node.above) return colour("even");
+    const [before, now] = this.shares(node);
+    const most = Math.max(before, now);
+    const change = most > 0 ? (now - before) / most : 0;
+    return mixed(colour("even"), colour(change > 0 ? "more" : "less"), Math.abs(change));
+  }
+
+  tip(drawn) {
+    if (!drawn) return "";
+    const { node } = drawn;
+    if (!node.above) return tip(node.name, this.found.whole.map((value) => this.valueText(value)));
+    const [before, now] = this.shares(node);
+    const points = (now - before) * 100;
+    return tip(node.name, [
+      `${shareText(now, 1)} (${this.valueText(node.value)}, ${GROUPED.format(node.events)} events)`,
+      node.before > 0 ? `before: ${shareText(before, 1)} (${this.valueText(node.before)}, ${GROUPED.format(node.eventsBefore)} events)` : "before: nothing",
+      `${points > 0 ? "+" : ""}${points.toFixed(1)} percentage points`,
+    ]);
   }
 }

@@ -11,12 +11,14 @@ mod label;
 mod page;
 mod part;
 mod script;
+mod stack_differences;
 mod stacks;
 mod tables;
 mod trace_page;
 
 use crate::analysis::check::TraceResult;
 use crate::analysis::overview::differences::Differences;
+use crate::analysis::overview::stack_differences::StackDifferences;
 use crate::analysis::overview::{Overview, Part};
 use std::io::{self, Write};
 use std::path::Path;
@@ -28,6 +30,7 @@ pub struct HtmlReport<'a> {
     traces: Vec<TracePage<'a>>,
     differences: &'a [Part<Differences>],
     verdicts: &'a [TraceResult],
+    stacks: &'a [Option<StackDifferences>],
 }
 
 impl<'a> HtmlReport<'a> {
@@ -36,12 +39,17 @@ impl<'a> HtmlReport<'a> {
         traces: impl Iterator<Item = (&'a Path, &'a Overview)>,
         differences: &'a [Part<Differences>],
     ) -> HtmlReport<'a> {
-        HtmlReport { traces: TracePage::of_all(&traces.collect::<Vec<_>>()), differences, verdicts: &[] }
+        HtmlReport { traces: TracePage::of_all(&traces.collect::<Vec<_>>()), differences, verdicts: &[], stacks: &[] }
     }
 
     /// With the results of budgets for each trace.
     pub fn with_verdicts(self, verdicts: &'a [TraceResult]) -> HtmlReport<'a> {
         HtmlReport { verdicts, ..self }
+    }
+
+    /// With what differs between the samples of the first trace and of each of the others.
+    pub(crate) fn with_stacks(self, stacks: &'a [Option<StackDifferences>]) -> HtmlReport<'a> {
+        HtmlReport { stacks, ..self }
     }
 
     /// Writes it.
@@ -50,6 +58,7 @@ impl<'a> HtmlReport<'a> {
     /// What the writer says.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let charts = script::charts()?;
-        out.write_all(page::page(&self.traces, self.differences, self.verdicts, &charts).into_string().as_bytes())
+        let differences = (self.differences, self.stacks);
+        out.write_all(page::page(&self.traces, differences, self.verdicts, &charts).into_string().as_bytes())
     }
 }

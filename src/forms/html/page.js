@@ -45,7 +45,11 @@ const KINDS = {
     tall(place, DATA.traces[number].faults.files.length);
     return chart(place, () => faultBarOption(DATA.traces[number].faults.files));
   },
-  flame: (place, number) => new Flame(number, Number(place.dataset.at), place),
+  flame: (place, number) => {
+    const at = Number(place.dataset.at);
+    return new Flame(`${number}-${at}`, DATA.traces[number].stacks[at], place);
+  },
+  flameDifference: (place, number) => new FlameDifference(`d${number}`, DATA.stackDifferences[number], place),
   commitOverTime: (place, number) => allocated(place, number, "commit"),
   poolOverTime: (place, number) => allocated(place, number, "pool"),
   heapOverTime: (place, number) => allocated(place, number, "heap"),

@@ -4,6 +4,7 @@
 use crate::analysis::check::TraceResult;
 use crate::analysis::overview::differences::{Change, Differences};
 use crate::analysis::overview::resident::ResidentOverview;
+use crate::analysis::overview::stack_differences::StackDifferences;
 use crate::analysis::overview::{Part, reclassifications};
 use crate::analysis::resident::SnapshotSet;
 use crate::analysis::table::Table;
@@ -14,14 +15,14 @@ use crate::answer::{Units, check};
 use crate::escape::visible;
 use crate::forms::html::part::{numbers_of, part};
 use crate::forms::html::trace_page::TracePage;
-use crate::forms::html::{data, headline, script, stacks, tables};
+use crate::forms::html::{data, headline, script, stack_differences, stacks, tables};
 use crate::trace::readiness::{Readiness, ReadinessLevel};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// The whole page; `verdicts`: of each trace the results of its budgets, if there are budgets.
 pub fn page(
     traces: &[TracePage<'_>],
-    differences: &[Part<Differences>],
+    (differences, stack_differences): (&[Part<Differences>], &[Option<StackDifferences>]),
     verdicts: &[TraceResult],
     charts: &str,
 ) -> Markup {
@@ -35,7 +36,7 @@ pub fn page(
     let found: Vec<&Differences> = differences.iter().flatten().collect();
     // Without page records one line says so, not three.
     let has_pages = traces.iter().any(|trace| trace.overview.resident.is_ok());
-    let json = data::in_html(&data::data(traces, &found));
+    let json = data::in_html(&data::data(traces, &found, stack_differences));
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -56,7 +57,7 @@ pub fn page(
                 main {
                     (headline::headlines(traces, verdicts))
                     // What somebody with two traces came for.
-                    @if !differences.is_empty() { (all_differences(traces, differences)) }
+                    @if !differences.is_empty() { (all_differences(traces, differences, stack_differences)) }
                     @if !verdicts.is_empty() { (budgets(traces, verdicts)) }
                     section #traces .panels { @for (number, trace) in traces.iter().enumerate() { (head(number, trace)) } }
                     (resident(traces))
@@ -396,18 +397,25 @@ fn allocated(traces: &[TracePage<'_>]) -> Markup {
     )
 }
 
-fn all_differences(traces: &[TracePage<'_>], differences: &[Part<Differences>]) -> Markup {
+fn all_differences(
+    traces: &[TracePage<'_>],
+    differences: &[Part<Differences>],
+    stacks: &[Option<StackDifferences>],
+) -> Markup {
     let first = traces.first().map_or("", |trace| trace.name.as_str());
     let mut place = 0..;
     html! {
         section #differences {
             h2 { "Differences" }
-            @for (trace, found) in traces.iter().skip(1).zip(differences) {
+            @for (number, (trace, found)) in traces.iter().skip(1).zip(differences).enumerate() {
                 article {
                     h3.which { (first) " → " (trace.name) }
                     @match found {
                         Err(line) => { p.unrecorded { "Not shown: " (visible(line)) } }
                         Ok(found) => { (difference(place.next().unwrap_or(0), found)) }
+                    }
+                    @if let Some(found) = stacks.get(number).and_then(Option::as_ref) {
+                        (stack_differences::picture(number, found, [first, &trace.name]))
                     }
                 }
             }

@@ -123,12 +123,14 @@ impl Exported {
     }
 }
 
-/// Dimensions by themselves, and nested with others: a third of all.
+/// Dimensions by themselves, and nested with others: a third of all that the tables have; stacks of commits are not among them.
 fn check(trace: &Path) {
     let folder = tempfile::tempdir().unwrap();
     let exported = Exported::new(trace, folder.path());
-    for (place, dimension) in one_in(3, Dimension::ALL.iter().copied().enumerate().collect()) {
-        let next = Dimension::ALL[(place + 5) % Dimension::ALL.len()];
+    let all: Vec<Dimension> =
+        Dimension::ALL.iter().copied().filter(|dimension| !matches!(dimension, Dimension::Stack(_))).collect();
+    for (place, dimension) in one_in(3, all.iter().copied().enumerate().collect()) {
+        let next = all[(place + 5) % all.len()];
         for dimensions in [&[dimension][..], &[dimension, Dimension::CategoryWpa], &[next, dimension, Dimension::List]]
         {
             let distinct = dimensions.iter().all(|d| dimensions.iter().filter(|other| *other == d).count() == 1);

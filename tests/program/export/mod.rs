@@ -9,6 +9,7 @@ mod fleet;
 mod hostile;
 mod killed;
 mod schema;
+mod stacks;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt64Type};
@@ -63,6 +64,10 @@ pub fn text(column: &dyn Array, row: usize) -> Option<String> {
             let pairs: Vec<(Option<&str>, Option<&str>)> =
                 names.as_string::<i32>().iter().zip(values.as_string::<i32>()).collect();
             serde_json::to_string(&pairs).unwrap()
+        }
+        DataType::List(_) => {
+            let texts = column.as_list::<i32>().value(row);
+            serde_json::to_string(&texts.as_string::<i32>().iter().collect::<Vec<_>>()).unwrap()
         }
         other => panic!("a column of {other}"),
     })

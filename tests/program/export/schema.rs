@@ -34,6 +34,7 @@ fn columns(schema: &arrow_schema::Schema) -> Vec<[String; 3]> {
         arrow_schema::DataType::Timestamp(..) => "timestamp[us, UTC]".to_owned(),
         arrow_schema::DataType::Boolean => "bool".to_owned(),
         arrow_schema::DataType::Map(..) => "map<utf8, utf8>".to_owned(),
+        arrow_schema::DataType::List(_) => "list<utf8>".to_owned(),
         other => other.to_string().to_lowercase(),
     };
     let fields = schema.fields().iter();
@@ -51,13 +52,21 @@ fn every_column_is_documented_and_every_documented_column_is_written() {
 #[test]
 fn files_have_the_schema_and_every_column_has_a_value() {
     let folder = tempfile::tempdir().unwrap();
-    let traces = ["resident-small.etl", "refset-proved.etl", "refset-small.etl", "cpu-compressed.etl", "alloc-x86.etl"];
+    let traces = [
+        "resident-small.etl",
+        "refset-proved.etl",
+        "refset-small.etl",
+        "cpu-compressed.etl",
+        "alloc-x86.etl",
+        "stacks-keys.etl",
+    ];
     let dataset = folder.path().to_str().unwrap();
-    out(&[&["export"][..], &traces, &["--out", dataset, "--pages", "--pieces", "--events", "*", "-q"]].concat());
+    out(&[&["export"][..], &traces, &["--out", dataset, "--pages", "--pieces", "--stacks", "--events", "*", "-q"]]
+        .concat());
     let mut text = String::new();
     for table in Table::ALL {
         let files = parts(&folder.path().join(table.name()));
-        assert_eq!(files.len(), if table.is_of_processors() { 1 } else { traces.len() }, "{}", table.name());
+        assert_eq!(files.len(), if table.is_of_processors() { 2 } else { traces.len() }, "{}", table.name());
         for batch in files.iter().flat_map(|path| batches(path)) {
             assert_eq!(columns(&batch.schema()), columns(&table.schema()), "{}", table.name());
         }

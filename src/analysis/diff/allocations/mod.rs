@@ -4,9 +4,10 @@
 
 mod rows;
 #[cfg(feature = "cli")]
-mod tables;
+pub(super) mod tables;
 
 pub use rows::{AllocationDiffRow, AllocationMeasure, AllocationSums, AllocationTotals};
+pub(super) use rows::{Key, limit, percent};
 
 use super::processes::{Match, Matched, Starts};
 use super::query::SIDES;
@@ -103,7 +104,7 @@ impl AllocationDiff {
     /// [`Error::Usage`] for a side that is no trace, those of [`AllocationSet::answer`] with the side's name.
     pub fn new(left: &Source, right: &Source, query: &AllocationDiffQuery) -> Result<AllocationDiff, Error> {
         let sources = [left, right];
-        let traces = [trace(0, left)?, trace(1, right)?];
+        let traces = [trace(0, left, "allocations")?, trace(1, right, "allocations")?];
         traces.iter().for_each(|trace| trace.gather(Parts::SYSTEM));
         let of = kind(traces, &query.allocations);
         let matched = matched(traces, query.matching.unwrap_or(Match::Name));
@@ -165,10 +166,11 @@ impl AllocationDiff {
     }
 }
 
-fn trace(side: usize, source: &Source) -> Result<&Trace, Error> {
+/// The trace of a side; `what` of two traces is compared.
+pub(super) fn trace<'s>(side: usize, source: &'s Source, what: &str) -> Result<&'s Trace, Error> {
     source.trace().ok_or_else(|| {
         let side = SIDES.get(side).copied().unwrap_or_default();
-        Error::Usage(format!("allocations of two traces are compared: {side} ({}) is no trace", source.path.display()))
+        Error::Usage(format!("{what} of two traces are compared: {side} ({}) is no trace", source.path.display()))
     })
 }
 
@@ -195,7 +197,7 @@ fn matched(traces: [&Trace; 2], how: Match) -> Matched {
 }
 
 /// Which side lacks something.
-fn at_side(error: Error, side: usize, path: &std::path::Path) -> Error {
+pub(super) fn at_side(error: Error, side: usize, path: &std::path::Path) -> Error {
     let side = SIDES.get(side).copied().unwrap_or_default();
     let named = |what: String| format!("{side} ({}): {what}", path.display());
     match error {

@@ -108,7 +108,7 @@ impl AllocationDiffRow {
     }
 }
 
-pub(super) fn percent((left, right): (i128, i128)) -> Option<f64> {
+pub(in crate::analysis::diff) fn percent((left, right): (i128, i128)) -> Option<f64> {
     (left > 0 && right > 0).then(|| right.saturating_sub(left) as f64 * 100.0 / left as f64)
 }
 
@@ -168,9 +168,15 @@ const LONGEST: usize = 256;
 /// By what labels of two traces are the same. How much of a long stack is in its label depends on the other stacks of its trace, so the
 /// whole text decides.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Key {
+pub(in crate::analysis::diff) enum Key {
     Text(String),
     Long([u8; 32]),
+}
+
+impl Key {
+    pub(in crate::analysis::diff) fn new(text: String) -> Key {
+        if text.len() > LONGEST { Key::Long(Sha256::digest(text.as_bytes()).into()) } else { Key::Text(text) }
+    }
 }
 
 fn key(set: &AllocationSet, label: &Label) -> Key {
@@ -178,7 +184,7 @@ fn key(set: &AllocationSet, label: &Label) -> Key {
         LabelKind::Cut(number) => set.whole_stack(number),
         _ => label.to_string(),
     };
-    if text.len() > LONGEST { Key::Long(Sha256::digest(text.as_bytes()).into()) } else { Key::Text(text) }
+    Key::new(text)
 }
 
 /// Rows of both sides in the order that is asked for.
@@ -210,7 +216,7 @@ pub(super) fn join(
     rows
 }
 
-fn limit(tolerance: Tolerance, (left, right): (i128, i128)) -> i128 {
+pub(in crate::analysis::diff) fn limit(tolerance: Tolerance, (left, right): (i128, i128)) -> i128 {
     match tolerance {
         Tolerance::Bytes(bytes) => bytes.into(),
         Tolerance::Share(millionths) => {
@@ -226,7 +232,7 @@ pub(super) fn compare(order: DiffOrder, a: &AllocationDiffRow, b: &AllocationDif
     let largest = || b.delta().saturating_abs().cmp(&a.delta().saturating_abs());
     let change = |row: &AllocationDiffRow| row.change().map_or(f64::INFINITY, f64::abs);
     let first = match order {
-        DiffOrder::Difference => largest(),
+        DiffOrder::Difference | DiffOrder::Share => largest(),
         DiffOrder::Change => change(b).total_cmp(&change(a)).then_with(largest),
         DiffOrder::Left => b.compared().0.cmp(&a.compared().0),
         DiffOrder::Right => b.compared().1.cmp(&a.compared().1),

@@ -20,11 +20,11 @@ const FIELDS: [&str; 10] = [
 ];
 
 /// A sum; one that no 64 bits hold is written with a fraction.
-fn number(bytes: i128) -> Value {
+pub(in crate::analysis::diff) fn number(bytes: i128) -> Value {
     i64::try_from(bytes).map_or(Value::Decimal(bytes as f64), Value::Count)
 }
 
-fn clamped(bytes: i128) -> i64 {
+pub(in crate::analysis::diff) fn clamped(bytes: i128) -> i64 {
     i64::try_from(bytes).unwrap_or(if bytes < 0 { i64::MIN + 1 } else { i64::MAX })
 }
 

@@ -1,0 +1,245 @@
+//! Stacks of two traces: which code ran, waited or allocated more.
+//!
+//! Weights stand beside shares of all that is compared of a side, because traces have other lengths.
+
+mod rows;
+#[cfg(feature = "cli")]
+mod tables;
+
+pub use rows::{StackDiffRow, StackMeasure, StackTotals};
+
+use super::allocations::{at_side, trace};
+use super::processes::{Match, Matched, Starts};
+use super::query::SIDES;
+use super::rows::DiffOrder;
+use super::source::Source;
+use super::tolerance::Tolerance;
+use super::trace_side::starts;
+use crate::analysis::stacks::{Dimension, Kind, StackQuery, StackSet};
+use crate::error::Error;
+use crate::facets::Dimension as _;
+use crate::trace::doubt::{Doubt, grave};
+use crate::units::{Nanos, counted};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+/// A question.
+#[derive(Debug, Clone, Default)]
+pub struct StackDiffQuery {
+    /// The kind of events, as the user named it.
+    pub of: String,
+    /// Dimensions, conditions, symbol files: the same for both sides.
+    pub stacks: StackQuery,
+    /// What decides whether a row differs.
+    pub measure: StackMeasure,
+    /// How processes are matched; `None`: by name.
+    pub matching: Option<Match>,
+    /// How much rows may differ.
+    pub tolerance: Tolerance,
+    /// How rows are ordered.
+    pub order: DiffOrder,
+    /// True to keep the rows that do not differ.
+    pub keeps_same: bool,
+    /// Rows that are shown; `None` = as many as `screen` has room for, or all.
+    pub top: Option<usize>,
+    /// Rows that a screen has room for, where there is one.
+    pub screen: Option<usize>,
+}
+
+/// One of the two traces.
+#[derive(Debug)]
+pub struct StackSide {
+    /// Its files, as the user named them.
+    pub files: Vec<PathBuf>,
+    /// Its stacks.
+    pub set: StackSet,
+}
+
+/// What `pfnset diff --of KIND` shows.
+#[derive(Debug)]
+pub struct StackDiff {
+    /// Doubts of both sides.
+    pub warnings: Vec<String>,
+    /// Those that make numbers wrong.
+    pub(crate) grave: Vec<Doubt>,
+    /// True when data of a trace was lost or a file is damaged.
+    pub doubtful: bool,
+    /// What decides.
+    pub measure: StackMeasure,
+    /// The two sides.
+    pub sides: [StackSide; 2],
+    /// Dimensions of the rows.
+    pub dimensions: Vec<Dimension>,
+    /// Rows that differ by more than is allowed.
+    pub differing: Vec<StackDiffRow>,
+    /// Others, where they were asked for.
+    pub unchanged: Vec<StackDiffRow>,
+    /// Number of all rows.
+    pub rows_compared: u64,
+    /// Rows that differ, but by no more than is allowed.
+    pub within: StackTotals,
+    /// Rows that do not differ.
+    pub same: StackTotals,
+    /// True when only what meets conditions was compared.
+    pub is_filtered: bool,
+    order: DiffOrder,
+    top: Option<usize>,
+    screen: Option<usize>,
+}
+
+impl StackDiff {
+    /// Compares.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a side that is no trace, and for a tolerance that is none of the kind; those of [`StackSet::answer`] with the
+    /// side's name.
+    pub fn new(left: &Source, right: &Source, query: &StackDiffQuery) -> Result<StackDiff, Error> {
+        let traces = [trace(0, left, "stacks")?, trace(1, right, "stacks")?];
+        let mut group_by = query.stacks.group_by.clone();
+        if group_by.is_empty() {
+            group_by.push(Dimension::Function);
+        }
+        let kinds = [
+            Kind::of_trace(&query.of, traces[0]).map_err(|error| named(error, 0))?,
+            Kind::of_trace(&query.of, traces[1]).map_err(|error| named(error, 1))?,
+        ];
+        let tolerance = rows::tolerance_of(&kinds[0], query.tolerance)?;
+        let mut grave_doubts = Vec::new();
+        let mut sets = Vec::new();
+        for (side, ((trace, source), of)) in traces.into_iter().zip([left, right]).zip(kinds).enumerate() {
+            let asked = StackQuery { of: Some(of), group_by: group_by.clone(), compared: true, ..query.stacks.clone() };
+            sets.push(StackSet::answer(trace, &asked).map_err(|error| at_side(error, side, &source.path))?);
+            let name = SIDES.get(side).copied().unwrap_or_default();
+            grave_doubts.extend(grave(&trace.trust().doubts()).into_iter().map(|doubt| doubt.named(name)));
+        }
+        let Ok([left_set, right_set]) = <[StackSet; 2]>::try_from(sets) else {
+            return Err(Error::Usage("two sides are compared".into()));
+        };
+        let sets = [&left_set, &right_set];
+        let how = query.matching.unwrap_or(Match::Name);
+        let starts: [Starts; 2] = match how {
+            Match::NameAndStart => traces.map(starts),
+            Match::Pid | Match::Name => Default::default(),
+        };
+        let matched = matched(sets, &group_by, how, &starts);
+        let joined = rows::join(sets, &group_by, &matched, (query.measure, tolerance, query.order));
+        let rows_compared = joined.len() as u64;
+        let (differing, fine): (Vec<_>, Vec<_>) = joined.into_iter().partition(StackDiffRow::differs);
+        let is_same = |row: &&StackDiffRow| row.delta() == 0;
+        Ok(StackDiff {
+            warnings: warnings(sets, &matched),
+            grave: grave_doubts,
+            doubtful: left_set.doubtful || right_set.doubtful,
+            measure: query.measure,
+            within: StackTotals::of(fine.iter().filter(|row| !is_same(row))),
+            same: StackTotals::of(fine.iter().filter(is_same)),
+            unchanged: if query.keeps_same { fine } else { Vec::new() },
+            differing,
+            rows_compared,
+            dimensions: group_by,
+            is_filtered: !query.stacks.conditions.is_empty(),
+            sides: [
+                StackSide { files: left.files(), set: left_set },
+                StackSide { files: right.files(), set: right_set },
+            ],
+            order: query.order,
+            top: query.top,
+            screen: query.screen,
+        })
+    }
+
+    /// The left side's events: their kind and its unit.
+    pub fn of(&self) -> &Kind {
+        &self.sides[0].set.of
+    }
+
+    /// The weight of all events of each side.
+    pub fn weights(&self) -> [u64; 2] {
+        self.sides.each_ref().map(|side| side.set.totals.weight)
+    }
+
+    /// True when the rows add up to all events: an event is in the total of each function of its stack.
+    pub fn adds_up(&self) -> bool {
+        let of_frames = |dimension: &Dimension| matches!(dimension, Dimension::Function | Dimension::Module);
+        self.measure == StackMeasure::Own || !self.dimensions.iter().any(of_frames)
+    }
+
+    /// True when nothing of either side meets the conditions.
+    pub const fn has_no_match(&self) -> bool {
+        self.is_filtered && self.rows_compared == 0
+    }
+
+    /// True when nothing differs by more than is allowed.
+    pub fn is_equal(&self) -> bool {
+        self.differing.is_empty() && !self.has_no_match()
+    }
+}
+
+/// Which side does not know the kind.
+fn named(error: Error, side: usize) -> Error {
+    match error {
+        Error::Usage(text) => Error::Usage(format!("{}: {text}", SIDES.get(side).copied().unwrap_or_default())),
+        other => other,
+    }
+}
+
+/// The names under which the processes of both sides are compared.
+fn matched(sets: [&StackSet; 2], dimensions: &[Dimension], how: Match, starts: &[Starts; 2]) -> Matched {
+    let Some(place) = dimensions.iter().position(|dimension| *dimension == Dimension::Process) else {
+        return Matched::default();
+    };
+    let labels = sets.map(|set| -> BTreeSet<String> {
+        set.compared.iter().filter_map(|row| row.labels.get(place)).map(|label| label.to_string()).collect()
+    });
+    Matched::new(labels.each_ref(), how, starts)
+}
+
+fn warnings(sets: [&StackSet; 2], matched: &Matched) -> Vec<String> {
+    let mut warnings: Vec<String> = Vec::new();
+    for (name, set) in SIDES.iter().zip(sets) {
+        warnings.extend(set.warnings.iter().map(|line| format!("{name}: {line}")));
+        if set.totals.weight_unknown > 0 {
+            let waits = counted(set.totals.weight_unknown, "wait", "waits");
+            warnings.push(format!("{name}: the length of {waits} is unknown: they weigh nothing"));
+        }
+    }
+    warnings.extend(matched.renamed.first().map(|(left, right)| {
+        let count = counted(matched.renamed.len() as u64, "process has", "processes have");
+        format!("{count} the same id and another name: {left} on the left is {right} on the right")
+    }));
+    warnings.extend(other_lengths(sets.map(|set| set.span_ns)));
+    warnings
+}
+
+/// Spans that differ by more than a tenth: then weights differ too.
+fn other_lengths([left, right]: [u64; 2]) -> Option<String> {
+    let (least, most) = (left.min(right), left.max(right));
+    let seconds = |nanos: u64| Nanos(nanos.into()).seconds();
+    (most - least > most / 10).then(|| {
+        format!(
+            "LEFT spans {:.3} s and RIGHT {:.3} s: amounts grow with the time, so compare the shares",
+            seconds(left),
+            seconds(right)
+        )
+    })
+}
+
+/// Names of dimensions.
+#[cfg(feature = "cli")]
+pub(crate) fn names(dimensions: &[Dimension]) -> Vec<&'static str> {
+    dimensions.iter().map(|dimension| dimension.name()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_lengths_are_said_from_a_tenth_on() {
+        assert_eq!(other_lengths([1_000_000_000, 900_000_000]), None);
+        assert_eq!(other_lengths([0, 0]), None);
+        let said = other_lengths([1_000_000_000, 899_999_999]).unwrap_or_default();
+        assert!(said.starts_with("LEFT spans 1.000 s and RIGHT 0.900 s: "), "{said}");
+        assert!(other_lengths([0, u64::MAX]).is_some());
+    }
+}

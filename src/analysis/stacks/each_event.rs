@@ -1,0 +1,90 @@
+//! All events of a kind, one by one, with their weights: for tables with a row for each.
+
+use super::Weights;
+use super::join::{self, Joined};
+use super::process_labels::Owners;
+use super::query::{KINDS, Kind, Weight};
+use super::rows::is_in_ticks;
+use crate::error::Error;
+use crate::load::stacks::first_walk::Parts;
+use crate::load::stacks::second_walk::{EventChoice, Events, Owner};
+use crate::moment::Moment;
+use crate::trace::Trace;
+use crate::units::Ticks;
+
+/// An event.
+#[derive(Debug)]
+pub(crate) struct ListedEvent<'e> {
+    /// Name of its kind.
+    pub kind: &'static str,
+    /// When.
+    pub moment: Moment,
+    /// Where it was logged.
+    pub processor: u16,
+    /// Label of its process.
+    pub process: &'e str,
+    /// Its thread.
+    pub thread: Option<u32>,
+    /// Its weight; `None`: unknown.
+    pub weight: Option<u64>,
+    /// The unit of the weight.
+    pub unit: Weight,
+}
+
+/// Gives each event of the kinds that have names to `each`, kind by kind.
+///
+/// # Errors
+/// Those of `each`.
+pub(crate) fn each_event(
+    trace: &Trace,
+    each: &mut dyn FnMut(&ListedEvent<'_>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    trace.gather(crate::trace::Parts::SYSTEM);
+    let parts = Parts::new(trace.etl());
+    let owners = Owners::new(trace.processes(), &parts.threads);
+    for (kind, choice, _) in &KINDS {
+        let of = Kind(choice.clone());
+        if of.is_recorded(trace) {
+            each_of(trace, (&parts, &owners), (kind, &of), each)?;
+        }
+    }
+    Ok(())
+}
+
+fn each_of(
+    trace: &Trace,
+    (parts, owners): (&Parts, &Owners<'_>),
+    (name, of): (&'static str, &Kind),
+    each: &mut dyn FnMut(&ListedEvent<'_>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut events = Events::new(trace.etl(), &parts.parts, &of.0);
+    let Joined { stacks, .. } = join::join(parts, &mut events);
+    let mut weights = Weights::new(parts, &events);
+    let unit = of.weight();
+    let clock = &trace.etl().clock;
+    let in_ticks = is_in_ticks(unit, of.0 == EventChoice::Samples);
+    let nanos = |ticks: u64| {
+        let ticks = clock.origin.0.saturating_add(i64::try_from(ticks).unwrap_or(i64::MAX));
+        u64::try_from(clock.nanos(Ticks(ticks)).0).unwrap_or(u64::MAX)
+    };
+    for (event, stack) in events.events.iter().zip(&stacks) {
+        let (moment, value) = (event.moment, &event.value);
+        let Some(chosen) = value.chosen else { continue };
+        let weight = weights.of(&of.0, event, &chosen);
+        let id = if stack.has_stack() { stack.process_id } else { owners.process_of(chosen.owner, moment) };
+        let thread = match chosen.owner {
+            Owner::Thread(id) => Some(id),
+            Owner::Process(_) => value.thread_id,
+        };
+        each(&ListedEvent {
+            kind: name,
+            moment,
+            processor: value.processor,
+            process: &owners.label(id, moment),
+            thread,
+            weight: if in_ticks { weight.map(nanos) } else { weight },
+            unit,
+        })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,148 @@
+//! The answer of `pfnset diff --of KIND`. Wire format: docs/json.md, schema `pfnset.diff_stacks`.
+
+use crate::analysis::diff::stacks::{StackDiff, StackSide};
+use crate::analysis::stacks::{Dimension, Weight};
+use crate::analysis::table::Dimension as _;
+use crate::answer::block::Block;
+use crate::answer::content::{Answer, Units, name_of_files};
+use crate::answer::facts::{Fact, Facts};
+use crate::answer::numbers::{self, TimeUnit, Unit, percent};
+use crate::answer::rows::Records;
+use crate::answer::stacks::{events_of, frames, totals};
+use crate::units::counted;
+use serde_json::json;
+
+/// The answer of this comparison.
+pub fn answer(diff: &StackDiff, unit: Unit) -> Answer<'_> {
+    let unit = unit.for_largest(diff.weights().into_iter().max().unwrap_or(0));
+    let verdict = verdict(diff);
+    let sides = sides(diff);
+    let mut screen: Vec<Block> = sides.iter().cloned().map(Block::Text).collect();
+    screen.extend([Block::Heading(verdict.clone()), Block::Blank, Block::Title(title(diff, unit)), Block::Rows(0)]);
+    screen.extend(not_listed(diff).into_iter().chain(without_names(diff)).map(Block::Text));
+    let mut document = vec![Block::Heading(verdict.clone())];
+    document.extend(sides.iter().cloned().chain(without_names(diff)).map(|line| Block::Item(0, line)));
+    document.extend([Block::Blank, Block::Text(title(diff, unit)), Block::Blank, Block::Rows(0)]);
+    Answer {
+        warnings: diff.warnings.clone(),
+        grave: diff.grave.clone(),
+        facts: facts(diff),
+        tables: vec![diff.table().into()],
+        closing: sides.into_iter().chain([verdict]).collect(),
+        screen: Some(screen),
+        document: Some(document),
+        units: Units { size: unit, ..Units::default() },
+        ..Answer::new("pfnset.diff_stacks")
+    }
+}
+
+fn facts(diff: &StackDiff) -> Facts<'_> {
+    let [left, right] = diff.sides.each_ref().map(|side| {
+        let set = &side.set;
+        let facts = Facts::default()
+            .is("path", side.files.first().map(|path| path.display().to_string()))
+            .files(&side.files)
+            .is("span_ns", set.span_ns)
+            .is("interval_ns", set.interval_ns.map(|(least, most)| json!({ "least": least, "most": most })))
+            .is("totals", totals(set))
+            .is("frames", frames(set));
+        Fact::Object(facts)
+    });
+    let total = diff.total_values().into_iter().fold(Facts::default(), |all, (name, value)| all.value(name, value));
+    let facts = Facts::default()
+        .has("warnings", Fact::Warnings)
+        .has("left", left)
+        .has("right", right)
+        .is("of", diff.of().name())
+        .is("weight", diff.of().weight().name())
+        .is("measure", diff.measure.name())
+        .is("group_by", diff.dimensions.iter().map(|dimension| dimension.name()).collect::<Vec<_>>())
+        .is("equal", diff.is_equal())
+        .is("rows_compared", diff.rows_compared)
+        .is("rows_within_tolerance", diff.within.rows)
+        .has("total", Fact::Object(total))
+        .has("differing", Fact::Records(Records::of(diff.table_of(&diff.differing))));
+    match diff.unchanged.is_empty() {
+        true => facts,
+        false => facts.has("agreeing", Fact::Records(Records::of(diff.table_of(&diff.unchanged)))),
+    }
+}
+
+/// `LEFT   trace.etl: 79,528 samples (79.528 s) in 9.954 s`.
+fn sides(diff: &StackDiff) -> [String; 2] {
+    let side = |name: &str, side: &StackSide| {
+        let (set, totals) = (&side.set, &side.set.totals);
+        let weight = match diff.of().weight() {
+            Weight::Time | Weight::Bytes => format!(" ({})", amount(diff, totals.weight.into())),
+            Weight::Pages | Weight::Count => String::new(),
+        };
+        let (events, span) = (numbers::count(totals.events), TimeUnit::Auto.show(set.span_ns));
+        format!("{name:<5}  {}: {events} {}{weight} in {span}", name_of_files(&side.files), events_of(set))
+    };
+    let [left, right] = &diff.sides;
+    [side("LEFT", left), side("RIGHT", right)]
+}
+
+/// A weight in a sentence.
+fn amount(diff: &StackDiff, weight: i128) -> String {
+    let weight = u64::try_from(weight.unsigned_abs()).unwrap_or(u64::MAX);
+    match diff.of().weight() {
+        Weight::Time => TimeUnit::Auto.show(weight),
+        Weight::Bytes => numbers::bytes(weight),
+        Weight::Pages => counted(weight, "page", "pages"),
+        Weight::Count => counted(weight, "event", "events"),
+    }
+}
+
+/// `Samples by function: self, and its share of all events of the side`.
+fn title(diff: &StackDiff, unit: Unit) -> String {
+    let [left, _] = &diff.sides;
+    let mut events = events_of(&left.set);
+    events.get_mut(..1).into_iter().for_each(str::make_ascii_uppercase);
+    let by = diff.dimensions.iter().map(|dimension| dimension.name()).collect::<Vec<_>>().join(", ");
+    let sizes = match diff.of().weight() {
+        Weight::Bytes => format!("; sizes in {}", unit.title().trim_start_matches("Size/")),
+        Weight::Time | Weight::Pages | Weight::Count => String::new(),
+    };
+    format!("{events} by {by}: {}, and its share of all events of the side{sizes}", diff.measure.name())
+}
+
+/// Whether the sides agree, and in what not.
+fn verdict(diff: &StackDiff) -> String {
+    let rows = counted(diff.rows_compared, "row", "rows");
+    let within = match diff.within.rows {
+        0 => String::new(),
+        some => format!("; {} within the tolerance", counted(some, "row differs", "rows differ")),
+    };
+    if diff.has_no_match() {
+        return "No match: nothing of either side meets the conditions".into();
+    }
+    let [left, right] = diff.weights().map(i128::from);
+    if diff.is_equal() {
+        let all = if diff.within.rows > 0 { "Equal within the tolerance" } else { "Equal" };
+        return format!("{all}: {rows}, {}{within}", amount(diff, left));
+    }
+    let total = match right - left {
+        0 => "the sums agree".to_owned(),
+        more if more > 0 => format!("RIGHT has {} more", amount(diff, more)),
+        less => format!("LEFT has {} more", amount(diff, less)),
+    };
+    format!("Different: {} of {rows}; {total}{within}", numbers::count(diff.differing.len() as u64))
+}
+
+/// How the rows are seen that a screen had no room for.
+fn not_listed(diff: &StackDiff) -> Option<String> {
+    let (rows, listed) = (diff.rows().len(), diff.listed());
+    let shown = format!("The first {listed} of {} rows:", numbers::count(rows as u64));
+    diff.is_cut().then(|| format!("{shown} --top N shows more of them, a pipe and --format csv have all"))
+}
+
+/// Rows by function that are offsets in images say little of another build.
+fn without_names(diff: &StackDiff) -> Option<String> {
+    let has_functions = diff.dimensions.iter().any(|of| matches!(of, Dimension::Function | Dimension::Stack));
+    let [left, right] = diff.sides.each_ref().map(|side| side.set.totals.frames);
+    (has_functions && left.module + right.module > 0).then(|| {
+        let [left, right] = [left, right].map(|frames| percent(frames.module, frames.total()));
+        format!("Frames without a function's name: {left}, {right} (--symbols; --group-by module)")
+    })
+}
