@@ -182,8 +182,10 @@ impl Window {
         }
         if let Some(bound) = to {
             window.origin = Origin::User;
+            // Nothing is known of what comes after the trace.
+            let latest = Moment { time: Ticks(end.time.0.saturating_add(1)), order: 0 };
             (window.to, window.to_mark) = match bound {
-                Bound::Time(time) => (end_at(*time, clock), None),
+                Bound::Time(time) => (end_at(*time, clock).min(latest), None),
                 Bound::Mark(name) => named(marks, name, window.from)?,
             };
         }

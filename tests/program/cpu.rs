@@ -220,6 +220,9 @@ fn flags_without_effect_are_refused() {
         ("--preset wakers --group-by thread", "--preset wakers has rows of its own"),
         ("--preset queue --sort name", "--preset queue has an order of its own"),
         ("--preset interrupts --where process=x", "--preset interrupts is of all processes"),
+        ("--preset preemption --where processor=1", "conditions on anything else have no effect"),
+        ("--preset wakers --where thread=4", "conditions on anything else have no effect"),
+        ("--timeline 1ms --group-by processor --where process=x", "whatever its process"),
         ("--timeline 1s --top 3", "--timeline is shown as a whole"),
         ("--tick 1ms", "--tick has no effect"),
         ("--preset states --group-by process", "--preset states is of threads"),
@@ -236,6 +239,35 @@ fn flags_without_effect_are_refused() {
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{arguments}");
         assert!(ran.err.contains(says), "{arguments}: {}", ran.err);
     }
+}
+
+/// Nothing is known of what comes after a trace: its last threads ran on until the end of any window.
+#[test]
+fn a_window_ends_with_the_trace() {
+    let threads = |to: &str| {
+        let text = out(&["cpu", TRACE, "-q", "--format", "json", "--to", to]);
+        let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        (json["window"]["stop_s"].as_f64().expect("a time"), json["total"]["threads_ns"].as_u64().expect("a time"))
+    };
+    assert_eq!(threads("1000"), threads("100000"));
+    assert!(threads("1000").0 < 10.0, "{:?}", threads("1000"));
+}
+
+/// What a thread did on one processor is not what it did: threads that did nothing there were listed, with their states everywhere.
+#[test]
+fn threads_of_a_processor_are_those_that_ran_on_it() {
+    let json = |more: &[&str]| -> serde_json::Value {
+        serde_json::from_str(&out(&[&["cpu", TRACE, "-q", "--format", "json"], more].concat())).expect("JSON")
+    };
+    let of_one = json(&["--group-by", "thread", "--where", "processor=1"]);
+    let apart = json(&["--group-by", "thread,processor", "--where", "processor=1"]);
+    let rows = |json: &serde_json::Value| json["rows"].as_array().expect("rows").clone();
+    assert_eq!(rows(&of_one).len(), rows(&apart).len());
+    assert!(rows(&of_one).iter().all(|row| row["states"].is_null()) && !rows(&of_one).is_empty(), "{of_one}");
+    let all = rows(&json(&["--group-by", "thread"]));
+    assert!(all.iter().any(|row| !row["states"].is_null()));
+    let one = json(&["--timeline", "50ms", "--group-by", "processor", "--where", "processor=1"]);
+    assert!(one["timeline"].to_string().len() > 10, "{one}");
 }
 
 #[test]

@@ -157,8 +157,8 @@ impl CpuUse {
     pub fn answer(trace: &Trace, query: &CpuQuery) -> Result<CpuUse, Error> {
         trace.gather(CpuUse::PARTS);
         let window = replay::processor_setup::window(trace, query)?.ok_or_else(|| without_switches(trace))?;
-        let of_stacks = query.conditions.iter().find(|condition| condition.dimension.is_of_stacks());
-        if let Some(condition) = of_stacks.filter(|_| query.has_timeline_of_processors()) {
+        let of_others = query.conditions.iter().find(|condition| condition.dimension != Dimension::Processor);
+        if let Some(condition) = of_others.filter(|_| query.has_timeline_of_processors()) {
             let name = condition.dimension.name();
             return Err(Error::Usage(format!("a timeline of processors is of all that they ran, whatever its {name}")));
         }

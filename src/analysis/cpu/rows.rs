@@ -96,9 +96,9 @@ impl<'c> Parts<'c> {
     }
 }
 
-/// True when the rows show what each thread did: all of it, not a part of its switch-ins.
+/// True when the rows show what each thread did: all of it, not a part of its switch-ins, nor what it did on some processors.
 fn has_states(dimensions: &[Dimension], query: &CpuQuery) -> bool {
-    dimensions.contains(&Dimension::Thread) && !dimensions.contains(&Dimension::Processor) && !query.wants_stacks()
+    dimensions.contains(&Dimension::Thread) && !query.needs_processors() && !query.wants_stacks()
 }
 
 /// The rows of some dimensions, in the query's order.
@@ -129,7 +129,7 @@ pub fn rows<S: KeptStack>(
         }
     }
     if has_states(dimensions, query) {
-        let conditions_hold = |id: &ThreadIndex| query.needs_processors() || fits(CountedOf::thread(*id, 0));
+        let conditions_hold = |id: &ThreadIndex| fits(CountedOf::thread(*id, 0));
         let instances =
             (0..).zip(&scheduler.instances.all).filter(|(id, _)| ![IDLE_INSTANCE, UNKNOWN_INSTANCE].contains(id));
         for (id, instance) in instances.filter(|(id, instance)| was_alive(instance, scheduler) && conditions_hold(id)) {

@@ -403,13 +403,18 @@ impl CpuUse {
     }
 
     /// Ready delays by kind.
+    /// `top` rows with their kinds; of the others all kinds together, so that each delay counts once in their sum.
     pub fn delay_table(&self, top: Option<usize>) -> Table {
-        let rows = self.rows.iter().flat_map(|row| {
+        let with_delays = self.rows.iter().filter(|row| row.delays.all.count > 0);
+        let kinds = |row: &CpuRow| row.delays.by_kind.iter().filter(|delays| delays.count > 0).count();
+        let lines = top.map(|top| with_delays.clone().take(top).map(|row| 1 + kinds(row)).sum());
+        let rows = with_delays.enumerate().flat_map(|(place, row)| {
+            let is_shown = top.is_none_or(|top| place < top);
             let kinds = ReadyKind::ALL.map(ReadyKind::name).into_iter().zip(&row.delays.by_kind);
-            let all = [("all", &row.delays.all)].into_iter().chain(kinds).filter(|(_, delays)| delays.count > 0);
-            all.map(move |(kind, delays)| (row, Some(kind), delays))
+            let kinds = kinds.filter(move |(_, delays)| is_shown && delays.count > 0);
+            [("all", &row.delays.all)].into_iter().chain(kinds).map(move |(kind, delays)| (row, Some(kind), delays))
         });
-        self.of_parts(Some(("kind", "Kind")), &DELAYS, rows, top)
+        self.of_parts(Some(("kind", "Kind")), &DELAYS, rows, lines)
     }
 
     /// Who took the processor from whom.

@@ -1,7 +1,7 @@
 //! What makes the numbers doubtful.
 
 use crate::analysis::cpu::replay::processor::{Processor, ProcessorUse};
-use crate::analysis::cpu::switch_stacks::{RecordShare, StackShare, StackShares};
+use crate::analysis::cpu::switch_stacks::{StackShare, StackShares};
 use crate::analysis::cpu::time_grid::TickRange;
 use crate::etl::EtlFile;
 use crate::etl::logfile::MODE_NO_PER_PROCESSOR;
@@ -73,20 +73,19 @@ pub fn warnings(
 /// Stacks that rows or conditions ask for, and that no record has, or not every one.
 fn lack_of_stacks(shares: &StackShares) -> impl Iterator<Item = Doubt> {
     let note = |code, text| Doubt::note(CPU.name, code, text);
-    let of_switches = ["context switch", "stack, function and module", "CSwitch"];
-    let of_readies = ["readied thread", "ready_stack, ready_function and ready_module", "ReadyThread"];
-    let lacking = move |(share, [record, dimensions, flag]): (Option<StackShare>, [&str; 3])| {
-        let RecordShare { records: all, with_stack } = share?.of_trace;
+    let of_switches = ["context switch", "switch-ins", "stack, function and module", "CSwitch"];
+    let of_readies = ["readied thread", "wakeups", "ready_stack, ready_function and ready_module", "ReadyThread"];
+    let lacking = move |(share, [record, counted, dimensions, flag]): (Option<StackShare>, [&str; 4])| {
+        let StackShare { switch_ins: all, with_stack, of_trace } = share?;
         let without = all.saturating_sub(with_stack);
-        match with_stack {
+        match of_trace.with_stack {
             0 => {
                 let remedy = format!("rows by {dimensions} have one label (xperf: -stackwalk {flag})");
                 Some(note("no_stacks", format!("no record of a {record} has a stack: {remedy}")))
             }
             _ if without > 0 => {
                 let [without, all] = [without, all].map(count);
-                let text =
-                    format!("{without} of {all} {record} records have no stack: their {dimensions} are not known");
+                let text = format!("{without} of {all} {counted} have no stack: their {dimensions} are not known");
                 Some(note("stacks_incomplete", text))
             }
             _ => None,

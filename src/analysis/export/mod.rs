@@ -44,7 +44,7 @@ use crate::load::allocations::AllocationKind;
 use crate::pattern::Patterns;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
-use crate::trace::analysis_needs::RESIDENT_SET;
+use crate::trace::analysis_needs::{RESIDENT_SET, STACK_EVENTS};
 use crate::trace::doubt::{self, Doubt};
 use chosen::{Chosen, chosen};
 use column_batches::ColumnBatches;
@@ -175,6 +175,7 @@ pub(crate) fn is_recorded(trace: &Trace, table: Table) -> bool {
         Table::Refset | Table::RefsetPages => is_any(trace, &OF_ACCESSES),
         Table::MemorySamples | Table::WorkingSets => is_any(trace, &OF_COUNTERS),
         Table::Cpu | Table::CpuWaits | Table::CpuInterrupts => is_any(trace, &[CSWITCH]),
+        Table::Stacks | Table::PieceStacks => trace.missing(&STACK_EVENTS).iter().all(|need| !need.required),
         Table::Allocations | Table::AllocationPieces => AllocationKind::ALL.iter().any(|of| of.is_recorded(trace)),
         _ => true,
     }

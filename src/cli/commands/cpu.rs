@@ -188,7 +188,7 @@ impl Cpu {
             (None, None) => "this view".to_owned(),
         };
         refuse(&name, &reasons)?;
-        self.check_stacks(query, &name)?;
+        self.check_conditions(query, &name)?;
         let of_threads = query.group_by.contains(&Dimension::Thread) && !query.needs_processors();
         let reason = "is of threads: group it by thread or process,thread, on all processors";
         refuse("--preset states", &[(view == CpuView::States && !of_threads, reason)])?;
@@ -205,14 +205,15 @@ impl Cpu {
         refuse(&format!("--format {form}"), &[all, unit])
     }
 
-    /// The same of what is about stacks.
-    fn check_stacks(&self, query: &CpuQuery, name: &str) -> Result<(), Error> {
+    /// The same of conditions and stacks.
+    fn check_conditions(&self, query: &CpuQuery, name: &str) -> Result<(), Error> {
         let view = self.view();
-        let chooses = query.conditions.iter().any(|condition| condition.dimension.is_of_stacks());
+        let is_of_others = |condition: &Condition<Dimension>| !matches!(condition.dimension, Dimension::Process(_));
+        let chooses = query.conditions.iter().any(is_of_others);
         let of_processes = matches!(view, CpuView::Preemption | CpuView::Wakers);
         let whole = "is of whole threads: stacks are those of their switch-ins";
         let reasons = [
-            (chooses && of_processes, "is of processes: conditions on stacks have no effect"),
+            (chooses && of_processes, "is of processes: conditions on anything else have no effect"),
             (view == CpuView::States && query.wants_stacks(), whole),
         ];
         refuse(name, &reasons)?;

@@ -371,7 +371,8 @@ impl Export {
         let same = done.same_trace(&outcome.id, &recording.trace);
         let mut line = line(&name, &outcome, same.as_deref());
         let is_named = |table: &Table| self.tables.as_ref().is_some_and(|named| named.contains(table));
-        let is_asked_for = |table: &&Table| is_named(table) || table.is_by_page() || table.is_by_piece();
+        let is_asked_for =
+            |table: &&Table| is_named(table) || table.is_by_page() || table.is_by_piece() || table.is_of_stacks();
         let lacking: Vec<&str> = outcome.lacking.iter().filter(is_asked_for).map(|table| table.name()).collect();
         if !lacking.is_empty() {
             line.push_str(&format!("; not {}, for which it has no events", lacking.join(", ")));

@@ -273,8 +273,8 @@ fn a_trace_without_stacks_says_so() {
 fn what_has_no_effect_is_refused() {
     for (arguments, says) in [
         ("--symbols .", "--symbols names functions"),
-        ("--preset wakers --where function=x", "conditions on stacks have no effect"),
-        ("--preset preemption --where ready_module=x", "conditions on stacks have no effect"),
+        ("--preset wakers --where function=x", "conditions on anything else have no effect"),
+        ("--preset preemption --where ready_module=x", "conditions on anything else have no effect"),
         ("--preset states --where stack=x", "is of whole threads"),
         ("--preset states --group-by thread,function", "is of whole threads"),
         ("--preset queue --group-by stack", "has rows of its own"),

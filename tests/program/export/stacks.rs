@@ -179,3 +179,13 @@ fn forms_and_flags() {
         assert!(ran.code == 2 && ran.err.contains(says), "{arguments:?}: {ran:?}");
     }
 }
+
+#[test]
+fn tables_of_a_trace_without_stacks_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let dataset = folder.path().to_str().unwrap();
+    let ran = run(&["export", "cpu-compressed.etl", "--out", dataset, "--stacks"]);
+    let words: Vec<&str> = ran.out.split_whitespace().collect();
+    let told = "; not stacks, for which it has no events";
+    assert!(ran.code == 0 && words.join(" ").contains(told), "{ran:?}");
+}

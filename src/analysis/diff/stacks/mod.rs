@@ -19,7 +19,7 @@ use crate::analysis::stacks::{Dimension, Kind, StackQuery, StackSet};
 use crate::error::Error;
 use crate::facets::Dimension as _;
 use crate::trace::doubt::{Doubt, grave};
-use crate::units::{Nanos, counted};
+use crate::units::{Nanos, count, counted};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -198,6 +198,11 @@ fn warnings(sets: [&StackSet; 2], matched: &Matched) -> Vec<String> {
     let mut warnings: Vec<String> = Vec::new();
     for (name, set) in SIDES.iter().zip(sets) {
         warnings.extend(set.warnings.iter().map(|line| format!("{name}: {line}")));
+        let without = set.totals.events.saturating_sub(set.totals.with_stack);
+        if without > 0 {
+            let (without, all) = (count(without), counted(set.totals.events, "event has", "events have"));
+            warnings.push(format!("{name}: {without} of {all} no stack: functions and modules are not known of them"));
+        }
         if set.totals.weight_unknown > 0 {
             let waits = counted(set.totals.weight_unknown, "wait", "waits");
             warnings.push(format!("{name}: the length of {waits} is unknown: they weigh nothing"));
