@@ -191,17 +191,13 @@ impl Making<'_, '_> {
         }
         let mut left = vec![0u64; log.keys.len()];
         let clock = &self.trace.etl().clock;
-        let waited = |ticks: u64| {
-            let ticks = clock.origin.0.saturating_add(i64::try_from(ticks).unwrap_or(i64::MAX));
-            self.nanos(Ticks(ticks))
-        };
         let found = |event: &Logged| {
             let key = log.keys.get(event.key as usize)?;
             let weight = match kind {
                 PartKind::Samples => event.weight / self.profile.interval_ns.max(1),
                 PartKind::Waits => {
                     let left = left.get_mut(event.key as usize)?;
-                    let nanos = left.saturating_add(waited(event.weight));
+                    let nanos = left.saturating_add(clock.length_ns(event.weight));
                     *left = nanos % MILLISECOND;
                     nanos / MILLISECOND
                 }

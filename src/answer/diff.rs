@@ -5,6 +5,7 @@ use crate::analysis::diff::rows::DiffTotals;
 use crate::analysis::diff::trace_side::RuleChange;
 use crate::analysis::diff::{Diff, SideFacts, names};
 use crate::answer::block::Block;
+use crate::answer::compared::{equal, not_listed, within_tolerance};
 use crate::answer::content::{Answer, Units, name_of_files};
 use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::{self, Unit};
@@ -31,7 +32,7 @@ pub fn answer(diff: &Diff, unit: Unit) -> Answer<'_> {
 fn screen(diff: &Diff) -> Vec<Block> {
     let mut screen: Vec<Block> = sides(diff).map(Block::Text).into();
     screen.extend([Block::Heading(verdict(diff)), Block::Blank, Block::Rows(0)]);
-    screen.extend(not_listed(diff).map(Block::Text));
+    screen.extend(not_listed(diff.rows().len(), diff.listed(), diff.top).map(Block::Text));
     screen.extend(reference_hint(diff).map(Block::Text));
     screen.extend(ignored(diff).map(Block::Text));
     if let Some(pages) = &diff.pages {
@@ -125,15 +126,12 @@ fn sides(diff: &Diff) -> [String; 2] {
 /// Whether the sides agree, and in what not.
 fn verdict(diff: &Diff) -> String {
     let rows = counted(diff.all.rows, "row", "rows");
-    let within = match diff.within.rows {
-        0 => String::new(),
-        some => format!("; {} within the tolerance", counted(some, "row differs", "rows differ")),
-    };
+    let within = within_tolerance(diff.within.rows);
     if diff.has_no_match() {
         return "No match: no row of either side meets the conditions".into();
     }
     if diff.is_equal() {
-        let all = if diff.within.rows > 0 { "Equal within the tolerance" } else { "Equal" };
+        let all = equal(diff.within.rows);
         return format!("{all}: {rows}, {}{within}", pages_of(diff.all.left));
     }
     if diff.differing.is_empty() {
@@ -147,14 +145,6 @@ fn verdict(diff: &Diff) -> String {
     };
     let differing = numbers::count(changed.rows);
     format!("Different: {differing} of {rows}, by {}; {total}{within}", pages_of(changed.more + changed.less))
-}
-
-/// How the rows are seen that a screen had no room for.
-fn not_listed(diff: &Diff) -> Option<String> {
-    let (rows, listed) = (diff.rows().len(), diff.listed());
-    let shown = format!("The first {listed} of {} rows:", numbers::count(rows as u64));
-    (diff.top.is_none() && listed < rows)
-        .then(|| format!("{shown} --top N shows more of them, a pipe and --format csv have all"))
 }
 
 fn reference_hint(diff: &Diff) -> Option<String> {

@@ -5,7 +5,7 @@ use crate::analysis::diff::allocations::{
 };
 use crate::analysis::table::Dimension as _;
 use crate::answer::allocations::what;
-use crate::answer::block::Block;
+use crate::answer::compared::{Compared, equal, not_listed, within_tolerance};
 use crate::answer::content::{Answer, Units, name_of_files};
 use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::{self, Unit};
@@ -17,25 +17,21 @@ pub fn answer(diff: &AllocationDiff, unit: Unit) -> Answer<'_> {
     let AllocationTotals { left, right, .. } = diff.all;
     let largest = [left, right].map(|sums| sums.of_measure(diff.measure).unsigned_abs()).into_iter().max();
     let unit = unit.for_largest(u64::try_from(largest.unwrap_or(0)).unwrap_or(u64::MAX));
-    let verdict = verdict(diff);
-    let sides = sides(diff);
-    let mut screen: Vec<Block> = sides.iter().cloned().map(Block::Text).collect();
-    screen.extend([Block::Heading(verdict.clone()), Block::Blank, Block::Title(title(diff, unit)), Block::Rows(0)]);
-    screen.extend(not_listed(diff).map(Block::Text));
-    let mut document = vec![Block::Heading(verdict.clone())];
-    document.extend(sides.iter().cloned().map(|line| Block::Item(0, line)));
-    document.extend([Block::Blank, Block::Text(title(diff, unit)), Block::Blank, Block::Rows(0)]);
-    Answer {
+    let lines = Compared {
+        sides: sides(diff),
+        verdict: verdict(diff),
+        title: title(diff, unit),
+        not_listed: not_listed(diff.rows().len(), diff.choice.listed(), diff.choice.top),
+        note: None,
+    };
+    lines.around(Answer {
         warnings: diff.warnings.clone(),
         grave: diff.grave.clone(),
         facts: facts(diff),
         tables: vec![diff.table().into()],
-        closing: sides.into_iter().chain([verdict]).collect(),
-        screen: Some(screen),
-        document: Some(document),
         units: Units { size: unit, ..Units::default() },
         ..Answer::new("pfnset.diff_allocations")
-    }
+    })
 }
 
 fn facts(diff: &AllocationDiff) -> Facts<'_> {
@@ -106,16 +102,13 @@ fn title(diff: &AllocationDiff, unit: Unit) -> String {
 /// Whether the sides agree, and in what not.
 fn verdict(diff: &AllocationDiff) -> String {
     let rows = counted(diff.all.rows, "row", "rows");
-    let within = match diff.within.rows {
-        0 => String::new(),
-        some => format!("; {} within the tolerance", counted(some, "row differs", "rows differ")),
-    };
+    let within = within_tolerance(diff.within.rows);
     if diff.has_no_match() {
         return "No match: nothing of either side meets the conditions".into();
     }
     let measure = measured(diff.measure);
     if diff.is_equal() {
-        let all = if diff.within.rows > 0 { "Equal within the tolerance" } else { "Equal" };
+        let all = equal(diff.within.rows);
         return format!("{all}: {rows}, {} {measure}{within}", amount(diff.all.left.of_measure(diff.measure)));
     }
     let total = match diff.all.delta {
@@ -124,11 +117,4 @@ fn verdict(diff: &AllocationDiff) -> String {
         less => format!("LEFT has {} more {measure}", amount(less.saturating_neg())),
     };
     format!("Different: {} of {rows}; {total}{within}", numbers::count(diff.differing.len() as u64))
-}
-
-/// How the rows are seen that a screen had no room for.
-fn not_listed(diff: &AllocationDiff) -> Option<String> {
-    let (rows, listed) = (diff.rows().len(), diff.listed());
-    let shown = format!("The first {listed} of {} rows:", numbers::count(rows as u64));
-    diff.is_cut().then(|| format!("{shown} --top N shows more of them, a pipe and --format csv have all"))
 }

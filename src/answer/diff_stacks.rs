@@ -3,7 +3,7 @@
 use crate::analysis::diff::stacks::{StackDiff, StackSide};
 use crate::analysis::stacks::{Dimension, Weight};
 use crate::analysis::table::Dimension as _;
-use crate::answer::block::Block;
+use crate::answer::compared::{Compared, equal, not_listed, within_tolerance};
 use crate::answer::content::{Answer, Units, name_of_files};
 use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::{self, TimeUnit, Unit, percent};
@@ -15,25 +15,21 @@ use serde_json::json;
 /// The answer of this comparison.
 pub fn answer(diff: &StackDiff, unit: Unit) -> Answer<'_> {
     let unit = unit.for_largest(diff.weights().into_iter().max().unwrap_or(0));
-    let verdict = verdict(diff);
-    let sides = sides(diff);
-    let mut screen: Vec<Block> = sides.iter().cloned().map(Block::Text).collect();
-    screen.extend([Block::Heading(verdict.clone()), Block::Blank, Block::Title(title(diff, unit)), Block::Rows(0)]);
-    screen.extend(not_listed(diff).into_iter().chain(without_names(diff)).map(Block::Text));
-    let mut document = vec![Block::Heading(verdict.clone())];
-    document.extend(sides.iter().cloned().chain(without_names(diff)).map(|line| Block::Item(0, line)));
-    document.extend([Block::Blank, Block::Text(title(diff, unit)), Block::Blank, Block::Rows(0)]);
-    Answer {
+    let lines = Compared {
+        sides: sides(diff),
+        verdict: verdict(diff),
+        title: title(diff, unit),
+        not_listed: not_listed(diff.rows().len(), diff.choice.listed(), diff.choice.top),
+        note: without_names(diff),
+    };
+    lines.around(Answer {
         warnings: diff.warnings.clone(),
         grave: diff.grave.clone(),
         facts: facts(diff),
         tables: vec![diff.table().into()],
-        closing: sides.into_iter().chain([verdict]).collect(),
-        screen: Some(screen),
-        document: Some(document),
         units: Units { size: unit, ..Units::default() },
         ..Answer::new("pfnset.diff_stacks")
-    }
+    })
 }
 
 fn facts(diff: &StackDiff) -> Facts<'_> {
@@ -94,7 +90,7 @@ fn amount(diff: &StackDiff, weight: i128) -> String {
     }
 }
 
-/// `Samples by function: self, and its share of all events of the side`.
+/// `Samples by function: self, and its share of the whole side`.
 fn title(diff: &StackDiff, unit: Unit) -> String {
     let [left, _] = &diff.sides;
     let mut events = events_of(&left.set);
@@ -104,22 +100,19 @@ fn title(diff: &StackDiff, unit: Unit) -> String {
         Weight::Bytes => format!("; sizes in {}", unit.title().trim_start_matches("Size/")),
         Weight::Time | Weight::Pages | Weight::Count => String::new(),
     };
-    format!("{events} by {by}: {}, and its share of all events of the side{sizes}", diff.measure.name())
+    format!("{events} by {by}: {}, and its share of the whole side{sizes}", diff.measure.name())
 }
 
 /// Whether the sides agree, and in what not.
 fn verdict(diff: &StackDiff) -> String {
     let rows = counted(diff.rows_compared, "row", "rows");
-    let within = match diff.within.rows {
-        0 => String::new(),
-        some => format!("; {} within the tolerance", counted(some, "row differs", "rows differ")),
-    };
+    let within = within_tolerance(diff.within.rows);
     if diff.has_no_match() {
         return "No match: nothing of either side meets the conditions".into();
     }
     let [left, right] = diff.weights().map(i128::from);
     if diff.is_equal() {
-        let all = if diff.within.rows > 0 { "Equal within the tolerance" } else { "Equal" };
+        let all = equal(diff.within.rows);
         return format!("{all}: {rows}, {}{within}", amount(diff, left));
     }
     let total = match right - left {
@@ -128,13 +121,6 @@ fn verdict(diff: &StackDiff) -> String {
         less => format!("LEFT has {} more", amount(diff, less)),
     };
     format!("Different: {} of {rows}; {total}{within}", numbers::count(diff.differing.len() as u64))
-}
-
-/// How the rows are seen that a screen had no room for.
-fn not_listed(diff: &StackDiff) -> Option<String> {
-    let (rows, listed) = (diff.rows().len(), diff.listed());
-    let shown = format!("The first {listed} of {} rows:", numbers::count(rows as u64));
-    diff.is_cut().then(|| format!("{shown} --top N shows more of them, a pipe and --format csv have all"))
 }
 
 /// Rows by function that are offsets in images say little of another build.

@@ -11,6 +11,7 @@ mod rows;
 
 pub(crate) mod allocations;
 pub(crate) mod check;
+mod compared;
 pub mod counter_types;
 pub mod cpu;
 pub mod diff;

@@ -90,6 +90,8 @@ pub struct Outcome {
     pub error: Option<String>,
     /// What makes numbers of its tables wrong, most important first; none where it was there already.
     pub(crate) grave: Vec<Doubt>,
+    /// What is wrong with the symbol files that were given.
+    pub(crate) of_symbols: Vec<Doubt>,
     /// Tables that were asked for and for which the trace has no records.
     pub(crate) lacking: Vec<Table>,
 }
@@ -268,7 +270,9 @@ impl Dataset {
             Ok((lacking, doubts)) => {
                 self.spare_others(&identity, choice)?;
                 let outcome = self.keep(staging, &identity, choice, self.before(&identity.0, choice), None)?;
-                Ok(Outcome { grave: grave(&doubts), lacking, ..outcome })
+                let grave = grave(&doubts);
+                let of_symbols = doubts.into_iter().filter(|doubt| doubt.is_of(&["symbols_missing"])).collect();
+                Ok(Outcome { grave, of_symbols, lacking, ..outcome })
             }
             Err(error @ Error::NotWritten { .. }) => Err(error),
             Err(error) => {
@@ -319,6 +323,7 @@ fn outcome(id: &TraceId, state: &State, passed_over: bool) -> Outcome {
         passed_over,
         error: state.error.clone(),
         grave: Vec::new(),
+        of_symbols: Vec::new(),
         lacking: Vec::new(),
     }
 }

@@ -37,6 +37,12 @@ impl Clock {
         Nanos(self.scaled(raw, 1_000_000_000))
     }
 
+    /// A length of time: ⌊ticks · 10⁹ / frequency⌋ nanoseconds, at most what 64 bits hold.
+    pub(crate) fn length_ns(&self, ticks: u64) -> u64 {
+        let nanos = u128::from(ticks) * 1_000_000_000 / u128::from(self.frequency_hz.max(1));
+        u64::try_from(nanos).unwrap_or(u64::MAX)
+    }
+
     /// UTC as FILETIME: StartTime + ⌊(raw − origin) · 10⁷ / frequency⌋, limited to the range of a FILETIME.
     pub fn filetime(&self, raw: Ticks) -> FileTime {
         let time = i128::from(self.start.0) + self.scaled(raw, 10_000_000);

@@ -120,7 +120,8 @@ fn copied(path: &Path) -> io::Result<Vec<u8>> {
     let is_too_large = || io::Error::other("it is too large to be read into memory");
     let size = Some(Mapping::check(path)?).filter(|size| *size <= MOST_COPIED).ok_or_else(is_too_large)?;
     // It may have grown since.
-    let mut bytes = Vec::with_capacity(size as usize);
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(size as usize).map_err(io::Error::other)?;
     File::open(path)?.take(MOST_COPIED).read_to_end(&mut bytes)?;
     Ok(bytes)
 }

@@ -402,8 +402,7 @@ impl CpuUse {
         table
     }
 
-    /// Ready delays by kind.
-    /// `top` rows with their kinds; of the others all kinds together, so that each delay counts once in their sum.
+    /// Ready delays by kind: `top` rows with their kinds; of the others all kinds together, so that each delay counts once in their sum.
     pub fn delay_table(&self, top: Option<usize>) -> Table {
         let with_delays = self.rows.iter().filter(|row| row.delays.all.count > 0);
         let kinds = |row: &CpuRow| row.delays.by_kind.iter().filter(|delays| delays.count > 0).count();

@@ -7,10 +7,13 @@
 pub(crate) mod allocations;
 pub(crate) mod dimension;
 mod file_side;
+#[cfg(feature = "cli")]
+mod lines;
 pub mod pages;
 mod paths;
 pub(crate) mod processes;
 pub mod query;
+pub(crate) mod row_choice;
 pub(crate) mod rows;
 mod selections;
 pub(crate) mod source;

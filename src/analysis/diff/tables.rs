@@ -2,10 +2,10 @@
 
 use crate::analysis::category_rules::Rule;
 use crate::analysis::diff::Diff;
+use crate::analysis::diff::lines;
 use crate::analysis::diff::pages::PageGroup;
 use crate::analysis::diff::rows::{DiffRow, DiffTotals, percent};
 use crate::analysis::table::{Column, Dimension as _, Field, Fit, Line, Table, Value};
-use crate::facets::Label;
 
 /// Kinds of moves that are listed without `--top`.
 const MOVES: usize = 12;
@@ -23,17 +23,12 @@ const fn count(pages: i64) -> Value {
 
 fn row_line(row: &DiffRow) -> Line {
     let pages = |amount: Option<_>, pages: i64| amount.map_or(Value::Nothing, |_| count(pages));
-    let change = match (row.left, row.right) {
-        (Some(_), None) => Value::text("only left"),
-        (None, Some(_)) => Value::text("only right"),
-        _ => Value::maybe(row.change(), Value::Change),
-    };
     Line::new([
-        Value::text(row.labels.iter().map(Label::shown).collect::<Vec<_>>().join(" / ")),
+        lines::labels(&row.labels),
         pages(row.left, row.left_pages()),
         pages(row.right, row.right_pages()),
         Value::Difference(row.delta()),
-        change,
+        lines::change(row.left, row.right, row.change()),
         Value::pages(row.delta()),
     ])
 }
@@ -41,10 +36,8 @@ fn row_line(row: &DiffRow) -> Line {
 impl Diff {
     /// The keys that differ, what is left out, and the totals.
     pub fn table(&self) -> Table {
-        let title = self.dimensions.iter().map(|dimension| dimension.title()).collect::<Vec<_>>().join(" / ");
         let columns = vec![
-            // Labels of several dimensions differ in their middle, which must not be cut out.
-            Column::text(title).fit(if self.dimensions.len() > 1 { Fit::Wraps } else { Fit::Shrinks }),
+            lines::label_column(&self.dimensions),
             Column::number("Left"),
             Column::number("Right"),
             Column::number("Difference/pages"),
@@ -55,14 +48,8 @@ impl Diff {
         let (listed, rest) = rows.split_at(self.listed().min(rows.len()));
         let mut lines: Vec<Line> = listed.iter().copied().map(row_line).collect();
         let rest = DiffTotals::of(rest.iter().copied());
-        let is_apart = self.unchanged.is_empty();
-        for (sum, what, is_said) in
-            [(rest, "more", true), (self.within, "within the tolerance", is_apart), (self.same, "equal", is_apart)]
-        {
-            if sum.rows > 0 && is_said {
-                lines.push(sum_line(Value::More(sum.rows, what), &sum));
-            }
-        }
+        let sums = lines::not_listed([rest, self.within, self.same], self.unchanged.is_empty(), |sum| sum.rows);
+        lines.extend(sums.map(|(label, sum)| sum_line(label, &sum)));
         lines.push(Line { ruled: true, ..sum_line(Value::text("Total"), &self.all) });
         Table { columns, lines, ..self.table_of(rows) }
     }

@@ -218,7 +218,7 @@ impl BothTree {
         let mut least = if self.nodes.len() <= most { 0 } else { all / (most as u64).max(1) / 64 };
         loop {
             let rows = self.rows_of(least);
-            if rows.len() <= most || least > all {
+            if rows.len() <= most || least > all || least == u64::MAX {
                 return rows;
             }
             least = least.max(1).saturating_mul(2);

@@ -10,7 +10,6 @@ use crate::load::stacks::first_walk::Parts;
 use crate::load::stacks::second_walk::{EventChoice, Events, Owner};
 use crate::moment::Moment;
 use crate::trace::Trace;
-use crate::units::Ticks;
 
 /// An event.
 #[derive(Debug)]
@@ -63,10 +62,6 @@ fn each_of(
     let unit = of.weight();
     let clock = &trace.etl().clock;
     let in_ticks = is_in_ticks(unit, of.0 == EventChoice::Samples);
-    let nanos = |ticks: u64| {
-        let ticks = clock.origin.0.saturating_add(i64::try_from(ticks).unwrap_or(i64::MAX));
-        u64::try_from(clock.nanos(Ticks(ticks)).0).unwrap_or(u64::MAX)
-    };
     for (event, stack) in events.events.iter().zip(&stacks) {
         let (moment, value) = (event.moment, &event.value);
         let Some(chosen) = value.chosen else { continue };
@@ -82,7 +77,7 @@ fn each_of(
             processor: value.processor,
             process: &owners.label(id, moment),
             thread,
-            weight: if in_ticks { weight.map(nanos) } else { weight },
+            weight: if in_ticks { weight.map(|ticks| clock.length_ns(ticks)) } else { weight },
             unit,
         })?;
     }

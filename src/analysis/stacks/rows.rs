@@ -12,7 +12,6 @@ use crate::etl::clock::Clock;
 use crate::facets::Label;
 use crate::load::stacks::frame_lists::ListId;
 use crate::symbols::PdbSearch;
-use crate::units::Ticks;
 use foldhash::{HashMap as FastMap, HashSet as FastSet};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -277,9 +276,7 @@ impl<'a> Shown<'a> {
     }
 
     fn weight(&self, sum: u64) -> u64 {
-        let Some(clock) = self.clock else { return sum };
-        let ticks = i64::try_from(sum).unwrap_or(i64::MAX);
-        u64::try_from(clock.nanos(Ticks(clock.origin.0.saturating_add(ticks))).0).unwrap_or(u64::MAX)
+        self.clock.map_or(sum, |clock| clock.length_ns(sum))
     }
 
     pub(super) fn counts(&self, counted: &StackCounts) -> StackCounts {

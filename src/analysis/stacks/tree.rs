@@ -147,7 +147,7 @@ impl Tree {
         let mut least = if self.nodes.len() <= most { 0 } else { all / (most as u64).max(1) / 64 };
         loop {
             let rows = self.rows_of(query, least);
-            if rows.len() <= most || least > all {
+            if rows.len() <= most || least > all || least == u64::MAX {
                 return rows;
             }
             least = least.max(1).saturating_mul(2);

@@ -6,6 +6,7 @@ use crate::analysis::diff::allocations::{AllocationDiff, AllocationDiffQuery, Al
 use crate::analysis::diff::dimension::Dimension;
 use crate::analysis::diff::processes::Match;
 use crate::analysis::diff::query::DiffQuery;
+use crate::analysis::diff::row_choice::RowChoice;
 use crate::analysis::diff::rows::DiffOrder;
 use crate::analysis::diff::source::Source;
 use crate::analysis::diff::stacks::{StackDiff, StackDiffQuery, StackMeasure};
@@ -263,13 +264,19 @@ impl Diff {
                 Some(Measure::Allocations(measure)) => measure,
                 _ => AllocationMeasure::default(),
             },
+            rows: self.row_choice()?,
+            allocations,
+        })
+    }
+
+    fn row_choice(&self) -> anyhow::Result<RowChoice> {
+        Ok(RowChoice {
             matching: self.how_matched()?,
             tolerance: self.tolerance,
             order: self.sort,
             keeps_same: self.all,
             top: self.rows.top,
             screen: self.screen(),
-            allocations,
         })
     }
 
@@ -302,12 +309,7 @@ impl Diff {
                 Some(Measure::Stacks(measure)) => measure,
                 _ => StackMeasure::default(),
             },
-            matching: self.how_matched()?,
-            tolerance: self.tolerance,
-            order: self.sort,
-            keeps_same: self.all,
-            top: self.rows.top,
-            screen: self.screen(),
+            rows: self.row_choice()?,
         })
     }
 

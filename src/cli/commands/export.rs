@@ -363,7 +363,10 @@ impl Export {
         }
         let name = shown(recording);
         // What was not recorded is in the table of warnings; here it would fill the screen.
-        let lines = if self.quiet { of_the_file(&outcome.grave) } else { texts(&outcome.grave) };
+        let lines = match self.quiet {
+            true => of_the_file(&outcome.grave),
+            false => [texts(&outcome.grave), texts(&outcome.of_symbols)].concat(),
+        };
         output::warn(&lines.iter().map(|line| format!("{name}: {line}")).collect::<Vec<_>>());
         if self.quiet {
             return Ok(());

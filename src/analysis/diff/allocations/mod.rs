@@ -4,16 +4,15 @@
 
 mod rows;
 #[cfg(feature = "cli")]
-pub(super) mod tables;
+mod tables;
 
 pub use rows::{AllocationDiffRow, AllocationMeasure, AllocationSums, AllocationTotals};
 pub(super) use rows::{Key, limit, percent};
 
 use super::processes::{Match, Matched, Starts};
 use super::query::SIDES;
-use super::rows::DiffOrder;
+use super::row_choice::RowChoice;
 use super::source::Source;
-use super::tolerance::Tolerance;
 use super::trace_side::starts;
 use crate::analysis::allocations::{AllocationQuery, AllocationSet, Dimension};
 use crate::error::{Error, Missing};
@@ -31,18 +30,8 @@ pub struct AllocationDiffQuery {
     pub allocations: AllocationQuery,
     /// What decides whether a row differs.
     pub measure: AllocationMeasure,
-    /// How processes are matched; `None`: by name.
-    pub matching: Option<Match>,
-    /// How much rows may differ.
-    pub tolerance: Tolerance,
-    /// How rows are ordered.
-    pub order: DiffOrder,
-    /// True to keep the rows that do not differ.
-    pub keeps_same: bool,
-    /// Rows that are shown; `None` = as many as `screen` has room for, or all.
-    pub top: Option<usize>,
-    /// Rows that a screen has room for, where there is one.
-    pub screen: Option<usize>,
+    /// How rows are matched, kept and ordered.
+    pub rows: RowChoice,
 }
 
 /// One of the two traces.
@@ -92,9 +81,8 @@ pub struct AllocationDiff {
     pub same: AllocationTotals,
     /// True when only what meets conditions was compared.
     pub is_filtered: bool,
-    order: DiffOrder,
-    top: Option<usize>,
-    screen: Option<usize>,
+    /// How rows are ordered, and how many are seen.
+    pub(crate) choice: RowChoice,
 }
 
 impl AllocationDiff {
@@ -107,7 +95,7 @@ impl AllocationDiff {
         let traces = [trace(0, left, "allocations")?, trace(1, right, "allocations")?];
         traces.iter().for_each(|trace| trace.gather(Parts::SYSTEM));
         let of = kind(traces, &query.allocations);
-        let matched = matched(traces, query.matching.unwrap_or(Match::Name));
+        let matched = matched(traces, query.rows.matching.unwrap_or(Match::Name));
         let mut sets = Vec::new();
         for ((side, trace), names) in traces.into_iter().enumerate().zip(&matched.sides) {
             let put_together = Some(names.clone());
@@ -123,7 +111,7 @@ impl AllocationDiff {
             let all = set.doubts.iter().cloned().chain(unknown_start(set, query.measure));
             doubts.extend(all.map(|doubt| doubt.named(name)));
         }
-        let joined = rows::join([&left_set, &right_set], query.measure, query.tolerance, query.order);
+        let joined = rows::join([&left_set, &right_set], query.measure, query.rows.tolerance, query.rows.order);
         let all = AllocationTotals::of_all([&left_set, &right_set], &joined, query.measure);
         let (differing, fine): (Vec<_>, Vec<_>) = joined.into_iter().partition(AllocationDiffRow::differs);
         let is_same = |row: &&AllocationDiffRow| row.delta() == 0;
@@ -146,12 +134,10 @@ impl AllocationDiff {
             all,
             within: AllocationTotals::of(fine.iter().filter(|row| !is_same(row))),
             same: AllocationTotals::of(fine.iter().filter(is_same)),
-            unchanged: if query.keeps_same { fine } else { Vec::new() },
+            unchanged: if query.rows.keeps_same { fine } else { Vec::new() },
             differing,
             is_filtered: !query.allocations.conditions.is_empty(),
-            order: query.order,
-            top: query.top,
-            screen: query.screen,
+            choice: query.rows,
         })
     }
 

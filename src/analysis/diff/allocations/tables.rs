@@ -3,6 +3,7 @@
 use super::rows::{compare, percent};
 use super::{AllocationDiff, AllocationDiffRow, AllocationMeasure, AllocationTotals};
 use crate::analysis::allocations::Dimension;
+use crate::analysis::diff::lines::{self, clamped, number};
 use crate::analysis::table::{Column, Field, Fit, Line, Table, Value};
 use crate::facets::{Dimension as _, Label, LabelKind};
 
@@ -19,15 +20,6 @@ const FIELDS: [&str; 10] = [
     "tolerance_bytes",
 ];
 
-/// A sum; one that no 64 bits hold is written with a fraction.
-pub(in crate::analysis::diff) fn number(bytes: i128) -> Value {
-    i64::try_from(bytes).map_or(Value::Decimal(bytes as f64), Value::Count)
-}
-
-pub(in crate::analysis::diff) fn clamped(bytes: i128) -> i64 {
-    i64::try_from(bytes).unwrap_or(if bytes < 0 { i64::MIN + 1 } else { i64::MAX })
-}
-
 impl AllocationDiff {
     /// An amount for people. Growth has a sign.
     fn size(&self, bytes: i128) -> Value {
@@ -39,17 +31,12 @@ impl AllocationDiff {
 
     fn line(&self, row: &AllocationDiffRow) -> Line {
         let (left, right) = row.compared();
-        let change = match (row.left, row.right) {
-            (Some(_), None) => Value::text("only left"),
-            (None, Some(_)) => Value::text("only right"),
-            _ => Value::maybe(row.change(), Value::Change),
-        };
         Line::new([
-            Value::text(row.labels.iter().map(Label::shown).collect::<Vec<_>>().join(" / ")),
+            lines::labels(&row.labels),
             row.left.map_or(Value::Nothing, |_| self.size(left)),
             row.right.map_or(Value::Nothing, |_| self.size(right)),
             Value::SizeDifference(clamped(row.delta())),
-            change,
+            lines::change(row.left, row.right, row.change()),
         ])
     }
 
@@ -70,26 +57,19 @@ impl AllocationDiff {
 
     /// The rows that differ, what is left out, and the totals.
     pub fn table(&self) -> Table {
-        let title = self.dimensions.iter().map(|dimension| dimension.title()).collect::<Vec<_>>().join(" / ");
         let columns = vec![
-            Column::text(title).fit(if self.dimensions.len() > 1 { Fit::Wraps } else { Fit::Shrinks }),
+            lines::label_column(&self.dimensions),
             Column::number("Left"),
             Column::number("Right"),
             Column::number("Difference"),
             Column::number("Change").fit(Fit::Leaves(0)),
         ];
         let rows = self.rows();
-        let (listed, rest) = rows.split_at(self.listed().min(rows.len()));
+        let (listed, rest) = rows.split_at(self.choice.listed().min(rows.len()));
         let mut lines: Vec<Line> = listed.iter().map(|row| self.line(row)).collect();
         let rest = AllocationTotals::of(rest.iter().copied());
-        let is_apart = self.unchanged.is_empty();
-        for (sum, what, is_said) in
-            [(rest, "more", true), (self.within, "within the tolerance", is_apart), (self.same, "equal", is_apart)]
-        {
-            if sum.rows > 0 && is_said {
-                lines.push(self.sum_line(Value::More(sum.rows, what), &sum, false));
-            }
-        }
+        let sums = lines::not_listed([rest, self.within, self.same], self.unchanged.is_empty(), |sum| sum.rows);
+        lines.extend(sums.map(|(label, sum)| self.sum_line(label, &sum, false)));
         lines.push(Line { ruled: true, ..self.sum_line(Value::text("Total"), &self.all, true) });
         Table { columns, lines, ..self.table_of(rows) }
     }
@@ -136,17 +116,7 @@ impl AllocationDiff {
     /// The rows that differ, with the others where they were asked for.
     pub(crate) fn rows(&self) -> Vec<&AllocationDiffRow> {
         let mut rows: Vec<&AllocationDiffRow> = self.differing.iter().chain(&self.unchanged).collect();
-        rows.sort_by(|a, b| compare(self.order, a, b));
+        rows.sort_by(|a, b| compare(self.choice.order, a, b));
         rows
-    }
-
-    /// How many of them people see, at most.
-    pub(crate) fn listed(&self) -> usize {
-        self.top.or(self.screen).unwrap_or(usize::MAX)
-    }
-
-    /// How many of them a screen has no room for, where nobody said how many are shown.
-    pub(crate) fn is_cut(&self) -> bool {
-        self.top.is_none() && self.listed() < self.rows().len()
     }
 }

@@ -11,9 +11,8 @@ pub use rows::{StackDiffRow, StackMeasure, StackTotals};
 use super::allocations::{at_side, trace};
 use super::processes::{Match, Matched, Starts};
 use super::query::SIDES;
-use super::rows::DiffOrder;
+use super::row_choice::RowChoice;
 use super::source::Source;
-use super::tolerance::Tolerance;
 use super::trace_side::starts;
 use crate::analysis::stacks::{Dimension, Kind, StackQuery, StackSet};
 use crate::error::Error;
@@ -32,18 +31,8 @@ pub struct StackDiffQuery {
     pub stacks: StackQuery,
     /// What decides whether a row differs.
     pub measure: StackMeasure,
-    /// How processes are matched; `None`: by name.
-    pub matching: Option<Match>,
-    /// How much rows may differ.
-    pub tolerance: Tolerance,
-    /// How rows are ordered.
-    pub order: DiffOrder,
-    /// True to keep the rows that do not differ.
-    pub keeps_same: bool,
-    /// Rows that are shown; `None` = as many as `screen` has room for, or all.
-    pub top: Option<usize>,
-    /// Rows that a screen has room for, where there is one.
-    pub screen: Option<usize>,
+    /// How rows are matched, kept and ordered.
+    pub rows: RowChoice,
 }
 
 /// One of the two traces.
@@ -82,9 +71,8 @@ pub struct StackDiff {
     pub same: StackTotals,
     /// True when only what meets conditions was compared.
     pub is_filtered: bool,
-    order: DiffOrder,
-    top: Option<usize>,
-    screen: Option<usize>,
+    /// How rows are ordered, and how many are seen.
+    pub(crate) choice: RowChoice,
 }
 
 impl StackDiff {
@@ -103,7 +91,7 @@ impl StackDiff {
             Kind::of_trace(&query.of, traces[0]).map_err(|error| named(error, 0))?,
             Kind::of_trace(&query.of, traces[1]).map_err(|error| named(error, 1))?,
         ];
-        let tolerance = rows::tolerance_of(&kinds[0], query.tolerance)?;
+        let tolerance = rows::tolerance_of(&kinds[0], query.rows.tolerance)?;
         let mut grave_doubts = Vec::new();
         let mut sets = Vec::new();
         for (side, ((trace, source), of)) in traces.into_iter().zip([left, right]).zip(kinds).enumerate() {
@@ -116,24 +104,28 @@ impl StackDiff {
             return Err(Error::Usage("two sides are compared".into()));
         };
         let sets = [&left_set, &right_set];
-        let how = query.matching.unwrap_or(Match::Name);
+        let how = query.rows.matching.unwrap_or(Match::Name);
         let starts: [Starts; 2] = match how {
             Match::NameAndStart => traces.map(starts),
             Match::Pid | Match::Name => Default::default(),
         };
         let matched = matched(sets, &group_by, how, &starts);
-        let joined = rows::join(sets, &group_by, &matched, (query.measure, tolerance, query.order));
+        let joined = rows::join(sets, &group_by, &matched, (query.measure, tolerance, query.rows.order));
+        let is_of_frames =
+            |dimension: Dimension| matches!(dimension, Dimension::Function | Dimension::Module | Dimension::Stack);
+        let conditions = query.stacks.conditions.iter().map(|condition| condition.dimension);
+        let names_frames = group_by.iter().copied().chain(conditions).any(is_of_frames);
         let rows_compared = joined.len() as u64;
         let (differing, fine): (Vec<_>, Vec<_>) = joined.into_iter().partition(StackDiffRow::differs);
         let is_same = |row: &&StackDiffRow| row.delta() == 0;
         Ok(StackDiff {
-            warnings: warnings(sets, &matched),
+            warnings: warnings(sets, &matched, names_frames),
             grave: grave_doubts,
             doubtful: left_set.doubtful || right_set.doubtful,
             measure: query.measure,
             within: StackTotals::of(fine.iter().filter(|row| !is_same(row))),
             same: StackTotals::of(fine.iter().filter(is_same)),
-            unchanged: if query.keeps_same { fine } else { Vec::new() },
+            unchanged: if query.rows.keeps_same { fine } else { Vec::new() },
             differing,
             rows_compared,
             dimensions: group_by,
@@ -142,9 +134,7 @@ impl StackDiff {
                 StackSide { files: left.files(), set: left_set },
                 StackSide { files: right.files(), set: right_set },
             ],
-            order: query.order,
-            top: query.top,
-            screen: query.screen,
+            choice: query.rows,
         })
     }
 
@@ -194,12 +184,13 @@ fn matched(sets: [&StackSet; 2], dimensions: &[Dimension], how: Match, starts: &
     Matched::new(labels.each_ref(), how, starts)
 }
 
-fn warnings(sets: [&StackSet; 2], matched: &Matched) -> Vec<String> {
+/// `names_frames`: rows or conditions are of what only events with a stack have.
+fn warnings(sets: [&StackSet; 2], matched: &Matched, names_frames: bool) -> Vec<String> {
     let mut warnings: Vec<String> = Vec::new();
     for (name, set) in SIDES.iter().zip(sets) {
         warnings.extend(set.warnings.iter().map(|line| format!("{name}: {line}")));
         let without = set.totals.events.saturating_sub(set.totals.with_stack);
-        if without > 0 {
+        if without > 0 && names_frames {
             let (without, all) = (count(without), counted(set.totals.events, "event has", "events have"));
             warnings.push(format!("{name}: {without} of {all} no stack: functions and modules are not known of them"));
         }

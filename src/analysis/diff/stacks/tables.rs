@@ -3,10 +3,10 @@
 use super::rows::{compare, share};
 use super::{StackDiff, StackDiffRow, StackTotals};
 use crate::analysis::diff::allocations::percent;
-use crate::analysis::diff::allocations::tables::{clamped, number};
+use crate::analysis::diff::lines::{self, clamped, number};
 use crate::analysis::stacks::{SelfAndTotal, Weight};
 use crate::analysis::table::{Column, Field, Fit, Line, Table, Value};
-use crate::facets::{Dimension as _, Label, LabelKind};
+use crate::facets::{Label, LabelKind};
 
 const FIELDS: [&str; 12] = [
     "left_self",
@@ -60,13 +60,8 @@ impl StackDiff {
         if row.right.is_none() {
             (right, right_share) = (Value::Nothing, Value::Nothing);
         }
-        let change = match (row.left, row.right) {
-            (Some(_), None) => Value::text("only left"),
-            (None, Some(_)) => Value::text("only right"),
-            _ => Value::maybe(row.change(), Value::Change),
-        };
-        let label = row.labels.iter().map(Label::shown).collect::<Vec<_>>().join(" / ");
-        Line::new([Value::Text(label), left, right, difference, left_share, right_share, change])
+        let change = lines::change(row.left, row.right, row.change());
+        Line::new([lines::labels(&row.labels), left, right, difference, left_share, right_share, change])
     }
 
     /// `None`: of these rows no sum is known.
@@ -85,9 +80,8 @@ impl StackDiff {
 
     /// The rows that differ, what is left out, and the totals.
     pub fn table(&self) -> Table {
-        let title = self.dimensions.iter().map(|dimension| dimension.title()).collect::<Vec<_>>().join(" / ");
         let columns = vec![
-            Column::text(title).fit(if self.dimensions.len() > 1 { Fit::Wraps } else { Fit::Shrinks }),
+            lines::label_column(&self.dimensions),
             Column::number("Left"),
             Column::number("Right"),
             Column::number("Difference"),
@@ -96,17 +90,11 @@ impl StackDiff {
             Column::number("Change").fit(Fit::Leaves(0)),
         ];
         let rows = self.rows();
-        let (listed, rest) = rows.split_at(self.listed().min(rows.len()));
+        let (listed, rest) = rows.split_at(self.choice.listed().min(rows.len()));
         let mut lines: Vec<Line> = listed.iter().map(|row| self.line(row)).collect();
         let rest = StackTotals::of(rest.iter().copied());
-        let is_apart = self.unchanged.is_empty();
-        for (sum, what, is_said) in
-            [(rest, "more", true), (self.within, "within the tolerance", is_apart), (self.same, "equal", is_apart)]
-        {
-            if sum.rows > 0 && is_said {
-                lines.push(self.sum_line(Value::More(sum.rows, what), self.sum(&sum)));
-            }
-        }
+        let sums = lines::not_listed([rest, self.within, self.same], self.unchanged.is_empty(), |sum| sum.rows);
+        lines.extend(sums.map(|(label, sum)| self.sum_line(label, self.sum(&sum))));
         let [left, right] = self.weights();
         let all = self.sum_line(Value::text("All events"), Some((left.into(), right.into())));
         lines.push(Line { ruled: true, ..all });
@@ -150,18 +138,8 @@ impl StackDiff {
     /// The rows that differ, with the others where they were asked for.
     pub(crate) fn rows(&self) -> Vec<&StackDiffRow> {
         let mut rows: Vec<&StackDiffRow> = self.differing.iter().chain(&self.unchanged).collect();
-        rows.sort_by(|a, b| compare(self.order, a, b));
+        rows.sort_by(|a, b| compare(self.choice.order, a, b));
         rows
-    }
-
-    /// How many of them people see, at most.
-    pub(crate) fn listed(&self) -> usize {
-        self.top.or(self.screen).unwrap_or(usize::MAX)
-    }
-
-    /// How many of them a screen has no room for, where nobody said how many are shown.
-    pub(crate) fn is_cut(&self) -> bool {
-        self.top.is_none() && self.listed() < self.rows().len()
     }
 }
 
