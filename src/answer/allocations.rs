@@ -85,6 +85,8 @@ fn facts<'a>(set: &'a AllocationSet, display: AllocationDisplay) -> Facts<'a> {
         None => Fact::Is(serde_json::Value::Null),
     };
     let facts = Facts::of_trace()
+        .doubts(&set.doubts)
+        .filter(&set.filter)
         .is("missing_keywords", set.missing.iter().map(|need| need.keyword).collect::<Vec<_>>())
         .is("of", set.of.name())
         .is("window", window)

@@ -76,6 +76,7 @@ fn facts(diff: &Diff) -> Facts<'_> {
         .has("warnings", Fact::Warnings)
         .has("left", left)
         .has("right", right)
+        .filter(&diff.filter)
         .is("dimensions", names(&diff.dimensions))
         .is("equal", diff.is_equal())
         .is("rows_compared", diff.all.rows)

@@ -51,6 +51,7 @@ fn facts(diff: &AllocationDiff) -> Facts<'_> {
         .has("right", right)
         .is("of", diff.of.name())
         .is("measure", diff.measure.name())
+        .filter(&diff.filter)
         .is("group_by", diff.dimensions.iter().map(|dimension| dimension.name()).collect::<Vec<_>>())
         .is("equal", diff.is_equal())
         .is("rows_compared", diff.all.rows)

@@ -52,6 +52,7 @@ fn facts(diff: &StackDiff) -> Facts<'_> {
         .is("of", diff.of().name())
         .is("weight", diff.of().weight().name())
         .is("measure", diff.measure.name())
+        .filter(&diff.filter)
         .is("group_by", diff.dimensions.iter().map(|dimension| dimension.name()).collect::<Vec<_>>())
         .is("equal", diff.is_equal())
         .is("rows_compared", diff.rows_compared)

@@ -71,6 +71,8 @@ fn facts(set: &FaultSet) -> Facts<'_> {
         .is("hard_markers", set.hard_markers)
         .has("rows", Fact::table(|| set.soft_table(None)));
     let facts = Facts::of_trace()
+        .doubts(&set.doubts)
+        .filter(&set.filter)
         .is("window", window)
         .is("group_by", set.dimensions.iter().map(|dimension| dimension.name()).collect::<Vec<_>>())
         .has("hard", Fact::Object(hard))
@@ -131,7 +133,7 @@ pub(crate) fn sentences(set: &FaultSet) -> Vec<String> {
 fn hard_line(set: &FaultSet, unit: TimeUnit) -> String {
     let hard = &set.hard;
     if hard.events == 0 {
-        let chosen = if set.is_filtered { " that meets the conditions of --where" } else { "" };
+        let chosen = if !set.filter.is_empty() { " that meets the conditions of --where" } else { "" };
         return format!("No hard fault{chosen} in the window.");
     }
     let waits = match hard.waits {

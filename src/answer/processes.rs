@@ -20,6 +20,7 @@ pub fn answer(set: &ProcessSet, unit: Unit) -> Answer<'_> {
     let facts = Facts::of_trace()
         .is("snapshot_count", set.snapshot_count)
         .is("snapshot", snapshot)
+        .filter(&set.filter)
         .is("total", set.total)
         .is("commit_unknown", set.commit_unknown)
         .has("processes", Fact::records(tables::FIELDS, || set.process_records()))

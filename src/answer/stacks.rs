@@ -47,6 +47,8 @@ fn facts(set: &StackSet, top: Option<usize>) -> Facts<'_> {
         None => table,
     };
     Facts::of_trace()
+        .filter(&set.filter)
+        .is("leaf", &set.leaf)
         .is("records", records(set))
         .has("kinds", Fact::table(|| kinds(set)))
         .is("window", set.window.as_ref().map(window))

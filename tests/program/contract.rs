@@ -5,7 +5,8 @@ use crate::one_of_each;
 use crate::program::{finish, fixtures, pfnset};
 use crate::recording;
 use crate::refset;
-use etl_writer::{MemorySpec, Ptr::P8, Rec, Session, Trace, generate_memory, payloads::header};
+use etl_writer::payloads::{header, memory};
+use etl_writer::{MemorySpec, Ptr::P8, Rec, Session, Trace, generate_memory};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -214,31 +215,32 @@ fn outputs(schema: &str) -> Vec<Vec<&str>> {
             "refset refset-small.etl --format json --timeline 20ms --group-by process_name,service,command_line,pid,session,folder,extension,category",
         ],
         "pfnset.cpu" => &[
-            "cpu cpu-compressed.etl --format json --group-by process,thread,processor",
+            "cpu cpu-compressed.etl --format json --group-by process,thread,processor --where process=*",
             "cpu cpu-compressed.etl --format json --group-by process_name,service,command_line,pid,session",
             "cpu cpu-compressed.etl --format json --group-by thread --timeline 50ms --from work-start",
             "cpu stacks-keys.etl --format json --group-by stack,function,module,ready_stack,ready_function,ready_module",
-            "cpu resident-small.etl --format json --group-by process,thread,processor,module",
+            "cpu resident-small.etl --format json --group-by process,thread,processor,module --where process=*",
             "cpu resident-small.etl --format json --group-by process_name,service,command_line,pid,session",
         ],
         "pfnset.allocations" => &[
-            "allocations alloc-x86.etl --format json --group-by process,thread,reason,size,pages --timeline 1",
+            "allocations alloc-x86.etl --format json --group-by process,thread,reason,size,pages --timeline 1 --where process=*",
             "allocations alloc-x86.etl --of pool --format json --group-by tag,pool,session",
             "allocations two.etl --preset not-resident --format json",
             "allocations alloc-x86.etl --of heap --format json --group-by heap,source,stack,function,free_stack,free_function",
         ],
         "pfnset.stacks" => &[
             "stacks stacks-keys.etl --format json --group-by process,thread,processor,module,function,stack",
-            "stacks stacks-keys.etl --format json --tree --from 0",
+            "stacks stacks-keys.etl --format json --tree --from 0 --where process=*",
         ],
         "pfnset.symbols" => &["symbols stacks-keys.etl --format json"],
         "pfnset.faults" => &[
             "faults faults-x86.etl --format json --group-by process,thread,file,kind,module,disk,priority,operation",
-            "faults faults-x86.etl --format json --from work-start --to work-end --timeline 20ms",
+            "faults lossy.etl --format json",
+            "faults faults-x86.etl --format json --from work-start --to work-end --timeline 20ms --where process=*",
         ],
-        "pfnset.processes" => {
-            &["processes two.etl --format json --group-by process,name,pid,parent,session,command_line,started,ended"]
-        }
+        "pfnset.processes" => &[
+            "processes two.etl --format json --group-by process,name,pid,parent,session,command_line,started,ended --where process=*",
+        ],
         "pfnset.memory" => &[
             "memory memory.etl --format json",
             "memory memory.etl --format json --group-by list",
@@ -252,7 +254,7 @@ fn outputs(schema: &str) -> Vec<Vec<&str>> {
         "pfnset.counter_type" => &["counter --format json", "counter 0x80210500 --format json"],
         "pfnset.diff" => &[
             "diff two.etl raw.csv --format json",
-            "diff two.etl resident-small.etl --format json --group-by process,category,class,list,use,rule,detail",
+            "diff two.etl resident-small.etl --format json --group-by process,category,class,list,use,rule,detail --where process=*",
             "diff two.etl resident-small.etl --format json --group-by pid,session,file,priority,cold,pinned,non_tradeable",
             "diff two.etl resident-small.etl --format json --group-by process_name,service,command_line,folder,extension",
             "diff two.etl two.etl --all --format json --group-by process,category,class,list,use,rule,detail",
@@ -265,7 +267,7 @@ fn outputs(schema: &str) -> Vec<Vec<&str>> {
             "diff two.etl --with beside.etl resident-small.etl --format json",
         ],
         "pfnset.diff_allocations" => &[
-            "diff alloc-x86.etl stacks-keys.etl --allocations --of commit --format json --tolerance 4MiB --all --group-by process,thread,reason,size,pages",
+            "diff alloc-x86.etl stacks-keys.etl --allocations --of commit --format json --tolerance 4MiB --all --group-by process,thread,reason,size,pages --where process=*",
             "diff alloc-x86.etl alloc-x86.etl --allocations --of pool --format json --all --group-by tag,pool,session",
             "diff alloc-x86.etl stacks-keys.etl --allocations --of pool --format json --group-by tag,pool,session",
             "diff alloc-x86.etl stacks-keys.etl --allocations --of heap --format json --group-by heap,source,stack,function,free_stack,free_function",
@@ -273,7 +275,7 @@ fn outputs(schema: &str) -> Vec<Vec<&str>> {
         ],
         "pfnset.diff_stacks" => &[
             "diff stacks-keys.etl stacks-keys.etl --of samples --all --format json --group-by process,thread,processor,module,function,stack",
-            "diff stacks-keys.etl resident-small.etl --of samples --format json --group-by process,thread,processor,module,function,stack",
+            "diff stacks-keys.etl resident-small.etl --of samples --format json --group-by process,thread,processor,module,function,stack --where process=*",
             "diff stacks-keys.etl stacks-keys.etl --of cswitch --all --format json",
         ],
         "pfnset.check" => &[
@@ -308,10 +310,13 @@ fn every_key_is_documented_and_every_documented_key_is_written() {
     write("budgets.toml", budgets.as_bytes());
     write("trouble.etl", &in_trouble());
     write("two.etl", &one_of_each::trace(2));
+    let lossy = Session { events_lost: 3, ..Session::windows10() };
+    let fault = memory::hard_fault(P8, 1_000_000_000, 0, 0x7000, 0xffff_8000_0000_1000, 12, 4096);
+    write("lossy.etl", &Trace::new(lossy).push(fault.at(1_000_000_100)).finish());
     write("sets.etl", &refset::with_a_set_that_differs());
     write("beside.etl", &Trace::new(recording::beside()).finish());
-    let memory = generate_memory(&MemorySpec::default(), std::io::Cursor::new(Vec::new())).expect("a trace").0;
-    write("memory.etl", &memory.into_inner());
+    let machine = generate_memory(&MemorySpec::default(), std::io::Cursor::new(Vec::new())).expect("a trace").0;
+    write("memory.etl", &machine.into_inner());
     for name in [
         "resident-small.etl",
         "refset-small.etl",

@@ -309,3 +309,42 @@ fn flags_for_other_rows_are_refused() {
     }
     out(&["processes", "alloc-x86.etl", "-q", "--sort", "name"]);
 }
+
+/// A saved result says what of the trace it counts.
+#[test]
+fn documents_hold_their_conditions() {
+    for (command, dimension, patterns) in [
+        ("resident resident-small.etl", "category", "Image"),
+        ("refset refset-small.etl", "category", "Image"),
+        ("cpu cpu-compressed.etl", "process", "burn.exe"),
+        ("stacks stacks-keys.etl", "module", "hal.dll"),
+        ("faults faults-x86.etl", "process", "*exe*"),
+        ("allocations alloc-x86.etl", "process", "*exe*"),
+        ("processes resident-small.etl", "process", "*exe*"),
+        ("diff resident-small.etl resident-small.etl", "category", "Image"),
+        ("diff stacks-keys.etl stacks-keys.etl --of samples", "module", "hal.dll"),
+        ("diff alloc-x86.etl alloc-x86.etl --allocations", "process", "*exe*"),
+    ] {
+        let arguments: Vec<&str> = command.split(' ').chain(["-q", "--format", "json"]).collect();
+        let of = |more: &[&str]| -> serde_json::Value {
+            let text = out(&[&arguments[..], more].concat());
+            let document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+            document["where"].clone()
+        };
+        assert_eq!(of(&[]), serde_json::json!([]), "{command}");
+        let condition = serde_json::json!([{ "dimension": dimension, "patterns": patterns }]);
+        assert_eq!(of(&["--where", &format!("{dimension}={patterns}")]), condition, "{command}");
+    }
+}
+
+/// What has no stack and what lies in no module are chosen by the words that the tables show.
+#[test]
+fn labels_of_what_has_no_module_can_be_conditions() {
+    let rows = |condition: &str| {
+        let arguments = ["stacks", "stacks-keys.etl", "-q", "--group-by", "module", "--format", "csv"];
+        let text = out(&[&arguments[..], &["--where", condition]].concat());
+        text.lines().skip(1).map(|line| line.split(',').next().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(rows("module=[no stack]"), ["[no stack]"]);
+    assert!(rows("module=no module").contains(&"n/a".to_owned()));
+}

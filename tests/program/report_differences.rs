@@ -67,6 +67,15 @@ fn two_traces_with_stacks_have_a_differential_flame_graph() {
     }
     let section = report::between(&page, "<section id=\"differences\">", "</section>");
     assert!(section.contains(", so not drawn: 6.00 ms, 100.0 % of its samples with a stack, in "), "{section}");
-    let other = report::page(&["stacks-keys.etl", report::TRACE]);
-    assert!(report::data(&other)["stackDifferences"][0].is_null() && !other.contains("which code got hotter"));
+}
+
+/// A picture that needs the samples of both is not missing without a word.
+#[test]
+fn a_trace_without_samples_is_named() {
+    let page = report::page(&["stacks-keys.etl", "alloc-x86.etl"]);
+    let section = report::between(&page, "<section id=\"differences\">", "</section>");
+    let says = "Not shown: which code got hotter, because alloc-x86.etl has no samples with stacks";
+    assert!(section.contains(says) && report::data(&page)["stackDifferences"][0].is_null(), "{section}");
+    let page = report::page(&["alloc-x86.etl", "alloc-x86.etl"]);
+    assert!(!page.contains("which code got hotter"), "neither has any");
 }

@@ -157,6 +157,8 @@ pub struct AllocationSet {
     pub snapshot: Option<CommitSnapshot>,
     /// End of the last hole in the records.
     pub hole_until: Option<Nanos>,
+    /// Conditions that chose what is counted: dimensions and patterns.
+    pub(crate) filter: Vec<(&'static str, String)>,
     /// Dimensions of the rows.
     pub dimensions: Vec<Dimension>,
     /// Rows in the query's order.
@@ -319,6 +321,7 @@ impl Whole {
             of_unknown_start: of_unknown_start.clone(),
             snapshot: *snapshot,
             hole_until: hole_until.map(|until| clock.nanos(until)),
+            filter: Condition::written(&query.conditions),
             rows: rows::rows(rows, group_by, labels, query, clock),
             stack_texts: StackTexts::default(),
             dimensions: group_by.clone(),

@@ -13,7 +13,7 @@ use crate::event::hooks::SAMPLED_PROFILE;
 use crate::event::perfinfo::ProfileSample;
 use crate::event::{Decoded, Event, decode};
 use crate::facets::process::{ProcessCode, ProcessFacts};
-use crate::facets::{Label, NO_LABEL};
+use crate::facets::{Condition, Label, NO_LABEL};
 use crate::load::stacks::first_walk::{Parts as StackParts, session_pointer};
 use crate::load::stacks::second_walk::Owner;
 use crate::load::timed_records::for_each_moment;
@@ -67,6 +67,8 @@ pub struct SampledUse {
     pub interval_ns: u64,
     /// All samples in the window.
     pub all: SampleCounts,
+    /// Conditions that chose the rows: dimensions and patterns.
+    pub(crate) filter: Vec<(&'static str, String)>,
     /// Dimensions of the rows.
     pub dimensions: Vec<Dimension>,
     /// Rows, most time first.
@@ -135,6 +137,7 @@ impl SampledUse {
             all,
             rows: groups(&chosen, &query.group_by, &labels),
             modules: if has_modules { Vec::new() } else { groups(&chosen, &[Dimension::Module], &labels) },
+            filter: Condition::written(&query.conditions),
             dimensions: query.group_by.clone(),
         }))
     }

@@ -41,7 +41,7 @@ use crate::analysis::stacks::StackTexts;
 use crate::error::{Error, Missing};
 use crate::etl::EtlFile;
 use crate::event::hooks::SAMPLED_PROFILE;
-use crate::facets::Dimension as _;
+use crate::facets::{Condition, Dimension as _};
 use crate::load::parts::Parts;
 use crate::model::kernel_images::KernelImages;
 use crate::model::services::Services;
@@ -99,8 +99,8 @@ pub struct CpuUse {
     pub doubtful: bool,
     /// The warnings with their codes.
     pub(crate) doubts: Vec<Doubt>,
-    /// True when conditions chose the rows.
-    pub(crate) is_selection: bool,
+    /// Conditions that chose the rows: dimensions and patterns.
+    pub(crate) filter: Vec<(&'static str, String)>,
     /// Keywords that were not recorded, and the consequences of each.
     pub missing: Vec<Need>,
     /// The window.
@@ -264,7 +264,7 @@ impl<'r, S: KeptStack> Replay<'r, S> {
             warnings: texts(&doubts),
             doubtful: any_grave(&doubts),
             doubts,
-            is_selection: !query.conditions.is_empty(),
+            filter: Condition::written(&query.conditions),
             missing,
             window_times: (etl.clock.nanos(range.from), etl.clock.nanos(range.to)),
             window,

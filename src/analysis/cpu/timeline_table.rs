@@ -30,7 +30,7 @@ impl CpuUse {
         let groups = self.timeline_groups();
         let groups = || (0..).zip(groups.iter().take(MOST_GROUPS));
         // Groups that a user chose are what was asked for: uses of the processors leave before them.
-        let first = if self.is_selection { CHOSEN } else { 0 };
+        let first = if self.filter.is_empty() { 0 } else { CHOSEN };
         let heading = |(place, (name, _)): (u8, &(String, u64))| {
             Column::number(name.clone()).fit(Fit::Leaves(first + MOST_GROUPS as u8 - place))
         };

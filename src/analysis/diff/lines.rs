@@ -1,5 +1,6 @@
 //! What the tables of all comparisons have: the column of labels, the change of a row, the sums of rows that are not listed.
 
+use crate::analysis::diff::rows::percent;
 use crate::analysis::table::{Column, Dimension, Fit, Value};
 use crate::facets::Label;
 
@@ -26,11 +27,21 @@ pub fn labels(labels: &[Label]) -> Value {
 }
 
 /// The change of a row, or which side alone has it.
-pub fn change<L, R>(left: Option<L>, right: Option<R>, percent: Option<f64>) -> Value {
+pub fn change<L, R>(left: Option<L>, right: Option<R>, amounts: (i128, i128)) -> Value {
     match (left, right) {
         (Some(_), None) => Value::text("only left"),
         (None, Some(_)) => Value::text("only right"),
-        _ => Value::maybe(percent, Value::Change),
+        _ => change_of_sums(amounts),
+    }
+}
+
+/// The change of amounts that both sides have. There are no percents of 0.
+pub fn change_of_sums(amounts: (i128, i128)) -> Value {
+    match amounts {
+        (0, 0) => Value::Nothing,
+        (0, _) => Value::text("from 0"),
+        (_, 0) => Value::text("to 0"),
+        amounts => Value::maybe(percent(amounts), Value::Change),
     }
 }
 
@@ -45,4 +56,22 @@ pub fn not_listed<S>(
         let count = rows(&sum);
         (count > 0 && is_said).then_some((Value::More(count, what), sum))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_that_has_no_percents_says_why() {
+        let text = |left: Option<i64>, right: Option<i64>| {
+            change(left, right, (left.unwrap_or(0).into(), right.unwrap_or(0).into()))
+        };
+        assert_eq!(text(Some(3), None), Value::text("only left"));
+        assert_eq!(text(None, Some(3)), Value::text("only right"));
+        assert_eq!(text(Some(0), Some(3)), Value::text("from 0"));
+        assert_eq!(text(Some(3), Some(0)), Value::text("to 0"));
+        assert_eq!(text(Some(0), Some(0)), Value::Nothing);
+        assert_eq!(text(Some(2), Some(3)), Value::Change(50.0));
+    }
 }

@@ -34,6 +34,7 @@ pub use trace_side::RuleChange;
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::table::Dimension as _;
 use crate::error::Error;
+use crate::facets::Condition;
 use crate::facets::vocabulary::CATEGORY;
 use crate::imported::CountedRow;
 use crate::imported::wpa::columns::ExportedTable;
@@ -74,8 +75,8 @@ pub struct Diff {
     pub same: DiffTotals,
     /// True when a difference is allowed.
     pub is_tolerant: bool,
-    /// True when only rows that meet conditions were compared.
-    pub is_filtered: bool,
+    /// Conditions that chose what was compared: dimensions and patterns.
+    pub(crate) filter: Vec<(&'static str, String)>,
     /// Rows that are shown.
     pub top: Option<usize>,
     /// Rows that a screen has room for, where nobody said how many are shown.
@@ -178,7 +179,7 @@ impl Diff {
             unchanged: if query.keeps_same { fine } else { Vec::new() },
             differing,
             is_tolerant: query.tolerance.is_any(),
-            is_filtered: !query.conditions.is_empty(),
+            filter: Condition::written(&query.conditions),
             top: query.top,
             screen: query.screen,
             order: query.order,
@@ -190,8 +191,8 @@ impl Diff {
     }
 
     /// True when no row of either side meets the conditions: nothing was compared, so nothing is known to be equal.
-    pub const fn has_no_match(&self) -> bool {
-        self.is_filtered && self.all.rows == 0
+    pub fn has_no_match(&self) -> bool {
+        !self.filter.is_empty() && self.all.rows == 0
     }
 
     /// True when nothing differs by more than is allowed. Single pages count only where no difference is allowed.

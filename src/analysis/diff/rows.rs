@@ -26,7 +26,7 @@ pub struct DiffRow {
 }
 
 /// How much more the right side has, in percent of the left; `None` where one of the two has nothing.
-pub(super) fn percent(left: i64, right: i64) -> Option<f64> {
+pub(super) fn percent((left, right): (i128, i128)) -> Option<f64> {
     (left > 0 && right > 0).then(|| right.saturating_sub(left) as f64 * 100.0 / left as f64)
 }
 
@@ -46,9 +46,14 @@ impl DiffRow {
         self.right_pages() - self.left_pages()
     }
 
+    /// Pages of both.
+    pub(super) fn compared(&self) -> (i128, i128) {
+        (self.left_pages().into(), self.right_pages().into())
+    }
+
     /// How much more the right side has, in percent of the left; `None` where one of the two has nothing.
     pub fn change(&self) -> Option<f64> {
-        percent(self.left_pages(), self.right_pages())
+        percent(self.compared())
     }
 
     /// True when the two differ by more than is allowed.

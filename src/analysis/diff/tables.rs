@@ -4,7 +4,7 @@ use crate::analysis::category_rules::Rule;
 use crate::analysis::diff::Diff;
 use crate::analysis::diff::lines;
 use crate::analysis::diff::pages::PageGroup;
-use crate::analysis::diff::rows::{DiffRow, DiffTotals, percent};
+use crate::analysis::diff::rows::{DiffRow, DiffTotals};
 use crate::analysis::table::{Column, Dimension as _, Field, Fit, Line, Table, Value};
 
 /// Kinds of moves that are listed without `--top`.
@@ -12,7 +12,7 @@ const MOVES: usize = 12;
 
 /// The sum of some rows as a line.
 fn sum_line(label: Value, sum: &DiffTotals) -> Line {
-    let change = Value::maybe(percent(sum.left, sum.right), Value::Change);
+    let change = lines::change_of_sums((sum.left.into(), sum.right.into()));
     let difference = Value::Difference(sum.delta());
     Line::new([label, count(sum.left), count(sum.right), difference, change, Value::pages(sum.delta())])
 }
@@ -28,7 +28,7 @@ fn row_line(row: &DiffRow) -> Line {
         pages(row.left, row.left_pages()),
         pages(row.right, row.right_pages()),
         Value::Difference(row.delta()),
-        lines::change(row.left, row.right, row.change()),
+        lines::change(row.left, row.right, row.compared()),
         Value::pages(row.delta()),
     ])
 }

@@ -13,6 +13,9 @@ pub enum Tolerance {
     Share(u64),
 }
 
+/// Millionths of a whole.
+const WHOLE: u64 = 1_000_000;
+
 impl Default for Tolerance {
     fn default() -> Self {
         Tolerance::Bytes(0)
@@ -51,6 +54,19 @@ impl FromStr for Tolerance {
 }
 
 impl Tolerance {
+    /// Reads how much two sides may differ: they never differ by more than the whole of the larger one.
+    ///
+    /// # Errors
+    /// What was expected.
+    pub fn between_sides(text: &str) -> Result<Tolerance, String> {
+        match text.parse()? {
+            Tolerance::Share(share) if share > WHOLE => {
+                Err("sides never differ by more than 100% of the larger".to_owned())
+            }
+            tolerance => Ok(tolerance),
+        }
+    }
+
     /// How much two amounts may differ: the allowed difference, plus the rounding of both.
     pub fn limit(self, left: Amount, right: Amount) -> Limit {
         let allowed = match self {
@@ -79,12 +95,14 @@ mod tests {
             ("2 TiB", Tolerance::Bytes(2 << 40)),
             ("2 %", Tolerance::Share(20_000)),
             ("0.5%", Tolerance::Share(5000)),
+            ("150%", Tolerance::Share(1_500_000)),
         ] {
             assert_eq!(text.parse(), Ok(wanted), "{text}");
         }
         for text in ["", "x", "1 furlong", "-3", "1.2.3", "999999999999999999999999"] {
             assert!(text.parse::<Tolerance>().is_err(), "{text}");
         }
+        assert!(Tolerance::between_sides("100.1%").is_err() && Tolerance::between_sides("100%").is_ok());
         let limit = Tolerance::Share(20_000).limit(Amount::of_pages(100), Amount::of_pages(50));
         assert_eq!(limit.pages(), 2.0);
     }

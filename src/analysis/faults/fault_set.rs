@@ -37,8 +37,8 @@ pub struct FaultSet {
     pub disk_rows: Vec<Row<RequestFigures>>,
     /// What the conditions leave none of, because it lacks their dimension.
     pub(crate) not_counted: Option<String>,
-    /// True when only what meets conditions is counted.
-    pub(crate) is_filtered: bool,
+    /// Conditions that chose what is counted: dimensions and patterns.
+    pub(crate) filter: Vec<(&'static str, String)>,
     /// Soft faults by process and kind.
     pub soft: Vec<SoftRow>,
     /// Markers of hard faults among the soft ones.

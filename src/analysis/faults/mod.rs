@@ -97,7 +97,7 @@ impl FaultSet {
             unfinished: counted.unfinished(&unfinished),
             disk_rows: counted.request_rows(&requests, &query.group_by),
             not_counted: query.told_of_none(),
-            is_filtered: !query.conditions.is_empty(),
+            filter: Condition::written(&query.conditions),
             soft: soft.0,
             hard_markers: soft.1,
             timeline: grid.map(|grid| timeline::steps(trace, range, grid, &hard, &requests)),

@@ -51,6 +51,9 @@ pub(crate) struct FirstOnly {
     pub weight: u64,
 }
 
+/// Which of two traces has no samples with stacks.
+pub(crate) type Lacking = [bool; 2];
+
 /// Samples of two traces.
 #[derive(Debug)]
 pub(crate) struct StackDifferences {
@@ -67,12 +70,12 @@ pub(crate) struct StackDifferences {
 }
 
 impl StackDifferences {
-    /// Between the first trace and each of the others; `None` where not both have stacks of samples.
+    /// Between the first trace and each of the others.
     pub fn of_all(
         traces: &[&Trace],
         overviews: &[&Overview],
         symbols: &SymbolFolders,
-    ) -> Vec<Option<StackDifferences>> {
+    ) -> Vec<Result<StackDifferences, Lacking>> {
         let has_samples = |overview: &&&Overview| {
             let of = |set: &StackSet| set.of.name() == SAMPLES && set.totals.with_stack > 0;
             overview.stacks.as_ref().is_ok_and(|found| found.kinds.iter().any(of))
@@ -83,9 +86,11 @@ impl StackDifferences {
             samples(trace, symbols)
         };
         let first = has_samples.iter().skip(1).any(|has| *has).then(|| of(0)).flatten();
-        (1..traces.len())
-            .map(|at| first.as_ref().and_then(|first| Some(StackDifferences::new(first, &of(at)?))))
-            .collect()
+        let between = |at: usize| match (&first, of(at)) {
+            (Some(first), Some(second)) => Ok(StackDifferences::new(first, &second)),
+            _ => Err([0, at].map(|side| has_samples.get(side) != Some(&true))),
+        };
+        (1..traces.len()).map(between).collect()
     }
 
     fn new(first: &StackSet, second: &StackSet) -> StackDifferences {

@@ -71,6 +71,8 @@ pub struct ProcessSet {
     pub(crate) commit_unknown: Option<u64>,
     /// Processes of the trace.
     pub total: u64,
+    /// Conditions that chose the processes: dimensions and patterns.
+    pub(crate) filter: Vec<(&'static str, String)>,
     /// Those that meet the conditions, in the query's order.
     pub processes: Vec<ProcessRow>,
     /// Dimensions of the rows.
@@ -138,6 +140,7 @@ impl ProcessSet {
             commit_unknown,
             snapshot_count: trace.snapshots().len(),
             snapshot,
+            filter: Condition::written(&query.conditions),
             total,
             tree,
             rows: if query.group_by.is_empty() { Vec::new() } else { rows },

@@ -58,12 +58,15 @@ pub use tree::{Root, TreeQuery, TreeRow};
 
 use crate::analysis::table::Group;
 use crate::error::{Error, Missing};
+use crate::etl::clock::Clock;
 use crate::etl::record_id::{HookId, RecordId};
 use crate::event::Phase;
+use crate::facets::Condition;
 use crate::load::stacks::first_walk::{Counts, Parts, session_pointer};
 use crate::load::stacks::second_walk::{Chosen, EventChoice, Events, Owner, StackEvent, kind_of};
 use crate::model::window::{Ends, Window};
 use crate::moment::{At, Moment};
+use crate::pattern::Patterns;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::STACK_EVENTS;
 use crate::units::{Nanos, Ticks, counted};
@@ -116,6 +119,10 @@ pub struct StackSet {
     pub kinds: Vec<KindRow>,
     /// The kind.
     pub of: Kind,
+    /// Conditions that chose what is counted: dimensions and patterns.
+    pub(crate) filter: Vec<(&'static str, String)>,
+    /// What the innermost function had to match, where the user named it.
+    pub(crate) leaf: Option<String>,
     /// Sums.
     pub totals: Totals,
     /// By process, most weight first.
@@ -173,11 +180,7 @@ impl StackSet {
         let (searches, told) = symbol_use::read(&mut counting.names, &query.symbols);
         let (trust, left_out) = (trace.trust(), events.left_out);
         let not_counted = (left_out.sum() > 0).then(|| format!("left out: {}", left_out.told().join(", ")));
-        let span_ns = counting.span.map_or(0, |(first, last)| {
-            let time = |ticks| trace.etl().clock.nanos(ticks).0;
-            u64::try_from(time(last) - time(first)).unwrap_or(0)
-        });
-        let interval_ns = counting.interval_ns;
+        let (span_ns, interval_ns) = (counting.span_ns(&trace.etl().clock), counting.interval_ns);
         let Counting { names, rows, processes, threads, .. } = counting;
         let clock = rows::is_in_ticks(of.weight(), of.0 == EventChoice::Samples).then_some(&trace.etl().clock);
         let shown = rows::Shown::new(&names, (&processes, &threads), &rows, query, clock);
@@ -191,15 +194,18 @@ impl StackSet {
             joined: counts,
             left_out: left_out.sum(),
             kinds,
+            filter: Condition::written(&query.conditions),
+            leaf: query.leaf.as_ref().map(Patterns::to_string),
             totals: shown.totals(),
             processes: shown.processes(),
             modules: if wants_names { shown.modules() } else { Vec::new() },
             functions: if wants_names { shown.functions() } else { Vec::new() },
             stacks: if query.whole_stacks { shown.stacks() } else { WholeStacks::default() },
             rows: match query.group_by[..] {
-                _ if query.compared => Vec::new(),
-                [] => Vec::new(),
-                ref dimensions => shown.groups(dimensions, &threads, &mut texts),
+                ref dimensions if !query.compared && !dimensions.is_empty() => {
+                    shown.groups(dimensions, &threads, &mut texts)
+                }
+                _ => Vec::new(),
             },
             compared,
             texts,
@@ -335,6 +341,11 @@ impl Log {
 }
 
 impl<'a> Counting<'a> {
+    /// From the first to the last event that counts.
+    fn span_ns(&self, clock: &Clock) -> u64 {
+        self.span.map_or(0, |(first, last)| u64::try_from(clock.nanos(last).0 - clock.nanos(first).0).unwrap_or(0))
+    }
+
     fn new(trace: &'a Trace, parts: &'a Parts, query: &StackQuery) -> Counting<'a> {
         let wants = |dimension: Dimension| {
             query.group_by.contains(&dimension)

@@ -117,10 +117,9 @@ impl Kind {
         if let Some((provider, id)) = other {
             return Ok(Kind(EventChoice::Other(RecordId::Manifest { provider, id })));
         }
-        let names = KINDS.iter().map(|(name, ..)| *name).collect::<Vec<_>>().join(", ");
         let advice = spelling::advice(&wanted, KINDS.iter().map(|(name, ..)| *name));
         Err(Error::Usage(format!(
-            "unknown kind of event \"{text}\"{advice}; a kind is one of {names}, a name or a hook id as pfnset events lists it, or GUID/ID"
+            "unknown kind of event \"{text}\"{advice}, a name or a hook id as pfnset events lists it, and GUID/ID"
         )))
     }
 

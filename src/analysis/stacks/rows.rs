@@ -2,6 +2,7 @@
 
 use super::counts::StackCounts;
 use super::dimension::Dimension;
+use super::frame_labels;
 use super::frame_names::{FrameKind, Label as Frame, Names, Texts};
 use super::query::{StackQuery, Weight};
 use super::stack_texts::StackTexts;
@@ -230,15 +231,6 @@ impl<'a> Shown<'a> {
         self.query.leaf.as_ref().is_none_or(|wanted| wanted.matches(&self.names.text(innermost())))
     }
 
-    fn module_label(&self, frame: Frame) -> Label {
-        Label::maybe(self.names.module(frame))
-    }
-
-    fn function_label(&self, frame: Frame) -> Label {
-        let text = self.names.text(frame);
-        if frame == Frame::NoStack { Label::unknown(text) } else { Label::name(text) }
-    }
-
     /// Outermost first; a `;` inside a name becomes `:`.
     fn stack_text(&self, frames: &[Frame]) -> String {
         let names = self.names.stack(frames.iter().copied());
@@ -260,8 +252,8 @@ impl<'a> Shown<'a> {
             Dimension::Process => Label::name(self.processes.get(key.process)),
             Dimension::Thread => Label::of_text(threads.get(key.thread), crate::facets::Values::Number),
             Dimension::Processor => Label::number(key.processor),
-            Dimension::Module => self.module_label(innermost()),
-            Dimension::Function => self.function_label(innermost()),
+            Dimension::Module => frame_labels::module(self.names, innermost()),
+            Dimension::Function => frame_labels::function(self.names, innermost()),
             Dimension::Stack => Label::name(self.stack_text(&self.frames(key.stack))),
         }
     }
@@ -269,8 +261,8 @@ impl<'a> Shown<'a> {
     fn labels_to_filter(&self, dimension: Dimension, key: &Key, threads: &Texts) -> Vec<Label> {
         let frames = || self.all_frames(key.stack).into_iter().collect::<FastSet<_>>().into_iter();
         match dimension {
-            Dimension::Module => frames().map(|frame| self.module_label(frame)).collect(),
-            Dimension::Function => frames().map(|frame| self.function_label(frame)).collect(),
+            Dimension::Module => frames().map(|frame| frame_labels::module(self.names, frame)).collect(),
+            Dimension::Function => frames().map(|frame| frame_labels::function(self.names, frame)).collect(),
             _ => vec![self.label(dimension, key, threads)],
         }
     }

@@ -16,6 +16,8 @@ pub(super) fn facts(set: &CpuUse) -> Facts<'_> {
         "stop_mark": set.window.to_mark,
     });
     let facts = Facts::of_trace()
+        .doubts(&set.doubts)
+        .filter(&set.filter)
         .is("missing_keywords", set.missing.iter().map(|need| need.keyword).collect::<Vec<_>>())
         .is("window", window)
         .is("from_ticks", set.window_bounds.0)
@@ -74,6 +76,8 @@ pub(super) fn facts_by_samples(set: &SampledUse) -> Facts<'_> {
         facts.is(name, serde_json::Value::Null)
     }
     let facts = Facts::of_trace()
+        .doubts(&set.doubts)
+        .filter(&set.filter)
         .is("missing_keywords", set.missing.iter().map(|need| need.keyword).collect::<Vec<_>>())
         .is("window", window)
         .is("from_ticks", set.window_bounds.0)

@@ -46,6 +46,17 @@ pub enum CpuView {
     Queue,
 }
 
+impl CpuView {
+    /// The order of its rows where the user does not say: most of what it shows first.
+    pub const fn order(self) -> CpuOrder {
+        match self {
+            CpuView::Delays => CpuOrder::Ready,
+            CpuView::Waits => CpuOrder::Waits,
+            _ => CpuOrder::Cpu,
+        }
+    }
+}
+
 /// What is shown of a result, and how.
 #[derive(Debug, Clone, Copy)]
 pub struct CpuDisplay {
@@ -67,7 +78,7 @@ pub fn answer(set: &CpuUse, display: CpuDisplay) -> Answer<'_> {
     if view != CpuView::Summary {
         screen.push(Block::Blank);
     }
-    if set.is_selection && set.rows.is_empty() {
+    if !set.filter.is_empty() && set.rows.is_empty() {
         let labels = "pfnset cpu TRACE --group-by DIMENSION lists the labels";
         screen.extend([Block::Text(format!("No thread meets the conditions of --where; {labels}")), Block::Blank]);
     }

@@ -52,7 +52,7 @@ Examples:
   pfnset cpu trace.etl
   pfnset cpu trace.etl --group-by process,thread --top 5
   pfnset cpu trace.etl --where \"process=chrome.exe*\" --preset delays
-  pfnset cpu trace.etl --where \"process=app*\" --group-by function --preset waits --sort waits
+  pfnset cpu trace.etl --where \"process=app*\" --group-by function --preset waits
   pfnset cpu trace.etl --group-by process,ready_function --symbols C:\\symbols
   pfnset cpu trace.etl --from \"click*\" --to 12.5 --preset preemption
   pfnset cpu trace.etl --timeline 100ms --format csv -o cpu.csv"))]
@@ -72,7 +72,7 @@ pub struct Cpu {
     pub columns: ColumnArgs,
     #[command(flatten)]
     pub symbols: SymbolArgs,
-    /// Order of the rows [default: cpu]
+    /// Order of the rows [default: cpu; delays: ready; waits: waits]
     #[arg(long, value_parser = ORDERS, value_name = "BY")]
     pub sort: Option<CpuOrder>,
     /// Unit of times [default: auto]
@@ -227,7 +227,7 @@ impl Cpu {
         let common = &self.common;
         let mut query = CpuQuery {
             conditions: conditions(&self.conditions)?,
-            order: self.sort.unwrap_or_default(),
+            order: self.sort.unwrap_or_else(|| self.view().order()),
             from: self.from.clone(),
             to: self.to.clone(),
             timeline: self.timeline,

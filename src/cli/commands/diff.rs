@@ -109,7 +109,8 @@ pub struct Diff {
     #[arg(long, value_name = "LEFT,RIGHT", value_parser = snapshots)]
     pub snapshot: Option<[SnapshotChoice; 2]>,
     /// How much rows may differ: pages (10), a size (1.5MiB) or a share of the larger side (2%)
-    #[arg(long, value_name = "AMOUNT", default_value = "0", hide_default_value = true)]
+    #[arg(long, value_name = "AMOUNT", default_value = "0", hide_default_value = true,
+          value_parser = Tolerance::between_sides)]
     pub tolerance: Tolerance,
     /// How processes are matched [default: by id beside a table of WPA, else by name]
     #[arg(long = "match", value_enum, value_name = "BY")]

@@ -9,7 +9,7 @@ use crate::analysis::overview::pfn_map::PfnMap;
 use crate::analysis::overview::reclassifications::Reclassification;
 use crate::analysis::overview::refset::RefsetOverview;
 use crate::analysis::overview::resident::ResidentOverview;
-use crate::analysis::overview::stack_differences::StackDifferences;
+use crate::analysis::overview::stack_differences::{Lacking, StackDifferences};
 use crate::analysis::overview::treemap::{Level, Tile};
 use crate::event::page::PageList;
 use crate::forms::html::label::label;
@@ -20,14 +20,18 @@ use crate::units::Nanos;
 use serde_json::{Map, Value, json};
 
 /// Everything that is drawn.
-pub fn data(traces: &[TracePage<'_>], differences: &[&Differences], stacks: &[Option<StackDifferences>]) -> Value {
+pub fn data(
+    traces: &[TracePage<'_>],
+    differences: &[&Differences],
+    stacks: &[Result<StackDifferences, Lacking>],
+) -> Value {
     json!({
         "categories": Category::ALL.map(|category| json!([category.name(), category.class() as usize])),
         "classes": Class::ALL.map(Class::name),
         "lists": PageList::ALL.map(PageList::name),
         "traces": traces.iter().map(trace).collect::<Vec<_>>(),
         "differences": differences.iter().map(|found| difference(found)).collect::<Vec<_>>(),
-        "stackDifferences": stacks.iter().map(|found| found.as_ref().map(stack_differences::data)).collect::<Vec<_>>(),
+        "stackDifferences": stacks.iter().map(|found| found.as_ref().ok().map(stack_differences::data)).collect::<Vec<_>>(),
     })
 }
 

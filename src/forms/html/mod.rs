@@ -18,7 +18,7 @@ mod trace_page;
 
 use crate::analysis::check::TraceResult;
 use crate::analysis::overview::differences::Differences;
-use crate::analysis::overview::stack_differences::StackDifferences;
+use crate::analysis::overview::stack_differences::{Lacking, StackDifferences};
 use crate::analysis::overview::{Overview, Part};
 use std::io::{self, Write};
 use std::path::Path;
@@ -30,7 +30,7 @@ pub struct HtmlReport<'a> {
     traces: Vec<TracePage<'a>>,
     differences: &'a [Part<Differences>],
     verdicts: &'a [TraceResult],
-    stacks: &'a [Option<StackDifferences>],
+    stacks: &'a [Result<StackDifferences, Lacking>],
 }
 
 impl<'a> HtmlReport<'a> {
@@ -48,7 +48,7 @@ impl<'a> HtmlReport<'a> {
     }
 
     /// With what differs between the samples of the first trace and of each of the others.
-    pub(crate) fn with_stacks(self, stacks: &'a [Option<StackDifferences>]) -> HtmlReport<'a> {
+    pub(crate) fn with_stacks(self, stacks: &'a [Result<StackDifferences, Lacking>]) -> HtmlReport<'a> {
         HtmlReport { stacks, ..self }
     }
 

@@ -4,7 +4,7 @@
 use crate::analysis::check::TraceResult;
 use crate::analysis::overview::differences::{Change, Differences};
 use crate::analysis::overview::resident::ResidentOverview;
-use crate::analysis::overview::stack_differences::StackDifferences;
+use crate::analysis::overview::stack_differences::{Lacking, StackDifferences};
 use crate::analysis::overview::{Part, reclassifications};
 use crate::analysis::resident::SnapshotSet;
 use crate::analysis::table::Table;
@@ -22,7 +22,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 /// The whole page; `verdicts`: of each trace the results of its budgets, if there are budgets.
 pub fn page(
     traces: &[TracePage<'_>],
-    (differences, stack_differences): (&[Part<Differences>], &[Option<StackDifferences>]),
+    (differences, stack_differences): (&[Part<Differences>], &[Result<StackDifferences, Lacking>]),
     verdicts: &[TraceResult],
     charts: &str,
 ) -> Markup {
@@ -400,7 +400,7 @@ fn allocated(traces: &[TracePage<'_>]) -> Markup {
 fn all_differences(
     traces: &[TracePage<'_>],
     differences: &[Part<Differences>],
-    stacks: &[Option<StackDifferences>],
+    stacks: &[Result<StackDifferences, Lacking>],
 ) -> Markup {
     let first = traces.first().map_or("", |trace| trace.name.as_str());
     let mut place = 0..;
@@ -414,8 +414,10 @@ fn all_differences(
                         Err(line) => { p.unrecorded { "Not shown: " (visible(line)) } }
                         Ok(found) => { (difference(place.next().unwrap_or(0), found)) }
                     }
-                    @if let Some(found) = stacks.get(number).and_then(Option::as_ref) {
-                        (stack_differences::picture(number, found, [first, &trace.name]))
+                    @match stacks.get(number) {
+                        Some(Ok(found)) => { (stack_differences::picture(number, found, [first, &trace.name])) }
+                        Some(Err(lacking)) => { (stack_differences::no_picture(*lacking, [first, &trace.name])) }
+                        None => {}
                     }
                 }
             }

@@ -1,6 +1,6 @@
 //! The differential flame graph: widths are those of the second trace, colours say how shares changed against the first.
 
-use crate::analysis::overview::stack_differences::{BothRow, FirstOnly, StackDifferences};
+use crate::analysis::overview::stack_differences::{BothRow, FirstOnly, Lacking, StackDifferences};
 use crate::answer::numbers::{self, TimeUnit, percent};
 use crate::escape::visible;
 use crate::forms::html::label::label;
@@ -30,6 +30,20 @@ pub fn picture(number: usize, found: &StackDifferences, [first, second]: [&str; 
             details { summary { "What this function called, as a list" } ul.level data-flame-level=(key) {} }
             div.chart.flame data-kind="flameDifference" data-trace=(number) role="img" aria-label="Samples: which code got hotter" {}
             @if let Some(line) = first_only(found, first) { p { (visible(&line)) } }
+        }
+    }
+}
+
+/// Why there is none, where one of the two has the samples for it.
+pub fn no_picture(lacking: Lacking, names: [&str; 2]) -> Markup {
+    let without = match lacking {
+        [true, false] => Some(names[0]),
+        [false, true] => Some(names[1]),
+        _ => None,
+    };
+    html! {
+        @if let Some(name) = without {
+            p.unrecorded { "Not shown: which code got hotter, because " (name) " has no samples with stacks" }
         }
     }
 }

@@ -7,7 +7,7 @@ mod rows;
 mod tables;
 
 pub use rows::{AllocationDiffRow, AllocationMeasure, AllocationSums, AllocationTotals};
-pub(super) use rows::{Key, limit, percent};
+pub(super) use rows::{Key, limit};
 
 use super::processes::{Match, Matched, Starts};
 use super::query::SIDES;
@@ -16,6 +16,7 @@ use super::source::Source;
 use super::trace_side::starts;
 use crate::analysis::allocations::{AllocationQuery, AllocationSet, Dimension};
 use crate::error::{Error, Missing};
+use crate::facets::Condition;
 use crate::load::allocations::AllocationKind;
 use crate::trace::doubt::{Doubt, any_grave, grave, texts};
 use crate::trace::{Parts, Trace};
@@ -79,8 +80,8 @@ pub struct AllocationDiff {
     pub within: AllocationTotals,
     /// Rows that do not differ.
     pub same: AllocationTotals,
-    /// True when only what meets conditions was compared.
-    pub is_filtered: bool,
+    /// Conditions that chose what was compared: dimensions and patterns.
+    pub(crate) filter: Vec<(&'static str, String)>,
     /// How rows are ordered, and how many are seen.
     pub(crate) choice: RowChoice,
 }
@@ -136,14 +137,14 @@ impl AllocationDiff {
             same: AllocationTotals::of(fine.iter().filter(is_same)),
             unchanged: if query.rows.keeps_same { fine } else { Vec::new() },
             differing,
-            is_filtered: !query.allocations.conditions.is_empty(),
+            filter: Condition::written(&query.allocations.conditions),
             choice: query.rows,
         })
     }
 
     /// True when nothing of either side meets the conditions.
     pub const fn has_no_match(&self) -> bool {
-        self.is_filtered && self.all.rows == 0
+        !self.filter.is_empty() && self.all.rows == 0
     }
 
     /// True when nothing differs by more than is allowed.

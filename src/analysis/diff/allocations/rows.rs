@@ -1,7 +1,7 @@
 //! Rows of both sides, joined.
 
 use crate::analysis::allocations::{AllocationRow, AllocationSet, Figures};
-use crate::analysis::diff::rows::DiffOrder;
+use crate::analysis::diff::rows::{DiffOrder, percent};
 use crate::analysis::diff::tolerance::Tolerance;
 use crate::analysis::table::group::natural;
 use crate::facets::{Label, LabelKind};
@@ -106,10 +106,6 @@ impl AllocationDiffRow {
     pub fn differs(&self) -> bool {
         self.delta().saturating_abs() > self.limit
     }
-}
-
-pub(in crate::analysis::diff) fn percent((left, right): (i128, i128)) -> Option<f64> {
-    (left > 0 && right > 0).then(|| right.saturating_sub(left) as f64 * 100.0 / left as f64)
 }
 
 /// What rows add up to.

@@ -1,6 +1,6 @@
 //! The tables of a comparison of allocations.
 
-use super::rows::{compare, percent};
+use super::rows::compare;
 use super::{AllocationDiff, AllocationDiffRow, AllocationMeasure, AllocationTotals};
 use crate::analysis::allocations::Dimension;
 use crate::analysis::diff::lines::{self, clamped, number};
@@ -36,7 +36,7 @@ impl AllocationDiff {
             row.left.map_or(Value::Nothing, |_| self.size(left)),
             row.right.map_or(Value::Nothing, |_| self.size(right)),
             Value::SizeDifference(clamped(row.delta())),
-            lines::change(row.left, row.right, row.change()),
+            lines::change(row.left, row.right, row.compared()),
         ])
     }
 
@@ -51,7 +51,7 @@ impl AllocationDiff {
             self.size(left),
             self.size(right),
             Value::SizeDifference(clamped(right.saturating_sub(left))),
-            Value::maybe(percent((left, right)), Value::Change),
+            lines::change_of_sums((left, right)),
         ])
     }
 

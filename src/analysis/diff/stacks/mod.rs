@@ -16,7 +16,7 @@ use super::source::Source;
 use super::trace_side::starts;
 use crate::analysis::stacks::{Dimension, Kind, StackQuery, StackSet};
 use crate::error::Error;
-use crate::facets::Dimension as _;
+use crate::facets::{Condition, Dimension as _};
 use crate::trace::doubt::{Doubt, grave};
 use crate::units::{Nanos, count, counted};
 use std::collections::BTreeSet;
@@ -69,8 +69,8 @@ pub struct StackDiff {
     pub within: StackTotals,
     /// Rows that do not differ.
     pub same: StackTotals,
-    /// True when only what meets conditions was compared.
-    pub is_filtered: bool,
+    /// Conditions that chose what was compared: dimensions and patterns.
+    pub(crate) filter: Vec<(&'static str, String)>,
     /// How rows are ordered, and how many are seen.
     pub(crate) choice: RowChoice,
 }
@@ -129,7 +129,7 @@ impl StackDiff {
             differing,
             rows_compared,
             dimensions: group_by,
-            is_filtered: !query.stacks.conditions.is_empty(),
+            filter: Condition::written(&query.stacks.conditions),
             sides: [
                 StackSide { files: left.files(), set: left_set },
                 StackSide { files: right.files(), set: right_set },
@@ -156,7 +156,7 @@ impl StackDiff {
 
     /// True when nothing of either side meets the conditions.
     pub const fn has_no_match(&self) -> bool {
-        self.is_filtered && self.rows_compared == 0
+        !self.filter.is_empty() && self.rows_compared == 0
     }
 
     /// True when nothing differs by more than is allowed.

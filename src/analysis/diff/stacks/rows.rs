@@ -1,8 +1,8 @@
 //! Rows of both sides, joined.
 
-use crate::analysis::diff::allocations::{Key, limit, percent};
+use crate::analysis::diff::allocations::{Key, limit};
 use crate::analysis::diff::processes::Matched;
-use crate::analysis::diff::rows::DiffOrder;
+use crate::analysis::diff::rows::{DiffOrder, percent};
 use crate::analysis::diff::tolerance::Tolerance;
 use crate::analysis::stacks::{Dimension, Kind, SelfAndTotal, StackSet, Weight, in_one_case};
 use crate::analysis::table::group::natural;

@@ -2,7 +2,6 @@
 
 use super::rows::{compare, share};
 use super::{StackDiff, StackDiffRow, StackTotals};
-use crate::analysis::diff::allocations::percent;
 use crate::analysis::diff::lines::{self, clamped, number};
 use crate::analysis::stacks::{SelfAndTotal, Weight};
 use crate::analysis::table::{Column, Field, Fit, Line, Table, Value};
@@ -60,7 +59,7 @@ impl StackDiff {
         if row.right.is_none() {
             (right, right_share) = (Value::Nothing, Value::Nothing);
         }
-        let change = lines::change(row.left, row.right, row.change());
+        let change = lines::change(row.left, row.right, row.compared());
         Line::new([lines::labels(&row.labels), left, right, difference, left_share, right_share, change])
     }
 
@@ -69,7 +68,7 @@ impl StackDiff {
         let Some(weights) = weights else {
             return Line::new(std::iter::once(label).chain(std::iter::repeat_n(Value::Nothing, 6)));
         };
-        let change = Value::maybe(percent(weights), Value::Change);
+        let change = lines::change_of_sums(weights);
         Line::new(std::iter::once(label).chain(self.cells(weights)).chain([change]))
     }
 
