@@ -4,6 +4,7 @@ use crate::program::{finish, out, pfnset, run};
 use etl_writer::payloads::thread::Switch;
 use etl_writer::{Session, Trace, file_of};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 const TRACE: &str = "cpu-compressed.etl";
 
@@ -287,5 +288,40 @@ fn what_is_not_listed_is_summed_in_every_view() {
         let of: Vec<u64> = reader.records().map(|row| row.unwrap()[place].parse().unwrap()).collect();
         let shown = of.iter().sum::<u64>() - of[0];
         assert_eq!(cells[1].replace(',', ""), shown.to_string(), "{preset}: {table}");
+    }
+}
+
+/// A run that the next switch breaks is unknown in every window: it was the thread's where the window ended before that switch.
+#[test]
+fn windows_side_by_side_add_up_where_switches_are_missing() {
+    let session = Session { processors: 2, ..Session::windows10() };
+    let (begin, pointer) = (session.t0, session.pointer);
+    let at = |processor: u16, time: u64, (new, old): (u32, u32)| {
+        Switch { new, old, ..Switch::default() }.rec(pointer, 4).at(begin + time).on(processor)
+    };
+    // On the first processor 20 is switched out that never was switched in; the second has all.
+    let switches = [(0, (10, 0)), (2000, (30, 20)), (3000, (10, 30)), (9000, (0, 10))];
+    let first = switches.map(|(time, switch)| at(0, time, switch));
+    let second = [(100, (40, 0)), (8000, (0, 40))].map(|(time, switch)| at(1, time, switch));
+    let file = file_of(&Trace::new(session).push_all(first).push_all(second).finish());
+    let path = file.path().to_string_lossy();
+    let of = |window: &[&str]| -> BTreeMap<String, u64> {
+        let text = out(&[&["cpu", &path, "-q", "--group-by", "thread", "--format", "json"], window].concat());
+        let json: Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(json["balanced"], true, "{window:?}");
+        let rows = json["rows"].as_array().expect("rows").iter();
+        let rows = rows.map(|row| (row["thread"].to_string(), row["cpu_ns"].as_u64().expect("a time")));
+        let of_all = ["threads_ns", "idle_ns", "unknown_ns"]
+            .map(|use_of| (use_of.to_owned(), json["total"][use_of].as_u64().expect("a time")));
+        rows.chain(of_all).filter(|(_, time)| *time > 0).collect()
+    };
+    let whole = of(&[]);
+    assert_eq!(whole["unknown_ns"], 200_000, "from the switch to 10 to that from 20");
+    for middle in ["0.0001", "0.00015", "0.0002", "0.00025", "0.0005"] {
+        let mut sum = of(&["--to", middle]);
+        for (key, time) in of(&["--from", middle]) {
+            *sum.entry(key).or_default() += time;
+        }
+        assert_eq!(sum, whole, "{middle}");
     }
 }

@@ -176,7 +176,7 @@ impl<S: KeptStack> InOrder for AfterWindow<'_, '_, S> {
                 self.waited(old, S::default()); // its switch-in was not logged
                 self.waited(thread, stack);
             }
-            ProcessorEventKind::RecordsMissing => self.cut(processor),
+            ProcessorEventKind::RecordsMissing | ProcessorEventKind::BrokenLater => self.cut(processor),
             ProcessorEventKind::Ready | ProcessorEventKind::ReadyFromDpc => {
                 self.ready(thread);
                 self.readied(thread, stack);

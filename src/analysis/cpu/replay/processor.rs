@@ -263,14 +263,17 @@ impl Processor {
     fn next_old(&self, pending: &[SchedulingEvent], index: usize) -> u32 {
         let Some(this) = pending.get(index) else { return UNKNOWN_THREAD };
         let read = pending.iter().skip(index + 1).find_map(switched).or(self.next_outside);
+        self.old_of_next_switch(this.moment, read).unwrap_or(UNKNOWN_THREAD)
+    }
+
+    /// The old thread of the first switch after a moment, if nothing is missing in between. `read`: the first one of the buffers that
+    /// were read.
+    fn old_of_next_switch(&self, moment: Moment, read: Option<(Moment, u32)>) -> Option<u32> {
         let firsts = &self.setup.first_switches;
-        let unread = firsts.get(firsts.partition_point(|(moment, _)| *moment <= this.moment)).copied();
-        let next = match (read, unread) {
-            (Some(read), Some(unread)) => Some(if unread.0 < read.0 { unread } else { read }),
-            (read, unread) => read.or(unread),
-        };
-        let is_cut = |moment: Moment| self.setup.holes.front().is_some_and(|hole| *hole < moment);
-        next.filter(|(moment, _)| !is_cut(*moment)).map_or(UNKNOWN_THREAD, |(_, old)| old)
+        let unread = firsts.get(firsts.partition_point(|(first, _)| *first <= moment)).copied();
+        let (next, old) = [read, unread].into_iter().flatten().min_by_key(|(moment, _)| *moment)?;
+        let is_cut = self.setup.holes.front().is_some_and(|hole| *hole < next);
+        (!is_cut).then_some(old)
     }
 
     #[inline(always)]
@@ -288,13 +291,19 @@ impl Processor {
         }
         self.pass(moment.time);
         let (cpu, charged) = self.end_span(self.used_for(), out);
-        self.unknown_from(moment, cpu, charged, out);
+        self.ends_span(ProcessorEventKind::RecordsMissing, moment, (cpu, charged), out);
         (self.running, self.after_hole) = (None, true);
     }
 
     /// An event that ends the span and is about no thread.
-    fn unknown_from(&self, Moment { time, order }: Moment, cpu: u64, charged: u32, out: &mut ProcessorEvents) {
-        let (thread, processor, kind) = (UNKNOWN_THREAD, self.setup.number, ProcessorEventKind::RecordsMissing);
+    fn ends_span(
+        &self,
+        kind: ProcessorEventKind,
+        Moment { time, order }: Moment,
+        (cpu, charged): (u64, u32),
+        out: &mut ProcessorEvents,
+    ) {
+        let (thread, processor) = (UNKNOWN_THREAD, self.setup.number);
         out.push(
             order,
             ProcessorEvent { time, cpu, thread, other: thread, charged, processor, kind, state: 0, reason: 0 },
@@ -373,8 +382,14 @@ impl Processor {
     pub fn finish(&mut self, out: &mut ProcessorEvents) {
         self.advance(self.setup.range.to, out);
         self.pass(self.setup.range.to);
-        let (cpu, charged) = self.end_span(self.used_for(), out);
-        self.unknown_from(Moment { time: self.setup.range.to, order: 0 }, cpu, charged, out);
+        let end = Moment { time: self.setup.range.to, order: 0 };
+        // What a moment was does not depend on where the window ends.
+        let next = self.old_of_next_switch(end, self.next_outside);
+        let is_broken = self.running.zip(next).is_some_and(|(running, old)| running != old);
+        let used_for = if is_broken { ProcessorUse::Unknown } else { self.used_for() };
+        let (cpu, charged) = self.end_span(used_for, out);
+        let kind = if is_broken { ProcessorEventKind::BrokenLater } else { ProcessorEventKind::RecordsMissing };
+        self.ends_span(kind, end, (cpu, charged), out);
     }
 
     /// Records with an earlier stamp than the one before.

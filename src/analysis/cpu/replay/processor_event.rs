@@ -33,6 +33,8 @@ pub enum ProcessorEventKind {
     Switch,
     /// A context switch from another thread than the one that ran.
     Break,
+    /// The window ends in a run that the next switch breaks.
+    BrokenLater,
     /// Records are missing from here on.
     RecordsMissing,
     /// A thread became ready.

@@ -124,6 +124,11 @@ impl<'p, S: KeptStack> Scheduler<'p, S> {
                 }
                 self.switch(processor, event, &[], stack);
             }
+            ProcessorEventKind::BrokenLater => {
+                if let Some(run) = self.take_run(processor) {
+                    self.cut_off(processor, run);
+                }
+            }
             ProcessorEventKind::RecordsMissing => {
                 if let Some(run) = self.take_run(processor) {
                     self.credit(processor, run, event, parts);
