@@ -7,7 +7,7 @@ pub(crate) mod check;
 pub mod cpu;
 #[cfg(feature = "cli")]
 pub mod diff;
-#[cfg(feature = "cli")]
+#[cfg(feature = "export")]
 pub(crate) mod event_rows;
 pub mod event_statistics;
 #[cfg(feature = "export")]
