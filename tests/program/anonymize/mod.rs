@@ -79,14 +79,15 @@ const TABLES: [&[&str]; 13] = [
     &["pages"],
 ];
 
-/// All tables of the traces of `fixtures/`, some of each other trace.
+/// Some tables of the traces of `fixtures/`, one of other traces; each run takes others.
 #[test]
 fn tables_are_the_same_but_for_names() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut compared = 0;
-    for trace in traces() {
+    let (own, others) = traces().into_iter().partition(|trace| trace.starts_with(fixtures()));
+    for trace in [own, one_in(2, others)].concat() {
         let new = anonymized(&trace, folder.path());
-        let parts = if trace.starts_with(fixtures()) { 2 } else { 12 };
+        let parts = if trace.starts_with(fixtures()) { 5 } else { 13 };
         for table in one_in(parts, TABLES.to_vec()) {
             let [before, after] = [&trace, &new].map(|trace| figures(table, trace));
             // The size of the file and its digest may be others.
@@ -94,7 +95,7 @@ fn tables_are_the_same_but_for_names() {
             compared += usize::from(before.is_some());
         }
     }
-    assert!(compared >= 20, "{compared} tables");
+    assert!(compared >= 10, "{compared} tables");
 }
 
 /// With one secret two traces have the same stand-ins, so their differences are the same ones.
@@ -151,7 +152,7 @@ fn no_name_is_left() {
     let bytes = std::fs::read(&new).expect("the new file").to_ascii_lowercase();
     let has = |name: &str| {
         let wide: Vec<u8> = name.encode_utf16().flat_map(u16::to_le_bytes).collect();
-        [name.as_bytes(), &wide].iter().any(|name| bytes.windows(name.len()).any(|window| window == *name))
+        [name.as_bytes(), &wide].iter().any(|name| memchr::memmem::find(&bytes, name).is_some())
     };
     let left: Vec<&String> = all.iter().filter(|name| name.chars().count() >= 5 && has(name)).collect();
     let gone = all.iter().filter(|name| name.chars().count() >= 5 && !has(name)).count();
