@@ -123,7 +123,7 @@ impl AllocationSet {
             (self.rows.iter()).map(|row| Group { labels: row.labels.clone(), measure: row.figures }).collect();
         let mut tree = Node::tree(&groups, |a, b| compare(order, a, b), top);
         tree.measure = self.total;
-        let measured = columns(view);
+        let measured = columns(view, order);
         let table = Table::of_tree(Dimension::titles(&self.dimensions), &tree, self, &measured);
         if groups.len() > 1 { table.with_total(&tree, self, &measured) } else { table }
     }
@@ -222,8 +222,8 @@ impl AllocationSet {
     }
 }
 
-/// The columns of a view.
-fn columns(view: AllocationView) -> Vec<Measured<Figures, AllocationSet>> {
+/// The columns of a view, with the one that rows are ordered by.
+fn columns(view: AllocationView, order: AllocationOrder) -> Vec<Measured<Figures, AllocationSet>> {
     type Of = Measured<Figures, AllocationSet>;
     const AT_END: Of = Measured::shown("At end", |figures, _| size(figures.at_end().bytes));
     const GROWTH: Of = Measured::shown("Growth", |figures, _| {
@@ -250,6 +250,8 @@ fn columns(view: AllocationView) -> Vec<Measured<Figures, AllocationSet>> {
     const P50: Of = Measured::shown("p50", |figures, set| duration(figures, set.ns(figures.lifetime.p50)));
     const P95: Of = Measured::shown("p95", |figures, set| duration(figures, set.ns(figures.lifetime.p95)));
     const P99: Of = Measured::shown("p99", |figures, set| duration(figures, set.ns(figures.lifetime.p99)));
+    /// Among sizes it needs to be told of what it is.
+    const LIVES_P95: Of = Measured::shown("Lives, p95", |figures, set| duration(figures, set.ns(figures.lifetime.p95)));
     const MAX: Of = Measured::shown("Longest", |figures, set| duration(figures, set.ns(figures.lifetime.max)));
     const COMMITTED: Of = Measured::shown("Committed", |figures, _| of_pages(figures.at_snapshot.committed));
     const RESIDENT: Of = Measured::shown("In RAM", |figures, _| of_pages(figures.at_snapshot.resident));
@@ -258,7 +260,20 @@ fn columns(view: AllocationView) -> Vec<Measured<Figures, AllocationSet>> {
         let at = figures.at_snapshot;
         if at.committed == 0 { Value::Nothing } else { Value::share(at.absent(), at.committed) }
     });
-    match view {
+    let ordered_by = match order {
+        AllocationOrder::Name => None,
+        AllocationOrder::AtEnd => Some(AT_END),
+        AllocationOrder::Growth => Some(GROWTH),
+        AllocationOrder::Impacting => Some(IMPACTING),
+        AllocationOrder::Allocated => Some(ALLOCATED),
+        AllocationOrder::Peak => Some(PEAK),
+        AllocationOrder::Pieces => Some(ALLOCATIONS),
+        AllocationOrder::Lifetime if view == AllocationView::Lifetimes => Some(P95),
+        AllocationOrder::Lifetime => Some(LIVES_P95),
+        AllocationOrder::Absent => Some(ABSENT),
+        AllocationOrder::Oldest => Some(OLDEST),
+    };
+    let columns = match view {
         AllocationView::Outstanding => vec![
             AT_END,
             GROWTH.leaves(4),
@@ -278,7 +293,8 @@ fn columns(view: AllocationView) -> Vec<Measured<Figures, AllocationSet>> {
         }
         AllocationView::Lifetimes => vec![LIVES, MEAN, P50, P95, P99.leaves(0), MAX],
         AllocationView::NotResident => vec![ABSENT, ABSENT_SHARE.leaves(1), COMMITTED, RESIDENT, PIECES.spare(0)],
-    }
+    };
+    Measured::ordered(columns, ordered_by)
 }
 
 fn count(amount: Amount) -> i64 {

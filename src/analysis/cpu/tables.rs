@@ -90,6 +90,17 @@ const ROW: [Of<RowMeasure>; 9] = [
     .leaves(5),
 ];
 
+/// The column that shows why rows are in this order.
+fn ordered_by(order: CpuOrder) -> Option<Of<RowMeasure>> {
+    Some(match order {
+        CpuOrder::Cpu | CpuOrder::Name => return None,
+        CpuOrder::Switches => Of::shown("Switches", |m, _| Value::count(m.switches)),
+        CpuOrder::Ready => Of::shown("Ready", |m, set| set.time(m.delayed)),
+        CpuOrder::Preempted => Of::shown("Lost to others", |m, set| set.time(m.lost)),
+        CpuOrder::Waits => Of::shown("Waiting", |m, set| set.time(m.waited)),
+    })
+}
+
 /// What else a JSON document has of a row: the numbers of other views, nested.
 const ROW_DETAILS: [Of<CpuRow>; 6] = [
     Of::<CpuRow>::fact("ready", |row, set| {
@@ -283,7 +294,9 @@ impl CpuUse {
         let mut tree = Node::tree(&groups, |a, b| key(b).cmp(&key(a)), top);
         let known = self.subtotals.iter().map(|row| (shown(row), row.delays.all.p95)).collect();
         fill(&mut tree, &mut Vec::new(), &known);
-        let table = Table::of_groups(&self.dimensions, &groups, &tree, self, &ROW).with_total(&tree, self, &ROW);
+        let columns = Of::ordered(ROW.into_iter().collect(), ordered_by(order));
+        let table = Table::of_groups(&self.dimensions, &groups, &tree, self, &columns);
+        let table = table.with_total(&tree, self, &columns);
         self.with_whole_stacks(table, self.rows.iter())
     }
 
