@@ -112,7 +112,7 @@ fn every_command_of_a_guide_finds_something() {
     let folder = tempfile::tempdir().expect("a folder");
     let write = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).expect("a file");
     write("trace.etl", &trace());
-    write("acme.man", MANIFEST.as_bytes());
+    ["acme.man", "FILE.man"].map(|name| write(name, MANIFEST.as_bytes()));
     std::fs::create_dir(folder.path().join("DIR")).expect("a folder");
     for (page, least) in [("events.md", 14), ("faults.md", 12)] {
         let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs").join(page)).expect(page);

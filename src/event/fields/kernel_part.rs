@@ -51,7 +51,7 @@ pub fn fields_that_fit(record: &Record<'_>, fault: Fault, whole: ReadWhole<'_>) 
         Fault::Count { count } => before_list(record, count, whole),
         Fault::Short { at, .. } | Fault::Unterminated { at, .. } => {
             let (fields, count) = known_fields(record, record.payload, &PATTERNS, (FILLING, ZEROS), whole)?;
-            Some(shortened(fields, count, at.min(length)))
+            Some(shortened(fields, count, if count == 0 { 0 } else { at.min(length) }))
         }
         _ => None,
     }
@@ -143,7 +143,8 @@ fn known_fields(
     let mut all = filled.collect::<Vec<_>>().into_iter();
     let first = all.next()?;
     let same = |other: Fields<'static>| first.iter().zip(&other).take_while(|(a, b)| a == b).count();
-    let count = all.map(same).min()?;
+    // Where one filling fits alone, nothing is known not to depend on it.
+    let count = all.map(same).min().unwrap_or(0);
     Some((first, count))
 }
 
