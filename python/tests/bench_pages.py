@@ -1,6 +1,6 @@
 """How long `pages()` of a large trace takes until Polars has it, and what is copied: python bench_pages.py TRACE [ROUNDS].
 
-    cargo run --release --example generate -- resident 4194304 trace.etl   (see docs/CONTRIBUTING)
+    cargo run --release --package etl-writer --example machines -- FOLDER 1 4194304
 """
 
 import resource
