@@ -201,8 +201,8 @@ fn hard_line(set: &FaultSet, unit: TimeUnit) -> String {
         some => format!("; {} of them without a time that can be true", numbers::count(some)),
     };
     format!(
-        "{} hard faults read {}, {} of it again; threads waited {}{waits}, in {} of the window at least one{malformed}",
-        numbers::count(hard.events),
+        "{} read {}, {} of it again; threads waited {}{waits}, at least one of them during {}{malformed}",
+        counted(hard.events, "hard fault", "hard faults"),
         numbers::bytes(hard.bytes),
         numbers::bytes(hard.bytes_again),
         unit.show(hard.waited_ns),
@@ -222,9 +222,9 @@ fn disk_line(set: &FaultSet, unit: TimeUnit) -> String {
         some => format!("; {} without their start", numbers::count(some)),
     };
     format!(
-        "{} disk requests, {}, {} of it read again; the disks worked {}, responses took {}; at most {} open at once{no_start}\
+        "{}, {}, {} of it read again; the disks worked {}, responses took {}; at most {} open at once{no_start}\
          {unfinished}",
-        numbers::count(disk.operations),
+        counted(disk.operations, "disk request", "disk requests"),
         numbers::bytes(disk.bytes),
         numbers::bytes(disk.bytes_again),
         unit.show(disk.service_ns),
@@ -237,5 +237,5 @@ fn disk_line(set: &FaultSet, unit: TimeUnit) -> String {
 fn soft_line(set: &FaultSet) -> String {
     let kinds: Vec<String> =
         set.soft_kinds().iter().map(|(kind, events)| format!("{kind} {}", numbers::count(*events))).collect();
-    format!("{} soft faults: {}", numbers::count(set.soft_events()), kinds.join(", "))
+    format!("{}: {}", counted(set.soft_events(), "soft fault", "soft faults"), kinds.join(", "))
 }
