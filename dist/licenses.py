@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the licences of all that is inside of the program: licenses.py TARGET > THIRD-PARTY.txt
+"""Writes the licences of all that is inside of the program: licenses.py TARGET [FOLDER] > THIRD-PARTY.txt
+
+FOLDER has another Cargo.toml: `python` for the Python module.
 
 The texts are those that lie in the packages of the crates, which cargo has downloaded to build the program: no network is
 needed, and the text is of the version that was built. What is linked in and is no crate has its notice in dist/notices.
@@ -22,9 +24,9 @@ WITHOUT_TEXT = {"flatbuffers", "fxprof-processed-profile", "maud", "maud_macros"
 NOTICES = {"linux": ["musl"], "windows": ["mingw-w64"]}
 
 
-def metadata(target):
+def metadata(target, folder):
     command = ["cargo", "metadata", "--offline", "--locked", "--format-version", "1", "--filter-platform", target]
-    return json.loads(subprocess.run(command, cwd=HERE.parent, check=True, stdout=subprocess.PIPE).stdout)
+    return json.loads(subprocess.run(command, cwd=HERE.parent / folder, check=True, stdout=subprocess.PIPE).stdout)
 
 
 def reached(graph):
@@ -56,7 +58,7 @@ def rule(title):
 
 def main():
     target = sys.argv[1]
-    crates = reached(metadata(target))
+    crates = reached(metadata(target, sys.argv[2] if len(sys.argv) > 2 else "."))
     assert len(crates) > 50, "cargo lists hardly any dependency"
     bodies, used_by, lacking = {}, {}, []
     for package in crates:

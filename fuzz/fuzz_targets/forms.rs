@@ -110,7 +110,7 @@ fn pages(trace: &Trace, listing: &PageListing<'_>) {
 
 /// The rows of all events, with fields by every kind of schema that the file holds.
 fn events(listing: &EventListing<'_>) {
-    for form in [EventForm::Table, EventForm::Csv(Cells::Plain), EventForm::Jsonl] {
+    for form in [EventForm::Table, EventForm::Csv, EventForm::Jsonl] {
         let mut out = event_heading(form, 80);
         let add = &mut |bytes: &[u8]| {
             out.extend_from_slice(bytes);

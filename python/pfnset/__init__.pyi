@@ -199,6 +199,7 @@ class Trace:
         where: _Conditions | None = None,
         from_: _Moment | None = None,
         to: _Moment | None = None,
+        snapshot: _Snapshot | None = None,
         timeline: _Moment | None = None,
         top: int | None = None,
         unit: str | None = None,

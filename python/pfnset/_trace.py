@@ -310,13 +310,22 @@ class Trace:
         where=None,
         from_=None,
         to=None,
+        snapshot=None,
         timeline=None,
         top=None,
         unit=None,
         columns=None,
     ):
         """What was read because it was not in RAM: hard faults, who waited for them, the disk, soft faults by kind."""
-        arguments = {"of": of, "group_by": group_by, "where": where, "from_": from_, "to": to, "timeline": timeline}
+        arguments = {
+            "of": of,
+            "group_by": group_by,
+            "where": where,
+            "from_": from_,
+            "to": to,
+            "snapshot": snapshot,
+            "timeline": timeline,
+        }
         return self._answer("faults", arguments, {"top": top, "unit": unit, "columns": columns})
 
     def allocations(

@@ -44,6 +44,7 @@ CALLS = [
     ("faults", {}, []),
     ("faults", {"of": "disk", "group_by": ["disk", "operation"]}, ["--of=disk", "--group-by=disk,operation"]),
     ("faults", {"group_by": ["disk"]}, ["--group-by=disk"]),
+    ("faults", {"of": "again"}, ["--of=again"]),
     ("symbols", {}, []),
 ]
 

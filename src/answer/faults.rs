@@ -1,6 +1,6 @@
 //! The answer of `pfnset faults`. Wire format: docs/json.md, schema `pfnset.faults`.
 
-use crate::analysis::faults::FaultSet;
+use crate::analysis::faults::{FaultSet, RangeSet};
 use crate::analysis::table::Dimension as _;
 use crate::answer::block::Block;
 use crate::answer::content::{Answer, Units};
@@ -9,6 +9,7 @@ use crate::answer::numbers::{self, TimeUnit};
 use crate::trace::doubt::grave;
 use crate::units::{Nanos, counted};
 use serde_json::json;
+use std::collections::BTreeSet;
 
 /// Rows of each table on the first screen, where the user does not say.
 const FIRST: usize = 3;
@@ -25,6 +26,10 @@ pub enum FaultView {
     Disk,
     /// Soft faults.
     Soft,
+    /// Ranges of files that were read, beside RAM.
+    Ranges,
+    /// Those of which a part was read again.
+    Again,
     /// What happened in steps of time.
     Timeline,
 }
@@ -36,6 +41,7 @@ pub fn answer(set: &FaultSet, view: FaultView, top: Option<usize>, time: TimeUni
         FaultView::Hard => set.hard_table(top),
         FaultView::Disk => set.disk_table(top),
         FaultView::Soft => set.soft_table(top),
+        FaultView::Ranges | FaultView::Again => set.range_table(top),
         FaultView::Timeline => set.timeline_table(),
     };
     let title = title(set, view);
@@ -47,7 +53,13 @@ pub fn answer(set: &FaultSet, view: FaultView, top: Option<usize>, time: TimeUni
         grave: grave(&set.doubts),
         facts: facts(set),
         tables: vec![table.titled(title.clone()).into()],
-        screen: (view == FaultView::Summary).then(|| summary(set, title, top, time)),
+        screen: match view {
+            FaultView::Summary => Some(summary(set, title, top, time)),
+            FaultView::Ranges | FaultView::Again => {
+                Some(vec![Block::Title(title), Block::Text(range_line(set)), Block::Blank, Block::Rows(0)])
+            }
+            _ => None,
+        },
         units: Units { time, ..Units::default() },
         ..Answer::new("pfnset.faults")
     }
@@ -78,10 +90,52 @@ fn facts(set: &FaultSet) -> Facts<'_> {
         .has("hard", Fact::Object(hard))
         .has("disk", Fact::Object(disk))
         .has("soft", Fact::Object(soft));
+    let facts = match &set.ranges {
+        Some(ranges) => {
+            let key = if ranges.only_again { "again" } else { "ranges" };
+            facts.has(key, Fact::Object(range_facts(set, ranges)))
+        }
+        None => facts,
+    };
     match &set.timeline {
         Some(_) => facts.has("timeline", Fact::table(|| set.timeline_table())),
         None => facts,
     }
+}
+
+fn range_facts<'s>(set: &'s FaultSet, ranges: &RangeSet) -> Facts<'s> {
+    Facts::default()
+        .is("snapshot", ranges.snapshot.map(|(index, _)| index))
+        .is("snapshot_s", ranges.snapshot.map(|(_, time)| time.seconds()))
+        .has("rows", Fact::table(|| set.range_table(None)))
+}
+
+/// `12 ranges of 3 files were read again; of their 40 pages RAM holds 16 at snapshot 0, 3.200000 s`.
+fn range_line(set: &FaultSet) -> String {
+    let Some(ranges) = set.ranges.as_ref().filter(|ranges| !ranges.rows.is_empty()) else {
+        let read = if set.ranges.as_ref().is_some_and(|ranges| ranges.only_again) {
+            "what another one had read before"
+        } else {
+            "anything"
+        };
+        return format!("No hard fault read {read}.");
+    };
+    let again = if ranges.only_again { " again" } else { "" };
+    let files: BTreeSet<&str> = ranges.rows.iter().map(|row| row.file.as_str()).collect();
+    let text = format!(
+        "{} of {} were read{again}",
+        counted(ranges.rows.len() as u64, "range", "ranges"),
+        counted(files.len() as u64, "file", "files")
+    );
+    let Some((index, time)) = ranges.snapshot else { return format!("{text}.") };
+    let known = || ranges.rows.iter().filter_map(|row| Some((row.pages.end - row.pages.start, row.in_ram?)));
+    let (all, in_ram) = known().fold((0u64, 0u64), |sum, (pages, in_ram)| (sum.0 + pages, sum.1 + in_ram.all()));
+    format!(
+        "{text}; of their {} RAM holds {} at snapshot {index}, {:.6} s.",
+        counted(all, "page", "pages"),
+        numbers::count(in_ram),
+        time.seconds()
+    )
 }
 
 /// `Faults and disk from 0.000000 s to 79.553171 s (79.55 s)`.
@@ -91,6 +145,8 @@ fn title(set: &FaultSet, view: FaultView) -> String {
         FaultView::Hard => "Hard faults",
         FaultView::Disk => "Disk requests",
         FaultView::Soft => "Soft faults",
+        FaultView::Ranges => "What hard faults read",
+        FaultView::Again => "What hard faults read again",
         FaultView::Timeline => "Hard faults and disk over time",
     };
     let (from, to) = set.window_times;

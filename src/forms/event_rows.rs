@@ -15,8 +15,8 @@ use uuid::Uuid;
 pub enum EventForm {
     /// One line of text.
     Table,
-    /// Comma-separated values with a heading line; fields as JSON.
-    Csv(Cells),
+    /// Comma-separated values with a heading line; fields as JSON. No cell is a formula, because anybody can name an event.
+    Csv,
     /// One JSON object on each line.
     Jsonl,
 }
@@ -54,7 +54,7 @@ fn process_width(width: usize) -> usize {
 /// The line above the rows. `width`: that of a line of text.
 pub fn heading(form: EventForm, width: usize) -> Vec<u8> {
     match form {
-        EventForm::Csv(_) => (COLUMNS.join(",") + "\n").into_bytes(),
+        EventForm::Csv => (COLUMNS.join(",") + "\n").into_bytes(),
         EventForm::Table => {
             let process = process_width(width);
             format!("    Time s  CPU  Thread  {:process$}  Event, fields\n", "Process").into_bytes()
@@ -154,9 +154,9 @@ impl RowWriter {
     pub fn row(&mut self, out: &mut Vec<u8>, row: &EventRow<'_>) {
         match self.form {
             EventForm::Jsonl => self.object(out, row),
-            EventForm::Csv(cells) => {
+            EventForm::Csv => {
                 // Writing into memory cannot fail.
-                let _ = csv::line(out, &cells_of(row), cells);
+                let _ = csv::line(out, &cells_of(row), Cells::Safe);
                 out.pop(); // the line's end
                 out.push(b',');
             }
@@ -174,12 +174,12 @@ impl RowWriter {
                 texts(out, key!("frames"), frames);
                 out.extend_from_slice(b"}\n");
             }
-            EventForm::Csv(cells) => {
+            EventForm::Csv => {
                 // As in `stacks`: outermost first, and a `;` inside a name becomes `:`.
                 let names: Vec<String> = frames.iter().rev().map(|frame| frame.replace(';', ":")).collect();
                 let text = names.join(";");
                 if !text.is_empty() {
-                    csv::field(out, &text, cells);
+                    csv::field(out, &text, Cells::Safe);
                 }
                 out.push(b'\n');
             }

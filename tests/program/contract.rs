@@ -236,6 +236,8 @@ fn outputs(schema: &str) -> Vec<Vec<&str>> {
         "pfnset.faults" => &[
             "faults faults-x86.etl --format json --group-by process,thread,file,kind,module,disk,priority,operation",
             "faults lossy.etl --format json",
+            "faults faults-x86.etl --format json --of again",
+            "faults faults-x86.etl --format json --of ranges",
             "faults faults-x86.etl --format json --from work-start --to work-end --timeline 20ms --where process=*",
         ],
         "pfnset.processes" => &[

@@ -214,7 +214,7 @@ fn what_matches_nothing_or_has_no_effect_is_said() {
     assert!(ran.code == 2 && ran.err.contains("--rows --stacks"), "{ran:?}");
 }
 
-const MANIFEST: &str = r#"<instrumentationManifest xmlns="http://schemas.microsoft.com/win/2004/08/events" xmlns:win="x"><instrumentation><events>
+pub const MANIFEST: &str = r#"<instrumentationManifest xmlns="http://schemas.microsoft.com/win/2004/08/events" xmlns:win="x"><instrumentation><events>
   <provider name="Acme-Store" guid="{07070707-0707-0707-0707-070707070707}" symbol="ACME">
     <opcodes><opcode name="acme:Halt" value="11"/></opcodes><tasks><task name="Sale" value="3"/></tasks>
     <maps><valueMap name="Kind"><map value="1" message="$(string.one)"/></valueMap>

@@ -6,10 +6,11 @@ use crate::program::{Ran, finish, fixtures, pfnset};
 use crate::random_cases::one_in;
 use etl_writer::Ptr::P8;
 use etl_writer::payloads::image::Image;
+use etl_writer::payloads::memory::hard_fault;
 use etl_writer::payloads::process::{self, Process};
 use etl_writer::payloads::thread::{self, Switch, Thread};
 use etl_writer::payloads::{file, perf};
-use etl_writer::{Session, Trace};
+use etl_writer::{Rec, Session, Trace, tracelogging_schema};
 use pfnset::internals::is_hidden;
 use serde_json::Value;
 use std::io::Write;
@@ -57,7 +58,24 @@ fn folder() -> TempDir {
     }
     std::fs::write(folder.path().join("m.etl"), marked).unwrap();
     std::fs::write(folder.path().join("c.etl"), scheduled()).unwrap();
+    std::fs::write(folder.path().join("f.etl"), faulted()).unwrap();
     folder
+}
+
+/// Each name is that of a file that two hard faults read.
+fn faulted() -> Vec<u8> {
+    let session = Session { processors: 1, ..Session::windows10() };
+    let mut records = Vec::new();
+    for (number, name) in (1u64..).zip(NAMES) {
+        records.push(file::name(P8, file::RUNDOWN, number * 16, &format!("\\{name}")));
+        // Each ends a thousand ticks after it began.
+        records.extend([1, 2].map(|nth| {
+            let begin = session.t0 + 99_000 + (3 * (number - 1) + nth) * 1000;
+            hard_fault(P8, begin, 0, 0x10_0000, number * 16, 4, 4096)
+        }));
+    }
+    let stamped: Vec<_> = records.into_iter().zip((session.t0 + 100_000..).step_by(1000)).collect();
+    Trace::new(session).push_all(stamped.into_iter().map(|(record, time)| record.at(time))).finish()
 }
 
 /// Context switches of processes with such names, between marks with such names.
@@ -124,7 +142,8 @@ fn is_harmless(ran: &Ran, what: &[&str]) {
     }
 }
 
-const ASKED: [&[&str]; 15] = [
+const ASKED: [&[&str]; 16] = [
+    &["faults", "f.etl", "--of", "again"],
     &["info", "h.etl"],
     &["events", "h.etl"],
     &["processes", "h.etl"],
@@ -213,6 +232,61 @@ fn markdown_of_a_trace_is_text() {
         let columns = |line: &str| line.replace("\\|", "").matches('|').count();
         let table: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
         assert!(table.len() > 5 && table.iter().all(|line| columns(line) == columns(table[0])), "{text}");
+    }
+}
+
+/// Events whose provider, name, fields and values anybody can choose.
+fn named_events() -> Vec<u8> {
+    let session = Session { processors: 1, ..Session::windows10() };
+    let texts = [
+        "=cmd|' /C calc'!A0",
+        "+1+cmd|x",
+        "@SUM(A1)",
+        "-2+3",
+        "\u{85}a\u{2028}b\u{2029}c",
+        NAMES[0],
+        NAMES[1],
+        NAMES[2],
+    ];
+    let event = |(number, text): (u64, &&str)| {
+        let schema = tracelogging_schema(text, &[(text, 2)]);
+        let provider = [&(text.len() as u16 + 3).to_le_bytes(), text.as_bytes(), b"\0"].concat();
+        let event = Rec::event(P8, [7; 16], 0, 0, [text.as_bytes(), b"\0"].concat());
+        event.with_item(11, &schema).with_item(12, &provider).by(8, 400).at(session.t0 + 1000 + number * 1000)
+    };
+    let records: Vec<Rec> = (0..).zip(&texts).map(event).collect();
+    let started = Process::new(400, "=cmd|x.exe").rec(P8, 4, process::START).at(session.t0 + 500);
+    Trace::new(session.clone()).push(started).push_all(records).finish()
+}
+
+/// In every form of the rows, without a flag.
+#[test]
+fn rows_of_events_are_harmless_in_every_form() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("e.etl"), named_events()).unwrap();
+    let rows = |form: &str| {
+        let all = ["events", "e.etl", "--rows", "-q", "--format", form, "--color", "always"];
+        let ran = run(folder.path(), &all);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        is_harmless(&ran, &all);
+        ran.out
+    };
+    let table = rows("table");
+    assert!(table.contains("=cmd|' /C calc'!A0=") && table.contains("\\x85a\\u{2028}b"), "{table}");
+    let csv = rows("csv");
+    let cells: Vec<String> = csv::Reader::from_reader(csv.as_bytes())
+        .into_records()
+        .flat_map(|row| row.unwrap().iter().map(str::to_owned).collect::<Vec<_>>())
+        .collect();
+    let is_formula = |cell: &&String| cell.starts_with(['=', '+', '-', '@']) && cell.parse::<f64>().is_err();
+    assert_eq!(cells.iter().find(is_formula), None);
+    assert!(cells.iter().any(|cell| cell == "'=cmd|' /C calc'!A0"), "{csv}");
+    assert!(cells.iter().any(|cell| cell == "'=cmd|x.exe (400)"), "{csv}");
+    // JSON gives texts back as they are.
+    let named: Vec<Value> = rows("jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for text in ["=cmd|' /C calc'!A0", "\u{85}a\u{2028}b\u{2029}c", NAMES[0]] {
+        let row = named.iter().find(|row| row["event"] == text).expect("a row");
+        assert_eq!((&row["provider"], &row["fields"][text]), (&row["event"], &row["event"]));
     }
 }
 

@@ -1,6 +1,7 @@
 //! The result.
 
 use super::query::Dimension;
+use super::ranges::RangeSet;
 use super::rows::{HardFigures, RequestFigures, Row, SoftRow};
 use super::timeline::FaultStep;
 use crate::model::window::Window;
@@ -39,6 +40,8 @@ pub struct FaultSet {
     pub(crate) not_counted: Option<String>,
     /// Conditions that chose what is counted: dimensions and patterns.
     pub(crate) filter: Vec<(&'static str, String)>,
+    /// Ranges of files, if asked for.
+    pub ranges: Option<RangeSet>,
     /// Soft faults by process and kind.
     pub soft: Vec<SoftRow>,
     /// Markers of hard faults among the soft ones.

@@ -5,7 +5,6 @@ use super::file_names::FileNames;
 use super::named::{Named, is_after};
 use super::query::HardKind;
 use crate::analysis::stacks::AddressSpaces;
-use crate::event::page_fault::HardFault;
 use crate::load::fault_records::FaultRecords;
 use crate::load::stacks::addresses::AddressRecord;
 use crate::load::stacks::first_walk::is_kernel_frame;
@@ -21,6 +20,8 @@ pub struct Hard {
     pub begin: Option<Ticks>,
     /// When it ended: its record.
     pub end: Moment,
+    /// Where they begin in the file.
+    pub offset: u64,
     /// Bytes that were read.
     pub bytes: u64,
     /// Those of them that earlier faults of the file had read.
@@ -78,6 +79,7 @@ pub fn hard_faults(
         all.push(Hard {
             begin,
             end: *moment,
+            offset: value.read_offset,
             bytes: value.byte_count.into(),
             bytes_again: 0,
             thread_id: value.thread_id,
@@ -87,7 +89,7 @@ pub fn hard_faults(
             module,
         });
     }
-    read_again(&mut all, &records.hard);
+    read_again(&mut all);
     all
 }
 
@@ -96,16 +98,16 @@ fn record_at(spaces: &AddressSpaces, process_id: u32, address: u64) -> Option<us
     spaces.image(process_id, address).map(|(_, life)| life.record as usize)
 }
 
-fn is_page_file(file: &str) -> bool {
+pub fn is_page_file(file: &str) -> bool {
     let file = file.to_ascii_lowercase();
     file.ends_with(r"\pagefile.sys") || file.ends_with(r"\swapfile.sys")
 }
 
 /// Counts what faults of the same file, which had ended when a fault began, had read before. Waits of several threads for one
 /// page in flight are faults too, and read nothing again.
-fn read_again(all: &mut [Hard], records: &[At<HardFault>]) {
-    let range =
-        |index: usize| records.get(index).map_or((0, 0), |at| (at.value.read_offset, at.value.byte_count.into()));
+fn read_again(all: &mut [Hard]) {
+    let ranges: Vec<(u64, u64)> = all.iter().map(|hard| (hard.offset, hard.bytes)).collect();
+    let range = |index: usize| ranges.get(index).copied().unwrap_or_default();
     let mut by_file: FastMap<u32, Vec<usize>> = FastMap::default();
     for (index, hard) in all.iter().enumerate() {
         by_file.entry(hard.file).or_default().push(index);

@@ -8,6 +8,7 @@ mod file_names;
 mod hard;
 mod named;
 mod query;
+mod ranges;
 mod requests;
 mod rows;
 mod tables;
@@ -16,7 +17,8 @@ mod timeline;
 pub use fault_set::FaultSet;
 #[cfg(feature = "cli")]
 pub(crate) use query::Of;
-pub use query::{Dimension, FaultQuery};
+pub use query::{Dimension, FaultQuery, RangeQuery};
+pub use ranges::RangeSet;
 pub(crate) use rows::{HardFigures, HardSet};
 pub use tables::Total;
 pub(crate) use timeline::FaultStep;
@@ -32,10 +34,11 @@ use crate::load::stacks::first_walk::session_pointer;
 use crate::moment::Moment;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::FAULTS;
-use crate::trace::doubt::{Doubt, any_grave, texts};
+use crate::trace::doubt::{self, Doubt, any_grave, texts};
 use crate::units::counted;
 use file_names::FileNames;
 use named::Named;
+use ranges::ReadRanges;
 use requests::Requests;
 use std::collections::BTreeMap;
 
@@ -59,6 +62,7 @@ impl FaultSet {
         others: &[&[Condition<Dimension>]],
     ) -> Result<(FaultSet, Vec<HardSet>), Error> {
         trace.gather(Parts::SYSTEM.and(Parts::COUNTERS));
+        let snapshot = query.ranges.map(|asked| ranges::snapshot(trace, asked.beside)).transpose()?.flatten();
         let (etl, clock) = (trace.etl(), &trace.etl().clock);
         let (window, range) = TickRange::of_trace(trace, query.from.as_ref(), query.to.as_ref())?;
         let grid = query.timeline.map(|step| Grid::of_timeline(range, step, clock)).transpose()?;
@@ -73,6 +77,7 @@ impl FaultSet {
         let mut named = Named { owners: Owners::new(trace.processes(), &records.threads), texts: Texts::default() };
         let files = FileNames::new(&records.names, &mut named.texts);
         let hard = hard::hard_faults(&records, &mut named, &files, session_pointer(etl), clock.origin);
+        let read = query.ranges.map(|asked| (asked, ReadRanges::new(&hard)));
         let Requests { requests, unfinished } = Requests::new(&records.disk, &mut named, &files);
         let counted = rows::Rows::new(trace, &named.texts, range, &query.conditions);
         let of_others = |conditions: &&[Condition<Dimension>]| {
@@ -81,7 +86,9 @@ impl FaultSet {
         let of_others = others.iter().map(of_others).collect();
         let (hard, requests) = (counted.hard_faults(hard), counted.requests(requests));
         let soft = soft(&records, &by_process, trace, &counted);
-        let doubts = doubts(trace, &records);
+        let ranges = read.map(|(asked, read)| RangeSet::new(trace, &counted, &read, &hard, (asked, snapshot)));
+        let mut doubts = doubts(trace, &records);
+        doubt::add(&mut doubts, query.ranges.map(|_| ranges::doubts(trace, snapshot)).unwrap_or_default());
         let has_file = query.group_by.contains(&Dimension::File);
         let set = FaultSet {
             warnings: texts(&doubts),
@@ -98,6 +105,7 @@ impl FaultSet {
             disk_rows: counted.request_rows(&requests, &query.group_by),
             not_counted: query.told_of_none(),
             filter: Condition::written(&query.conditions),
+            ranges,
             soft: soft.0,
             hard_markers: soft.1,
             timeline: grid.map(|grid| timeline::steps(trace, range, grid, &hard, &requests)),

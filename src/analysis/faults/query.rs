@@ -1,5 +1,6 @@
 //! What is asked for: window, groups, conditions, timeline.
 
+use crate::analysis::resident::query::SnapshotChoice;
 use crate::error::Error;
 use crate::event::disk_io::DiskOperation;
 use crate::event::file::ViewKind;
@@ -84,6 +85,15 @@ impl Of {
     }
 }
 
+/// Ranges of files that hard faults read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RangeQuery {
+    /// Only those of which a part was read again.
+    pub only_again: bool,
+    /// The page sequence beside which they are shown.
+    pub beside: SnapshotChoice,
+}
+
 /// A query.
 #[derive(Debug, Clone)]
 pub struct FaultQuery {
@@ -97,11 +107,20 @@ pub struct FaultQuery {
     pub to: Option<Bound>,
     /// Step of the timeline.
     pub timeline: Option<Nanos>,
+    /// Which ranges of files are shown.
+    pub ranges: Option<RangeQuery>,
 }
 
 impl Default for FaultQuery {
     fn default() -> FaultQuery {
-        FaultQuery { group_by: vec![Dimension::Process], conditions: Vec::new(), from: None, to: None, timeline: None }
+        FaultQuery {
+            group_by: vec![Dimension::Process],
+            conditions: Vec::new(),
+            from: None,
+            to: None,
+            timeline: None,
+            ranges: None,
+        }
     }
 }
 

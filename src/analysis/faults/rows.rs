@@ -194,11 +194,17 @@ impl<'a> Rows<'a> {
         rows
     }
 
+    /// The name of a file.
+    pub(super) fn name(&self, number: u32) -> &str {
+        self.texts.get(number)
+    }
+
     fn text(&self, number: u32) -> Label {
         Label::name(self.texts.get(number))
     }
 
-    fn path(&self, number: u32) -> Label {
+    /// The label of a file.
+    pub(super) fn path(&self, number: u32) -> Label {
         let path = self.texts.get(number);
         Label::name(path).shown_as(&self.paths.shown(path))
     }
@@ -232,7 +238,8 @@ impl<'a> Rows<'a> {
         u64::try_from(ns).unwrap_or(u64::MAX)
     }
 
-    fn of_faults(&self, group: &[&Hard]) -> HardFigures {
+    /// Figures of a group.
+    pub(super) fn of_faults(&self, group: &[&Hard]) -> HardFigures {
         let mut waits: Vec<u64> = group.iter().filter_map(|hard| hard.waited()).collect();
         waits.sort_unstable();
         let spans = group.iter().filter_map(|hard| Some((hard.begin?, hard.end.time)));

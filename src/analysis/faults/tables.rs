@@ -2,10 +2,12 @@
 
 use super::fault_set::FaultSet;
 use super::query::{Dimension, Of};
+use super::ranges::{PagesInRam, RangeRow};
 use super::rows::{HardFigures, RequestFigures, Row, SoftRow};
 use super::timeline::FaultStep;
 use crate::analysis::table::{Column, Dimension as _, Field, Fit, Line, Measured, Table, Value};
 use crate::facets::{Label, LabelKind};
+use crate::units::PAGE_BYTES;
 
 const fn size(bytes: u64) -> Value {
     Value::Bytes(bytes)
@@ -17,6 +19,7 @@ fn wait(figures: &HardFigures, rank: usize) -> Value {
 
 type OfFaults = Measured<HardFigures>;
 type OfRequests = Measured<RequestFigures>;
+type OfRanges = Measured<RangeRow>;
 
 const HARD: [OfFaults; 10] = [
     OfFaults::new("events", "Faults", |figures, _| Value::count(figures.events)),
@@ -51,6 +54,35 @@ const STEP: [Measured<FaultStep>; 6] = [
     Measured::new("queue_max", "Queue", |step, _| Value::count(step.queue_max)),
     Measured::new("available_pages", "Available pages", |step, _| Value::maybe(step.available_pages, Value::count)),
 ];
+
+const RANGES: [OfRanges; 17] = [
+    OfRanges::new("from_offset", "Offset", |row, _| Value::Number(row.pages.start.saturating_mul(PAGE_BYTES)))
+        .leaves(7),
+    OfRanges::fact("to_offset", |row, _| Value::Number(row.pages.end.saturating_mul(PAGE_BYTES))),
+    OfRanges::new("events", "Faults", |row, _| Value::count(row.figures.events)).leaves(2),
+    OfRanges::new("bytes", "Read", |row, _| size(row.figures.bytes)).leaves(1),
+    OfRanges::new("bytes_again", "Again", |row, _| size(row.figures.bytes_again)),
+    OfRanges::new("waited_ns", "Waited", |row, _| Value::Duration(row.figures.waited_ns)),
+    OfRanges::new("first_s", "First s", |row, _| Value::Seconds(row.first)).leaves(4),
+    OfRanges::new("last_s", "Last s", |row, _| Value::Seconds(row.last)).leaves(6),
+    OfRanges::shown("In RAM", |row, _| in_ram(row, PagesInRam::all, ram_bytes)),
+    OfRanges::shown("Active", |row, _| in_ram(row, |pages| pages.active, ram_bytes)).leaves(3),
+    OfRanges::shown("Standby", |row, _| in_ram(row, |pages| pages.standby, ram_bytes)).leaves(5),
+    OfRanges::shown("Modified", |row, _| in_ram(row, |pages| pages.modified, ram_bytes)).leaves(0),
+    OfRanges::fact("resident_pages", |row, _| in_ram(row, PagesInRam::all, Value::Count)),
+    OfRanges::fact("active_pages", |row, _| in_ram(row, |pages| pages.active, Value::Count)),
+    OfRanges::fact("standby_pages", |row, _| in_ram(row, |pages| pages.standby, Value::Count)),
+    OfRanges::fact("modified_pages", |row, _| in_ram(row, |pages| pages.modified, Value::Count)),
+    OfRanges::fact("range_pages", |row, _| Value::count(row.pages.end - row.pages.start)),
+];
+
+fn ram_bytes(pages: i64) -> Value {
+    size(pages.unsigned_abs().saturating_mul(PAGE_BYTES))
+}
+
+fn in_ram(row: &RangeRow, of: fn(&PagesInRam) -> u64, value: fn(i64) -> Value) -> Value {
+    Value::maybe(row.in_ram.as_ref().map(of), |pages| value(i64::try_from(pages).unwrap_or(i64::MAX)))
+}
 
 /// In these rows what is not there is null, and no text.
 fn value(label: &Label) -> Value {
@@ -178,6 +210,28 @@ impl FaultSet {
             fields: SOFT_FIELDS.map(Field::new).to_vec(),
             records: self.soft.iter().map(record).collect(),
             columns: vec![Column::text("Process"), Column::label("Kind").fit(Fit::Stays), Column::number("Faults")],
+            lines,
+        }
+    }
+
+    /// Ranges of files.
+    pub fn range_table(&self, top: Option<usize>) -> Table {
+        let rows = self.ranges.as_ref().map_or(&[][..], |ranges| &ranges.rows);
+        let label = |row: &RangeRow| std::iter::once(Value::text(row.file.shown()));
+        let line = |row: &RangeRow| Line::new(label(row).chain(Measured::cells(&RANGES, row, row)));
+        let (shown, rest) = rows.split_at(top.unwrap_or(rows.len()).min(rows.len()));
+        let mut lines: Vec<Line> = shown.iter().map(line).collect();
+        if !rest.is_empty() {
+            lines.push(Line::new([Value::More(rest.len() as u64, "more")]));
+        }
+        Table {
+            title: None,
+            fields: std::iter::once(Field::new("file")).chain(Measured::fields(&RANGES)).collect(),
+            records: rows
+                .iter()
+                .map(|row| std::iter::once(value(&row.file)).chain(Measured::record(&RANGES, row, row)).collect())
+                .collect(),
+            columns: std::iter::once(Column::label("File")).chain(Measured::columns(&RANGES)).collect(),
             lines,
         }
     }

@@ -113,7 +113,7 @@ impl RowsArgs {
     pub fn list(&self, common: &Common, filter: EventFilter) -> anyhow::Result<Exit> {
         let form = match common.format {
             OutputFormat::Table => EventForm::Table,
-            OutputFormat::Csv => EventForm::Csv(common.csv.cells()),
+            OutputFormat::Csv => EventForm::Csv,
             OutputFormat::Jsonl => EventForm::Jsonl,
             OutputFormat::Json | OutputFormat::Markdown | OutputFormat::Collapsed | OutputFormat::Firefox => {
                 refuse("--rows", &[(true, "has the forms table, csv and jsonl")])?;
@@ -140,7 +140,7 @@ fn write(common: &Common, listing: &EventListing<'_>, form: EventForm) -> anyhow
     let width = usize::from(output::width(common));
     let mut out = match form {
         EventForm::Table => output::open_rows_for_people(common)?,
-        EventForm::Csv(_) | EventForm::Jsonl => output::open_rows(common)?,
+        EventForm::Csv | EventForm::Jsonl => output::open_rows(common)?,
     };
     if form == EventForm::Table {
         out.text(|out, look| text::warnings(out, &listing.warnings, look))?;

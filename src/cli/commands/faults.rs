@@ -1,6 +1,7 @@
 //! `pfnset faults`: from its flags to the report.
 
-use crate::analysis::faults::{Dimension, FaultQuery, FaultSet, Of};
+use crate::analysis::faults::{Dimension, FaultQuery, FaultSet, Of, RangeQuery};
+use crate::analysis::resident::query::SnapshotChoice;
 use crate::answer::faults::{self, FaultView};
 use crate::answer::numbers::TimeUnit;
 use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, conditions, grouped_by, help, refuse};
@@ -33,6 +34,7 @@ Examples:
   pfnset faults trace.etl --group-by file,kind --top 10
   pfnset faults trace.etl --where \"process=chrome.exe*\" --group-by module
   pfnset faults trace.etl --of disk --group-by disk,priority,operation
+  pfnset faults trace.etl --of again --top 10
   pfnset faults trace.etl --from \"click*\" --to 12.5 --timeline 100ms"))]
 pub struct Faults {
     #[command(flatten)]
@@ -60,6 +62,9 @@ pub struct Faults {
     /// End of the window: seconds since trace start, or the text of a mark after its begin
     #[arg(long, value_name = "SECONDS|MARK")]
     pub to: Option<Bound>,
+    /// With --of ranges, again: beside which page sequence, last or a number from 0 [default: last]
+    #[arg(long, value_name = "NUMBER", requires = "of")]
+    pub snapshot: Option<SnapshotChoice>,
     /// Faults, requests and available memory every STEP (seconds, or with a unit as in 100ms)
     #[arg(long, value_name = "STEP", value_parser = span, conflicts_with = "of")]
     pub timeline: Option<Nanos>,
@@ -69,6 +74,8 @@ const VIEWS: OneOf<FaultView> = OneOf(&[
     ("hard", "Hard faults", FaultView::Hard),
     ("disk", "Disk requests", FaultView::Disk),
     ("soft", "Soft faults by process and kind", FaultView::Soft),
+    ("ranges", "Ranges of files that hard faults read, and what RAM holds of them", FaultView::Ranges),
+    ("again", "Those that were read more than once", FaultView::Again),
 ]);
 
 impl Faults {
@@ -121,6 +128,13 @@ impl Faults {
                 self.check_dimensions(Of::Soft, "--of soft", query)?;
             }
             Some(FaultView::Hard) => self.check_dimensions(Of::Hard, "--of hard", query)?,
+            Some(FaultView::Ranges | FaultView::Again) => {
+                let name = if self.of == Some(FaultView::Again) { "--of again" } else { "--of ranges" };
+                let is_json = common.format == OutputFormat::Json;
+                let by = (self.group_by.is_some() && !is_json, "is by range: --group-by has no effect");
+                refuse(name, &[by])?;
+                self.check_dimensions(Of::Hard, name, query)?;
+            }
             Some(FaultView::Disk) => self.check_dimensions(Of::Disk, "--of disk", query)?,
             _ => {}
         }
@@ -145,11 +159,19 @@ impl Faults {
             from: self.from.clone(),
             to: self.to.clone(),
             timeline: self.timeline,
+            ranges: matches!(self.of, Some(FaultView::Ranges | FaultView::Again)).then(|| RangeQuery {
+                only_again: self.of == Some(FaultView::Again),
+                beside: self.snapshot.unwrap_or_default(),
+            }),
             ..FaultQuery::default()
         };
         if let Some(names) = &self.group_by {
             query.group_by(names).context("--group-by")?;
         }
+        refuse(
+            "--snapshot",
+            &[(self.snapshot.is_some() && query.ranges.is_none(), "is for --of ranges and --of again")],
+        )?;
         let view = self.view(&query)?;
         self.check(&query, view)?;
         self.columns.check(common.format)?;

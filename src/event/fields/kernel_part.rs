@@ -1,11 +1,11 @@
-//! Fields of a kernel event whose payload is shorter or longer than its layout: those that fit.
+//! Fields of a kernel event whose payload is shorter or longer than its layout, or has a value that the layout excludes: those that fit.
 //!
 //! Decoders of kernel events read a whole layout or nothing, because analyses must not use a part of a record. In a row people see the
 //! record itself. A payload that is too short is completed with several fillings: what is the same with all of them depends on no byte
 //! that is not there.
 
 use super::reader::Decoded;
-use super::value::Fields;
+use super::value::{FieldValue, Fields};
 use crate::etl::record::Record;
 use crate::event::Fault;
 
@@ -40,21 +40,75 @@ pub fn fields_that_fit(record: &Record<'_>, fault: Fault, whole: ReadWhole<'_>) 
                 let filling = expected.checked_sub(from)?;
                 known_fields(record, record.payload.get(..from)?, &PATTERNS, (filling, 0), whole)
             };
-            let (fields, count) = known(length)?;
-            // The fewest bytes with the same fields: where the first missing field begins.
-            let (mut least, mut most) = (0, length);
-            while least < most {
-                let middle = least.midpoint(most);
-                if known(middle)?.1 < count { least = middle + 1 } else { most = middle }
-            }
-            Some(shortened(fields, count, least))
+            until_unknown(length, known)
         }
+        // What stands before the value can be completed, and nothing that holds the value.
+        Fault::Value { .. } => {
+            let known =
+                |from: usize| known_fields(record, record.payload.get(..from)?, &PATTERNS, (FILLING, ZEROS), whole);
+            until_unknown(most_that(length.min(LONGEST), |from| known(from).is_some())?, known)
+        }
+        Fault::Count { count } => before_list(record, count, whole),
         Fault::Short { at, .. } | Fault::Unterminated { at, .. } => {
             let (fields, count) = known_fields(record, record.payload, &PATTERNS, (FILLING, ZEROS), whole)?;
-            Some(shortened(fields, count, at.min(length)))
+            Some(shortened(fields, count, if count == 0 { 0 } else { at.min(length) }))
         }
         _ => None,
     }
+}
+
+/// The fields that these first bytes tell, by what is known of the fields with fewer bytes.
+fn until_unknown(length: usize, known: impl Fn(usize) -> Option<(Fields<'static>, usize)>) -> Option<Decoded<'static>> {
+    let (fields, count) = known(length)?;
+    // The fewest bytes with the same fields: where the first missing field begins.
+    let (mut least, mut most) = (0, length);
+    while least < most {
+        let middle = least.midpoint(most);
+        if known(middle)?.1 < count { least = middle + 1 } else { most = middle }
+    }
+    Some(shortened(fields, count, least))
+}
+
+/// The greatest number up to `most` for which something holds, that holds for all smaller ones; `None` where it never does.
+fn most_that(most: usize, holds: impl Fn(usize) -> bool) -> Option<usize> {
+    let (mut holding, mut end) = (holds(0).then_some(0)?, most + 1);
+    while holding + 1 < end {
+        let middle = holding.midpoint(end);
+        if holds(middle) { holding = middle } else { end = middle }
+    }
+    Some(holding)
+}
+
+/// Longest head before a list.
+const LONGEST_HEAD: usize = 64;
+
+/// The fields before a list whose length contradicts its count, by the layout of an empty list.
+fn before_list(record: &Record<'_>, count: u32, whole: ReadWhole<'_>) -> Option<Decoded<'static>> {
+    let payload = record.payload;
+    let fits = |bytes: &[u8]| read(record, bytes, whole)?.ok();
+    let head = (0..=LONGEST_HEAD).find(|length| fits(&vec![0; *length]).is_some())?;
+    if count == 0 {
+        let (fields, rest) = fits(payload.get(..head)?)?;
+        return Some(Decoded { fields, missing: Vec::new(), rest });
+    }
+    let with = |from: usize, make: fn(u8) -> u8| {
+        let mut bytes: Vec<u8> = payload.iter().take(from).copied().map(make).collect();
+        bytes.resize(head, 0);
+        fits(&bytes).map(|(fields, _)| fields)
+    };
+    let same = |byte: u8| byte;
+    let until = most_that(head.min(payload.len()), |from| with(from, same).is_some())?;
+    // The lowest bytes of the count can be those of an empty list too.
+    let at = until.checked_sub(count.trailing_zeros() as usize / 8)?;
+    let (mut fields, other) = (with(at, same)?, with(at, |byte| !byte)?);
+    // The list and its count do not depend on what stands before them.
+    let mut known = fields.iter().zip(&other).take_while(|(one, other)| one != other).count();
+    let mut rest = at;
+    if let Some((_, value @ FieldValue::Unsigned(_))) = fields.get_mut(known) {
+        *value = FieldValue::Unsigned(count.into());
+        (known, rest) = (known + 1, at + 4);
+    }
+    Some(shortened(fields, known, rest.min(payload.len())))
 }
 
 fn read(record: &Record<'_>, payload: &[u8], whole: ReadWhole<'_>) -> Option<Result<Whole, Fault>> {
@@ -89,7 +143,8 @@ fn known_fields(
     let mut all = filled.collect::<Vec<_>>().into_iter();
     let first = all.next()?;
     let same = |other: Fields<'static>| first.iter().zip(&other).take_while(|(a, b)| a == b).count();
-    let count = all.map(same).min()?;
+    // Where one filling fits alone, nothing is known not to depend on it.
+    let count = all.map(same).min().unwrap_or(0);
     Some((first, count))
 }
 
@@ -98,7 +153,6 @@ mod tests {
     use super::super::kernel::fields;
     use super::*;
     use crate::code_page::CodePage;
-    use crate::event::fields::value::FieldValue;
     use crate::event::testing::{Bytes, P8, record};
 
     /// Names of fields, of missing ones, and where the rest begins.
@@ -152,6 +206,30 @@ mod tests {
         }
         let user = of(0x0301, 4, &token.0[..60]).unwrap();
         assert_eq!((&*user.0, user.1), (numbers, format!("UserSID {texts}")));
+    }
+
+    #[test]
+    fn what_stands_before_an_impossible_value_is_shown() {
+        // A user of an unknown revision.
+        let head = Bytes::new(36).u64(0, 1).u32(8, 8).u32(12, 4).u32(16, 1).u32(20, 259).u64(24, 5);
+        let token = |sid: [u8; 4]| head.clone().more(&[9; 16]).more(&sid).more(&[0; 8]).narrow("a.exe").wide("run").0;
+        let numbers = "UniqueProcessKey ProcessId ParentId SessionId ExitStatus DirectoryTableBase Flags";
+        let texts = "UserSID ImageFileName CommandLine PackageFullName ApplicationId";
+        for sid in [[3, 1, 0, 0], [1, 200, 0, 0]] {
+            assert_eq!(of(0x0301, 4, &token(sid)), some(numbers, texts, 36), "{sid:?}");
+        }
+        // A form that nobody knows.
+        let all = "EventVersion Reserved PartitionType QpcOffsetFromRoot PartitionId ParentId";
+        assert_eq!(of(0x0050, 2, &[9; 48]), some("", all, 0));
+        // Counts of lists that the length contradicts; 256 begins with the byte of an empty list.
+        for count in [3, 256, u32::MAX] {
+            let samples = Bytes::new(24).u32(0, count);
+            assert_eq!(of(0x0f37, 2, &samples.0), some("", "Samples", 0), "{count}");
+            let sets = Bytes::new(30).u32(0, count);
+            assert_eq!(of(0x027d, 2, &sets.0), some("", "WsInfo", 0), "{count}");
+        }
+        let heap = Bytes::new(56).u64(0, 7).u32(8, 1).u32(12, 9).u32(16, 3);
+        assert_eq!(of(0x0264, 2, &heap.0), some("HeapHandle HRFlags HRPid HRRangeCount", "Ranges", 20));
     }
 
     /// No length of any kernel event panics, and what is shown of a cut payload is what the whole has.

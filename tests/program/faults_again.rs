@@ -1,0 +1,160 @@
+//! `pfnset faults --of again`: ranges of files that were read more than once, beside what `resident` and `pages` say of them.
+
+use crate::program::{out, run};
+use etl_writer::payloads::file;
+use etl_writer::payloads::memory::hard_fault;
+use etl_writer::payloads::pages::{IN_MEMORY, Identity, list};
+use etl_writer::{Ptr::P8, Rec, Session, Trace, file_of};
+use serde_json::{Value, json};
+use tempfile::NamedTempFile;
+
+const DATA: u64 = 0xffff_c001_0000_1000;
+const OTHER: u64 = 0xffff_c001_0000_2000;
+const PAGE_FILE: u64 = 0xffff_c001_0000_3000;
+const SECOND: u64 = 10_000_000;
+const PAGE: u64 = 4096;
+
+/// A hard fault that took a millisecond.
+fn fault(key: u64, (offset, bytes): (u64, u32), end: u64) -> Rec {
+    hard_fault(P8, end - 10_000, offset, 0x10_0000, key, 4, bytes).at(end)
+}
+
+fn pages(time: u64) -> Vec<Rec> {
+    let of = |pfn: u64, key, page: u64| Identity::file(pfn, key, page * PAGE, false);
+    let all = [
+        of(1, DATA, 0),
+        of(2, DATA, 1).on_list(list::STANDBY),
+        of(3, DATA, 2).on_list(list::MODIFIED),
+        of(4, DATA, 3).on_list(list::TRANSITION),
+        of(5, DATA, 9),
+        of(6, DATA, 40),
+        of(7, OTHER, 1),
+        of(8, OTHER, 2).on_list(list::FREE),
+        Identity::private(9, 4, 0x1000),
+    ];
+    (0..).zip(all).map(|(number, page)| page.rec(P8, 4, IN_MEMORY).at(time + number)).collect()
+}
+
+/// Three pages of a file are read, then two of them and the one after; others once; a page of the page file twice.
+fn trace(sequences: u64) -> NamedTempFile {
+    let session = Session { processors: 1, ..Session::windows10() };
+    let at = |second: u64| session.t0 + second * SECOND;
+    let names = [(DATA, "\\Data.bin"), (OTHER, "\\Other.bin"), (PAGE_FILE, "\\pagefile.sys")];
+    let mut records: Vec<Rec> = names.map(|(key, name)| file::name(P8, file::RUNDOWN, key, name).at(at(1))).to_vec();
+    records.push(fault(DATA, (0, 3 * PAGE as u32), at(2)));
+    records.push(fault(DATA, (40 * PAGE, PAGE as u32), at(3)));
+    records.push(fault(PAGE_FILE, (7 * PAGE, PAGE as u32), at(4)));
+    records.push(fault(DATA, (PAGE, 3 * PAGE as u32), at(5)));
+    records.push(fault(PAGE_FILE, (7 * PAGE, PAGE as u32), at(6)));
+    // One half of a page, then the other half: nothing is read again, though both are in one range.
+    records.push(fault(OTHER, (PAGE, 2048), at(7)));
+    records.push(fault(OTHER, (PAGE + 2048, 2048), at(8)));
+    records.push(fault(OTHER, (u64::MAX - 511, 4096), at(9)));
+    records.push(fault(OTHER, (u64::MAX - 1023, 4096), at(10)));
+    records.extend((0..sequences).flat_map(|number| pages(at(11 + number))));
+    file_of(&Trace::new(session.clone()).push_all(records).finish())
+}
+
+fn again(file: &NamedTempFile, more: &[&str]) -> Value {
+    let path = file.path().to_str().expect("UTF-8");
+    let line = [&["faults", path, "-q", "--of", "again", "--format", "json"], more].concat();
+    serde_json::from_str::<Value>(&out(&line)).expect("JSON")["again"].clone()
+}
+
+#[test]
+fn ranges_that_were_read_again_stand_beside_ram() {
+    let file = trace(2);
+    let all = again(&file, &[]);
+    assert_eq!((&all["snapshot"], all["snapshot_s"].as_f64().map(|s| s > 11.9)), (&json!(1), Some(true)));
+    let rows = all["rows"].as_array().expect("rows");
+    let key =
+        |row: &Value| json!([row["file"], row["from_offset"], row["to_offset"], row["range_pages"], row["events"]]);
+    let data = json!(["\\Data.bin", 0, 4 * PAGE, 4, 2]);
+    let swapped = json!(["\\pagefile.sys", 7 * PAGE, 8 * PAGE, 1, 2]);
+    // A range at the end of all numbers is cut there.
+    assert_eq!(rows.iter().map(key).collect::<Vec<_>>()[..2], [data, swapped]);
+    assert_eq!((rows.len(), &rows[2]["bytes_again"]), (3, &json!(512)));
+    let times = |row: &Value| [row["first_s"].as_f64(), row["last_s"].as_f64()].map(|s| s.map(f64::round));
+    assert_eq!([times(&rows[0]), times(&rows[1])], [[Some(2.0), Some(5.0)], [Some(4.0), Some(6.0)]]);
+    assert_eq!((&rows[0]["bytes"], &rows[0]["bytes_again"]), (&json!(6 * PAGE), &json!(2 * PAGE)));
+    let in_ram =
+        |row: &Value| ["resident_pages", "active_pages", "standby_pages", "modified_pages"].map(|key| row[key].clone());
+    assert_eq!(in_ram(&rows[0]), [4, 1, 1, 1].map(|pages| json!(pages)));
+    assert_eq!(in_ram(&rows[1]), [const { Value::Null }; 4], "private memory");
+    // The same by the pages themselves.
+    let path = file.path().to_str().expect("UTF-8");
+    let pages = out(&["pages", path, "-q", "--format", "jsonl", "--where", "file=*Data.bin"]);
+    let pages: Vec<Value> = pages.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let inside = |page: &&Value| page["file_offset"].as_u64().is_some_and(|offset| offset < 4 * PAGE);
+    assert_eq!((pages.iter().filter(inside).count(), pages.len()), (4, 6));
+}
+
+/// All ranges, with those that were read once.
+#[test]
+fn all_that_was_read_is_listed_by_offset() {
+    let file = trace(1);
+    let path = file.path().to_str().expect("UTF-8");
+    let text = out(&["faults", path, "-q", "--of", "ranges", "--format", "jsonl"]);
+    let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let mut found: Vec<_> =
+        rows.iter().map(|row| json!([row["file"], row["from_offset"], row["range_pages"]])).collect();
+    found.sort_by_key(Value::to_string);
+    let mut expected = vec![
+        json!(["\\Data.bin", 0, 4]),
+        json!(["\\Data.bin", 40 * PAGE, 1]),
+        json!(["\\Other.bin", PAGE, 1]),
+        json!(["\\Other.bin", u64::MAX - 4095, 1]),
+        json!(["\\pagefile.sys", 7 * PAGE, 1]),
+    ];
+    expected.sort_by_key(Value::to_string);
+    assert_eq!(found, expected);
+    let json: Value =
+        serde_json::from_str(&out(&["faults", path, "-q", "--of", "ranges", "--format", "json"])).expect("JSON");
+    let sum: u64 = rows.iter().map(|row| row["bytes"].as_u64().expect("a number")).sum();
+    assert_eq!(Some(sum), json["hard"]["bytes"].as_u64());
+    assert_eq!(json["ranges"]["rows"].as_array(), Some(&rows));
+}
+
+/// The sum over all ranges is what the faults say, whatever is chosen.
+#[test]
+fn ranges_add_up_to_what_was_read_again() {
+    for more in [&[][..], &["--where", "file=*.bin"], &["--from", "4.5"], &["--where", "kind=page_file", "--to", "9"]] {
+        for trace in ["faults-x86.etl", trace(1).path().to_str().expect("UTF-8")] {
+            let line = [&["faults", trace, "-q", "--of", "again", "--format", "json"], more].concat();
+            let ran = run(&line);
+            if ran.code == 2 {
+                assert!(ran.err.contains("4.5") || ran.err.contains('9'), "a window after the end: {}", ran.err);
+                continue;
+            }
+            let all: Value = serde_json::from_str(&ran.out).expect("JSON");
+            let rows = all["again"]["rows"].as_array().expect("rows");
+            let sum: u64 = rows.iter().map(|row| row["bytes_again"].as_u64().expect("a number")).sum();
+            assert_eq!(Some(sum), all["hard"]["bytes_again"].as_u64(), "{line:?}");
+        }
+    }
+}
+
+#[test]
+fn without_a_page_sequence_that_is_said() {
+    let file = trace(0);
+    let all = again(&file, &[]);
+    assert_eq!((&all["snapshot"], &all["rows"][0]["resident_pages"]), (&Value::Null, &Value::Null));
+    let path = file.path().to_str().expect("UTF-8");
+    let ran = run(&["faults", path, "--of", "again"]);
+    assert!(ran.code == 0 && ran.out.contains("the trace has no page sequence"), "{ran:?}");
+    for (more, code, says) in [
+        (&["--of", "again", "--snapshot", "0"][..], 4, "page"),
+        (&["--of", "hard", "--snapshot", "0"], 2, "--snapshot is for --of ranges and --of again"),
+        (&["--of", "again", "--group-by", "file"], 2, "--group-by has no effect"),
+        (&["--of", "again", "--where", "disk=0"], 2, "hard faults have none"),
+        (&["--of", "again", "--snapshot", "all"], 2, "one page sequence"),
+    ] {
+        let ran = run(&[&["faults", path], more].concat());
+        assert!(ran.code == code && ran.err.contains(says), "{more:?}: {ran:?}");
+    }
+    let file = trace(2);
+    let path = file.path().to_str().expect("UTF-8");
+    assert_eq!(again(&file, &["--snapshot", "0"])["snapshot"], 0);
+    assert_eq!(run(&["faults", path, "--of", "again", "--snapshot", "7"]).code, 2);
+    insta::assert_snapshot!("again", out(&["faults", path, "-q", "--of", "again"]));
+}
