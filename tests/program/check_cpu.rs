@@ -1,21 +1,13 @@
 //! Budgets of processor time: values are those of `cpu`.
 
-use crate::program::{out, run};
+use crate::check_faults::check;
+use crate::program::out;
 use serde_json::{Value, json};
 
 const TRACE: &str = "stacks-keys.etl";
 
 fn budget(name: &str, measure: &str, rest: &str) -> String {
     format!("[[budget]]\nname = \"{name}\"\nanalysis = \"cpu\"\nmeasure = \"{measure}\"\n{rest}\n")
-}
-
-fn check(trace: &str, budgets: &str) -> (i32, Vec<Value>) {
-    let file = tempfile::NamedTempFile::new().expect("a file");
-    std::fs::write(file.path(), budgets).expect("a file");
-    let path = file.path().to_str().expect("UTF-8");
-    let ran = run(&["check", trace, "--budgets", path, "-q", "--format", "json"]);
-    let json: Value = serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {ran:?}"));
-    (ran.code, json["traces"][0]["budgets"].as_array().expect("budgets").clone())
 }
 
 fn rows(more: &[&str]) -> Vec<Value> {
