@@ -27,6 +27,24 @@ fn main() {
         measure(&RefsetSpec { events: spec.events / 4, ..spec.clone() }, 1);
     }
     measure(&spec, if test { 1 } else { ROUNDS });
+    by_stack(&RefsetSpec { events: spec.events / 10, stacks: 1 << 16, ..spec }, if test { 1 } else { ROUNDS });
+}
+
+/// Prints how much longer rows by stack take, where accesses have stacks.
+fn by_stack(spec: &RefsetSpec, rounds: usize) {
+    let path = generated::refset(spec);
+    let run = |rows: Option<&str>| {
+        let trace = Trace::open(&path).expect("the trace");
+        let mut query = Query::default();
+        rows.into_iter().for_each(|rows| query.group_by(rows).expect("dimensions"));
+        let set = ReferenceSet::answer(&trace, &query).expect("a reference set");
+        assert!(set.held_at_stop > 0);
+    };
+    let plain = || run(None);
+    let by_stack = || run(Some("stack"));
+    let [plain, by_stack] = generated::medians(rounds, [&plain, &by_stack]);
+    let times = by_stack.as_secs_f64() / plain.as_secs_f64();
+    println!("{} page events with stacks in {plain:.2?}, by stack in {by_stack:.2?}: {times:.2} times", spec.events);
 }
 
 /// Prints events per second, median of some rounds, and memory.

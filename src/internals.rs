@@ -25,7 +25,8 @@ pub use crate::forms::{
     event_rows::heading as event_heading, html::HtmlReport,
 };
 pub use crate::load::sha256_digest::TraceDigest;
-pub use crate::symbols::database::functions_of;
+pub use crate::symbols::database::{functions_of, sources_of};
+pub use crate::symbols::source_lines::{Inlined, Source, SourceLine};
 pub use crate::symbols::undecorated::undecorated;
 
 /// What a `pooltag.txt` says of these tags, drivers or texts.

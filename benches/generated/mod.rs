@@ -10,6 +10,7 @@
 use etl_writer::allocations::{AllocationSpec, generate_allocations};
 use etl_writer::record::tracelogging_schema;
 use etl_writer::refset::{RefsetSpec, generate_refset};
+use etl_writer::sampling::{SamplingSpec, generate_sampling};
 use etl_writer::scheduling::{SchedulingSpec, generate_scheduling};
 use etl_writer::{MemorySpec, Ptr::P8, Rec, ResidentSpec, Session, Stream, generate_memory, generate_resident};
 use pfnset::etl::EtlFile;
@@ -44,6 +45,12 @@ pub fn scheduling(spec: &SchedulingSpec) -> PathBuf {
     kept(&format!("scheduling-{}-seed{}.etl", spec.switches, spec.seed), |out| generate_scheduling(spec, out))
 }
 
+/// The samples of `spec`, with their stacks.
+pub fn sampling(spec: &SamplingSpec) -> PathBuf {
+    let name = format!("sampling-{}-{}x{}-seed{}.etl", spec.samples, spec.stacks, spec.frames, spec.seed);
+    kept(&name, |out| generate_sampling(spec, out))
+}
+
 /// So many TraceLogging events of three kinds, 1 µs apart, on four processors.
 pub fn trace_logging(events: u64) -> PathBuf {
     kept(&format!("trace-logging-{events}.etl"), |out| {
@@ -75,7 +82,8 @@ pub fn allocations(spec: &AllocationSpec) -> PathBuf {
 
 /// The reference-set trace of `spec`, an uncompressed one of about `spec.events` page events.
 pub fn refset(spec: &RefsetSpec) -> PathBuf {
-    kept(&format!("refset-{}-seed{}.etl", spec.events, spec.seed), |out| {
+    let stacks = if spec.stacks > 0 { format!("-stacks{}", spec.stacks) } else { String::new() };
+    kept(&format!("refset-{}{stacks}-seed{}.etl", spec.events, spec.seed), |out| {
         let (out, truth) = generate_refset(spec, out)?;
         Ok((out, truth.bytes))
     })

@@ -19,6 +19,8 @@ pub mod memory;
 pub(crate) mod overview;
 pub mod pages;
 pub mod processes;
+#[cfg(feature = "cli")]
+pub(crate) mod profile_counters;
 pub mod refset;
 pub mod resident;
 #[cfg(feature = "cli")]

@@ -1,6 +1,8 @@
 //! The stacks of a trace as a profile for a viewer: each event with its time, thread and stack; allocations with what freed them.
 
 use crate::analysis::allocations::{PieceOfStack, Pieces};
+use crate::analysis::profile_counters;
+pub(crate) use crate::analysis::profile_counters::ProfileCounter;
 use crate::analysis::stacks::{
     Dimension, EventLog, Found, Key, Kind, Logged, Owned, PartKind, ProfilePart, StackId, StackQuery, Texts, Weight,
     window,
@@ -55,6 +57,8 @@ pub(crate) struct StackProfile<'q> {
     pub interval_ns: u64,
     /// Marks with their times since trace start.
     pub marks: Vec<(u64, String)>,
+    /// Memory over time.
+    pub counters: Vec<ProfileCounter>,
     /// Images of frames.
     pub images: Vec<ProfiledImage>,
     /// Events by kind.
@@ -81,6 +85,7 @@ impl<'q> StackProfile<'q> {
                 start: trace.etl().clock.start,
                 interval_ns: MILLISECOND,
                 marks: Vec::new(),
+                counters: profile_counters::read(trace, query)?,
                 images: Vec::new(),
                 parts: Vec::new(),
             },

@@ -4,6 +4,7 @@ use crate::cli::call::Call;
 use crate::cli::notes;
 use crate::error::Error;
 use crate::symbols::folders::SymbolFolders;
+use crate::symbols::source_lines::SourceChoice;
 use clap::Args;
 use std::path::{Path, PathBuf};
 
@@ -21,6 +22,28 @@ pub struct SymbolArgs {
     /// _NT_SYMBOL_PATH
     #[arg(long, value_name = "DIR")]
     pub symbols: Vec<PathBuf>,
+}
+
+/// What symbol files say of functions beside their names.
+#[derive(Debug, Args)]
+pub struct SourceArgs {
+    /// Functions with the lines of their source files, as the symbol files tell them: a row for each line
+    #[arg(long)]
+    pub lines: bool,
+    /// Inlined functions as frames of their own, as the symbol files tell them
+    #[arg(long)]
+    pub inlines: bool,
+    /// With --lines, paths of source files that begin with FROM begin with TO instead; repeatable
+    #[arg(long, value_name = "FROM=TO", requires = "lines", value_parser = source_root)]
+    pub source_root: Vec<(String, String)>,
+}
+
+/// Reads `FROM=TO`.
+fn source_root(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((from, to)) if !from.is_empty() => Ok((from.to_owned(), to.to_owned())),
+        _ => Err("write FROM=TO, as in D:\\a\\1\\s=/home/me/app".to_owned()),
+    }
 }
 
 impl SymbolArgs {
@@ -48,7 +71,22 @@ impl SymbolArgs {
                 true
             }
         });
-        Ok(SymbolFolders { folders, copied: Call::current().is_some() })
+        Ok(SymbolFolders { folders, copied: Call::current().is_some(), ..SymbolFolders::default() })
+    }
+}
+
+impl SourceArgs {
+    /// Asks the folders for lines and inlined functions.
+    ///
+    /// # Errors
+    /// A usage error where there are no folders.
+    pub fn ask(&self, folders: SymbolFolders) -> Result<SymbolFolders, Error> {
+        let flag = if self.lines { "--lines" } else { "--inlines" };
+        let sources = SourceChoice { lines: self.lines, inlined: self.inlines };
+        if sources.any() && folders.folders.is_empty() {
+            return Err(Error::Usage(format!("{flag}: symbol files tell it; name their folder with --symbols")));
+        }
+        Ok(SymbolFolders { sources, roots: self.source_root.clone(), ..folders })
     }
 }
 

@@ -44,7 +44,8 @@ pub struct Choice {
 impl Choice {
     /// The names as text; `None` without that table.
     fn events_text(&self) -> Option<String> {
-        self.tables.contains(&Table::Events).then(|| self.events.to_string())
+        let refers_to = if self.tables.contains(&Table::Stacks) { " with stacks" } else { "" };
+        self.tables.contains(&Table::Events).then(|| format!("{}{refers_to}", self.events))
     }
 
     /// A digest of the folders with symbol files; `None` without that table. A dataset has no paths.

@@ -14,6 +14,7 @@ Each budget: what is measured, and within which limits it must be.
   analysis = \"resident\" (default): pages of RAM at the last whole snapshot
   analysis = \"refset\": measure held_at_stop (default), peak, accessed or reaccesses
   analysis = \"faults\": measure hard_faults (default; max = \"200\") or fault_wait_ms
+  analysis = \"cpu\": measure cpu_ms (default), waiting_ms or ready_ms
   analysis = \"commit\", \"pool\" or \"heap\": measure outstanding (default), peak or growth_per_minute
   where: dimension = \"patterns\", as in --where of the analysis
   max, min: \"300 MiB\", \"1000 pages\" or \"5 %\" of all pages
@@ -58,6 +59,7 @@ pub fn missing(suggested: &Suggested) -> Vec<String> {
             Analysis::Resident => "what RAM held".to_owned(),
             Analysis::Reference => "what was touched (analysis = \"refset\")".to_owned(),
             Analysis::Faults => "hard faults or their waits (analysis = \"faults\")".to_owned(),
+            Analysis::Cpu => "processor time (analysis = \"cpu\")".to_owned(),
             Analysis::Allocations(kind) => format!("{0} (analysis = \"{0}\")", kind.name()),
         };
         format!("No budgets of {what}: {reason}")

@@ -3,7 +3,7 @@
 //! A thread has one unit of weights and one table of allocations, so each kind of events has threads of its own; the allocations of a
 //! process are on one of them, where the viewer matches what was freed with what was allocated, by the number of the piece.
 
-use crate::analysis::stack_profile::{ProfiledImage, StackProfile};
+use crate::analysis::stack_profile::{ProfileCounter, ProfiledImage, StackProfile};
 use crate::analysis::stacks::{FrameLabel, PartKind, ProfileEvent, ProfileFrame, ProfilePart, StackId, Track};
 use crate::answer::Answer;
 use crate::escape::visible;
@@ -29,6 +29,7 @@ pub fn write(answer: &Answer<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut writing = Writing::new(name.as_deref().unwrap_or("trace"), profile);
     profile.parts.iter().for_each(|part| writing.part(part, profile.interval_ns));
     writing.marks(profile, &answer.warnings);
+    profile.counters.iter().for_each(|counter| writing.counter(counter));
     serde_json::to_writer(&mut *out, &writing.profile)?;
     writeln!(out)
 }
@@ -78,11 +79,35 @@ impl Writing {
         let cut = format!("stacks and names left out, because there is no room for more: {}", self.cut);
         let cut = (self.cut > 0).then_some((0, "Warning", &cut));
         let marks = of.marks.iter().map(|(time, text)| (*time, "Mark", text));
-        let process = self.profile.add_process("Trace", 0, time(0));
+        let process = self.machine();
         let thread = self.profile.add_thread(process, 0, time(0), true);
         for (at, name, text) in doubts.chain(cut).chain(marks) {
             let [name, text] = [name, text].map(|text| self.profile.intern_string(&visible(text)));
             self.profile.add_marker(thread, MarkerTiming::Instant(time(at)), Mark { name, text });
+        }
+    }
+
+    /// The process that stands for the whole trace.
+    fn machine(&mut self) -> ProcessHandle {
+        let profile = &mut self.profile;
+        *self.processes.entry((String::new(), None)).or_insert_with(|| profile.add_process("Trace", 0, time(0)))
+    }
+
+    /// Bytes over time: the format has the steps from each value to the next.
+    fn counter(&mut self, counter: &ProfileCounter) {
+        let process = match &counter.process {
+            None => self.machine(),
+            Some((label, id)) => {
+                let profile = &mut self.profile;
+                let process = self.processes.entry((label.clone(), None));
+                *process.or_insert_with(|| profile.add_process(&visible(label), *id, time(0)))
+            }
+        };
+        let handle = self.profile.add_counter(process, counter.name, "Memory", counter.name);
+        let mut last = 0;
+        for (at, bytes) in &counter.values {
+            self.profile.add_counter_sample(handle, time(*at), (i128::from(*bytes) - i128::from(last)) as f64, 0);
+            last = *bytes;
         }
     }
 
@@ -207,6 +232,7 @@ impl Writing {
                 Some(library) => (Frame::RelativeAddressFromInstructionPointer(*library, rva), self.native),
                 None => return self.text(thread, "[unknown image]"),
             },
+            ProfileFrame::Native(name) => (self.label(&name), self.native),
             ProfileFrame::Method(name) => (self.label(&name), self.managed),
             ProfileFrame::Other(name) => (self.label(&name), CategoryHandle::OTHER),
         };

@@ -48,6 +48,8 @@ pub struct EventRow<'r> {
     pub process: Option<Cow<'r, str>>,
     /// Its process instance, where the caller has put it.
     pub instance: Option<usize>,
+    /// The number of its stack, where the caller has put it.
+    pub stack: Option<u32>,
     /// The header's process.
     pub process_id: Option<u32>,
     /// Whose the payload says that it is, of kernel events whose header names no process.
@@ -182,6 +184,7 @@ impl<'t> RowReader<'t> {
             schema: None,
             payload: record.payload,
             fields: None,
+            stack: None,
             missing: Vec::new(),
             rest: &[],
         };

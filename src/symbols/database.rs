@@ -1,12 +1,14 @@
 //! A database: whether it is the one that an image was linked with, and the functions at addresses of the image.
 
 use super::PdbId;
-use super::functions::{Place, Search};
+use super::functions::{PROCEDURES, Place, Search};
+use super::source_lines::{Source, SourceChoice, Sources, names_of, stream_of_strings};
 use super::undecorated;
 use super::views::{Bytes, Shared, is_used_up};
 use foldhash::HashMap as FastMap;
 use pdb2::{DebugInformation, FallibleIterator as _, MachineType, PDB, Rva, SymbolData};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -58,6 +60,8 @@ pub struct Database {
 pub struct Functions {
     /// By address relative to the image.
     pub names: FastMap<u32, Arc<str>>,
+    /// Lines and inlined functions, by the same addresses, where they were wanted.
+    pub sources: FastMap<u32, Source>,
     /// What could not be read.
     pub damage: Option<String>,
 }
@@ -91,18 +95,28 @@ impl Database {
     }
 
     /// The functions that hold these addresses, which are relative to the image.
-    pub fn functions(&mut self, addresses: &[u32]) -> Functions {
+    pub fn functions(&mut self, addresses: &[u32], choice: SourceChoice) -> Functions {
         let places = match self.places(addresses) {
             Ok(places) => places,
             Err(error) => return Functions { damage: Some(error.to_string()), ..Functions::default() },
         };
         let mut search = Search::new(places.iter().map(|(_, place)| *place).collect());
-        let damage = [self.procedures(&mut search), self.publics(&mut search)];
+        let mut steps = MOST_STREAM_STEPS;
+        let damage = [self.procedures(&mut search, &mut steps), self.publics(&mut search)];
+        let (sources, of_sources) = match choice.any() {
+            true => self.sources(&search, choice, &mut steps),
+            false => (FastMap::default(), Ok(())),
+        };
         let is_x86 = matches!(self.information.machine_type(), Ok(MachineType::X86));
         let found: Vec<_> = search.finish().into_iter().filter_map(|(place, found)| Some((place, found?))).collect();
         let names: FastMap<Place, Arc<str>> = undecorated::names(found, is_x86).into_iter().collect();
         let named = |(address, place): &(u32, Place)| Some((*address, Arc::clone(names.get(place)?)));
-        Functions { names: places.iter().filter_map(named).collect(), damage: damage.into_iter().find_map(Result::err) }
+        let with_source = |(address, place): &(u32, Place)| Some((*address, sources.get(place)?.clone()));
+        Functions {
+            names: places.iter().filter_map(named).collect(),
+            sources: places.iter().filter_map(with_source).collect(),
+            damage: damage.into_iter().chain([of_sources]).find_map(Result::err),
+        }
     }
 
     /// Where in sections of the image the addresses are, before the code was moved by later optimizing.
@@ -136,21 +150,78 @@ impl Database {
     }
 
     /// The procedures of all modules. What cannot be read of one does not end the others.
-    fn procedures(&mut self, search: &mut Search) -> Result<(), String> {
+    fn procedures(&mut self, search: &mut Search, steps: &mut u64) -> Result<(), String> {
         let mut damage = Ok(());
-        let mut steps = 0u64;
         let mut modules = self.information.modules().map_err(|error| error.to_string())?;
         while let Some(module) = modules.next().map_err(|error| error.to_string())? {
-            steps += u64::from(module.info().stream.0);
-            if steps > MOST_STREAM_STEPS {
-                return Err("too many modules".to_owned());
-            }
+            walk_to(&module, steps)?;
+            search.module += 1;
             match self.pdb.module_info(&module).and_then(|info| match info {
                 Some(info) => of_module(&info, search),
                 None => Ok(true),
             }) {
                 Ok(true) => {}
                 Ok(false) => return Err("its procedures overlap".to_owned()),
+                Err(error) if is_used_up(&error) => return Err(error.to_string()),
+                Err(error) => damage = damage.and(Err(error.to_string())),
+            }
+        }
+        damage
+    }
+
+    /// Lines and inlined functions of the places, from the modules that have their procedures.
+    fn sources(
+        &mut self,
+        search: &Search,
+        choice: SourceChoice,
+        steps: &mut u64,
+    ) -> (FastMap<Place, Source>, Result<(), String>) {
+        let strings = self.strings();
+        let mut sources = Sources::new(search, strings.as_deref().unwrap_or_default(), choice);
+        let mut damage = self.of_modules(&mut sources, search, steps);
+        let ids = sources.ids();
+        let names = match ids.is_empty() {
+            true => FastMap::default(),
+            false => names_of(&mut self.pdb, &ids).unwrap_or_else(|error| {
+                damage = damage.clone().and(Err(error.to_string()));
+                FastMap::default()
+            }),
+        };
+        (sources.finish(&names), damage)
+    }
+
+    /// The table of strings; `None` where it is not found.
+    fn strings(&mut self) -> Option<impl Deref<Target = [u8]> + use<>> {
+        const INFORMATION: pdb2::StreamIndex = pdb2::StreamIndex(1);
+        let information = self.pdb.raw_stream(INFORMATION).ok()??;
+        self.pdb.raw_stream(pdb2::StreamIndex(stream_of_strings(&information)?)).ok()?
+    }
+
+    fn of_modules(&mut self, sources: &mut Sources<'_>, search: &Search, steps: &mut u64) -> Result<(), String> {
+        let wanted: BTreeSet<u32> =
+            (0..search.places().len()).filter_map(|at| Some(search.procedure_of(at)?.1)).collect();
+        let mut damage = Ok(());
+        let mut number = 0;
+        let mut modules = self.information.modules().map_err(|error| error.to_string())?;
+        while let Some(module) = modules.next().map_err(|error| error.to_string())? {
+            number += 1;
+            if !wanted.contains(&number) {
+                continue;
+            }
+            walk_to(&module, steps)?;
+            walk_to(&module, steps)?;
+            let info = module.info();
+            let begin = (info.symbols_size as usize).saturating_add(info.lines_size as usize);
+            let end = begin.saturating_add(info.c13_lines_size as usize);
+            let read = self.pdb.module_info(&module).and_then(|symbols| {
+                let (Some(symbols), Some(stream)) = (symbols, self.pdb.raw_stream(info.stream)?) else {
+                    return Ok(true);
+                };
+                sources.module(number, &symbols, stream.get(begin..end).unwrap_or_default())
+            });
+            match read {
+                Ok(true) => {}
+                Ok(false) => return Err("its lines overlap".to_owned()),
                 Err(error) if is_used_up(&error) => return Err(error.to_string()),
                 Err(error) => damage = damage.and(Err(error.to_string())),
             }
@@ -178,19 +249,32 @@ impl Database {
     }
 }
 
+/// Counts the way to the stream of a module.
+fn walk_to(module: &pdb2::Module<'_>, steps: &mut u64) -> Result<(), String> {
+    *steps = steps.checked_sub(module.info().stream.0.into()).ok_or("too many modules")?;
+    Ok(())
+}
+
 /// Functions of the database in these bytes, by address relative to its image, whatever image that is; and what could not be read.
 ///
 /// # Errors
 /// Why it cannot be read.
 pub fn functions_of(bytes: Vec<u8>, addresses: &[u32]) -> Result<(BTreeMap<u32, String>, Option<String>), String> {
     let mut database = Database::open(Arc::new(bytes)).map_err(|unfit| unfit.to_string())?;
-    let found = database.functions(addresses);
+    let found = database.functions(addresses, SourceChoice { lines: true, inlined: true });
     Ok((found.names.into_iter().map(|(address, name)| (address, name.as_ref().to_owned())).collect(), found.damage))
 }
 
+/// Lines and inlined functions of the database in these bytes, by address relative to its image.
+///
+/// # Errors
+/// Why it cannot be read.
+pub fn sources_of(bytes: Vec<u8>, addresses: &[u32]) -> Result<BTreeMap<u32, Source>, String> {
+    let mut database = Database::open(Arc::new(bytes)).map_err(|unfit| unfit.to_string())?;
+    Ok(database.functions(addresses, SourceChoice { lines: true, inlined: true }).sources.into_iter().collect())
+}
+
 fn of_module(module: &pdb2::ModuleInfo<'_>, search: &mut Search) -> pdb2::Result<bool> {
-    // S_LPROC32, S_GPROC32, S_LPROC32_ID, S_GPROC32_ID.
-    const PROCEDURES: [u16; 4] = [0x110f, 0x1110, 0x1146, 0x1147];
     let mut symbols = module.symbols()?;
     while let Some(symbol) = symbols.next()? {
         if PROCEDURES.contains(&symbol.raw_kind())

@@ -4,6 +4,7 @@
 //! Names are compared without case. Names come from traces: they are only compared with what a folder lists, never joined to a path.
 
 use super::database::{Database, Functions, Unfit};
+use super::source_lines::SourceChoice;
 use super::{PdbId, PdbSearch};
 use crate::input::map::Mapping;
 use foldhash::HashMap as FastMap;
@@ -28,6 +29,10 @@ pub struct SymbolFolders {
     pub folders: Vec<PathBuf>,
     /// True where databases are read instead of mapped: a mapped file that shrinks ends a program without a handler for that.
     pub copied: bool,
+    /// What is wanted of functions beside their names.
+    pub sources: SourceChoice,
+    /// Beginnings of paths of source files, and what stands for them instead; the first that fits counts.
+    pub roots: Vec<(String, String)>,
 }
 
 /// The same, with what they list.
@@ -35,6 +40,7 @@ pub struct SymbolFolders {
 pub struct ListedFolders {
     folders: Vec<Folder>,
     copied: bool,
+    sources: SourceChoice,
     /// Files that did not fit, folders that cannot be read.
     pub warnings: Vec<String>,
 }
@@ -66,7 +72,23 @@ impl SymbolFolders {
             }
         });
         let folders = folders.collect();
-        ListedFolders { folders, copied: self.copied, warnings }
+        ListedFolders { folders, copied: self.copied, sources: self.sources, warnings }
+    }
+
+    /// The path of a source file, with its beginning as the user has it. `/` and `\` are the same, and so are letters of both cases.
+    pub fn path(&self, path: &str) -> String {
+        let same = |a: u8, b: u8| a.eq_ignore_ascii_case(&b) || matches!((a, b), (b'/', b'\\') | (b'\\', b'/'));
+        let rest = |from: &str| {
+            let (begin, rest) = path.split_at_checked(from.len())?;
+            let fits = begin.bytes().zip(from.bytes()).all(|(a, b)| same(a, b));
+            // Whole names only.
+            let ends = from.ends_with(['/', '\\']) || rest.is_empty() || rest.starts_with(['/', '\\']);
+            (fits && ends).then_some(rest)
+        };
+        let found = self.roots.iter().find_map(|(from, to)| Some((to, rest(from)?)));
+        let Some((to, rest)) = found else { return path.to_owned() };
+        let rest = if to.contains('/') { rest.replace('\\', "/") } else { rest.to_owned() };
+        format!("{to}{rest}")
     }
 }
 
@@ -80,7 +102,7 @@ impl ListedFolders {
     pub fn functions(&mut self, id: &PdbId, addresses: &[u32]) -> Answer {
         let candidates: Vec<PathBuf> = self.folders.iter().flat_map(|folder| folder.candidates(id)).collect();
         for path in candidates {
-            match read(&path, self.copied, id, addresses) {
+            match read(&path, (self.copied, self.sources), id, addresses) {
                 Ok(functions) => {
                     if let Some(damage) = &functions.damage {
                         self.warnings.push(format!("{}: {damage}; functions may lack names", path.display()));
@@ -126,7 +148,12 @@ fn copied(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn read(path: &Path, is_copied: bool, id: &PdbId, addresses: &[u32]) -> Result<Functions, Unread> {
+fn read(
+    path: &Path,
+    (is_copied, sources): (bool, SourceChoice),
+    id: &PdbId,
+    addresses: &[u32],
+) -> Result<Functions, Unread> {
     if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("pd_")) {
         return Err(Unread::Compressed);
     }
@@ -136,7 +163,7 @@ fn read(path: &Path, is_copied: bool, id: &PdbId, addresses: &[u32]) -> Result<F
     }
     .map_err(Unread::Unfit)?;
     database.fits(id).map_err(Unread::Unfit)?;
-    Ok(database.functions(addresses))
+    Ok(database.functions(addresses, sources))
 }
 
 impl Folder {
@@ -194,4 +221,25 @@ fn listing(folder: &Path) -> std::io::Result<Listing> {
     // The system lists in any order; two names that differ in case only come in the same order each time.
     names.values_mut().for_each(|paths| paths.sort_unstable());
     Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_sources_begin_as_the_user_has_them() {
+        let roots = [(r"d:\a\1\s", "/home/me/app"), (r"D:\a", r"E:\b"), ("c:/x/", "y/")];
+        let roots = roots.map(|(from, to)| (from.to_owned(), to.to_owned())).to_vec();
+        let folders = SymbolFolders { roots, ..SymbolFolders::default() };
+        for (path, mapped) in [
+            (r"D:\A\1\s\src\main.cpp", "/home/me/app/src/main.cpp"),
+            (r"d:\a\1\sub\x.c", r"E:\b\1\sub\x.c"),
+            (r"C:\x\z.c", "y/z.c"),
+            (r"d:\ab\x.c", r"d:\ab\x.c"),
+            ("", ""),
+        ] {
+            assert_eq!(folders.path(path), mapped);
+        }
+    }
 }

@@ -2,10 +2,14 @@
 //! procedure or public symbol.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A place in the code: number of the section, offset in it.
 pub type Place = (u16, u32);
+
+/// S_LPROC32, S_GPROC32, S_LPROC32_ID, S_GPROC32_ID.
+pub(super) const PROCEDURES: [u16; 4] = [0x110f, 0x1110, 0x1146, 0x1147];
 
 /// Names of public symbols at one place.
 pub(super) type Names = Arc<[Box<str>]>;
@@ -33,6 +37,10 @@ pub struct Search {
     places: Vec<Place>,
     /// By place, the procedure that holds it: its start and name.
     procedures: Vec<Option<(u32, Arc<str>)>>,
+    /// By place, the number of the module that has this procedure.
+    modules: Vec<u32>,
+    /// The module whose procedures pass by.
+    pub(super) module: u32,
     /// By place, what begins last at or before it; of equal sections only.
     begins: Vec<Option<Begin>>,
     /// How often procedures may still hold places. Procedures do not overlap, so each place is held once, or by folded ones.
@@ -53,19 +61,33 @@ impl Search {
         places.dedup();
         let (procedures, begins) = (vec![None; places.len()], vec![None; places.len()]);
         let left = 1_000_000 + 100 * places.len() as u64;
-        Search { places, procedures, begins, left }
+        let modules = vec![0; places.len()];
+        Search { places, procedures, modules, module: 0, begins, left }
+    }
+
+    /// The places, sorted.
+    pub(super) fn places(&self) -> &[Place] {
+        &self.places
+    }
+
+    /// Indices of the places from this one up to an end in its section.
+    pub(super) fn places_in(&self, from: Place, end: u32) -> Range<usize> {
+        let first = self.places.partition_point(|place| *place < from);
+        first..self.places.partition_point(|place| *place < (from.0, end)).max(first)
+    }
+
+    /// Where the procedure of a place, by its index, begins, and the module that has it.
+    pub(super) fn procedure_of(&self, at: usize) -> Option<(u32, u32)> {
+        let (start, _) = self.procedures.get(at)?.as_ref()?;
+        self.modules.get(at).map(|module| (*start, *module))
     }
 
     /// Takes note of a procedure. False when the procedures overlap so much that no linker wrote them.
     pub fn procedure(&mut self, (section, start): Place, length: u32, name: &[u8]) -> bool {
         self.begins((section, start), |begin| begin.is_procedure = true);
         let end = start.saturating_add(length);
-        let from = self.places.partition_point(|place| *place < (section, start));
         let mut shared: Option<Arc<str>> = None;
-        for at in from..self.places.len() {
-            if self.places.get(at).is_none_or(|place| *place >= (section, end)) {
-                break;
-            }
+        for at in self.places_in((section, start), end) {
             let Some(left) = self.left.checked_sub(1) else { return false };
             self.left = left;
             let Some(known) = self.procedures.get_mut(at) else { break };
@@ -77,6 +99,7 @@ impl Search {
             };
             if is_better {
                 *known = Some((start, Arc::clone(shared.get_or_insert_with(|| text(name).into()))));
+                self.modules.get_mut(at).into_iter().for_each(|module| *module = self.module);
             }
         }
         true
@@ -128,7 +151,8 @@ impl Search {
     }
 }
 
-fn text(name: &[u8]) -> Box<str> {
+/// A name, or a path: what is longer than a compiler's is cut.
+pub(super) fn text(name: &[u8]) -> Box<str> {
     String::from_utf8_lossy(name.get(..LONGEST).unwrap_or(name)).into()
 }
 

@@ -7,6 +7,7 @@ pub mod database;
 pub mod folders;
 pub mod functions;
 mod name_cost;
+pub mod source_lines;
 pub mod undecorated;
 mod views;
 

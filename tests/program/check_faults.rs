@@ -23,7 +23,8 @@ fn budget(name: &str, measure: &str, rest: &str) -> String {
     format!("[[budget]]\nname = \"{name}\"\nanalysis = \"faults\"\nmeasure = \"{measure}\"\n{rest}\n")
 }
 
-fn check(trace: &str, budgets: &str) -> (i32, Vec<Value>) {
+/// Exit code, and what became of each budget of a trace.
+pub fn check(trace: &str, budgets: &str) -> (i32, Vec<Value>) {
     let file = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(file.path(), budgets).expect("a file");
     let path = file.path().to_str().expect("UTF-8");

@@ -345,3 +345,53 @@ fn flags_without_effect_are_refused() {
     let ran = run(&["stacks", "alloc-x86.etl", "--of", "heap", "--where", "processor=0", "--format", "firefox"]);
     assert!(ran.err.contains("heap is not in the profile: the processor of a piece is not known"), "{ran:?}");
 }
+
+/// Counters of a profile with the sums of their steps, bytes.
+fn counters(trace: &str) -> Vec<(String, Vec<f64>)> {
+    let profile: Value = serde_json::from_str(&out(&["stacks", trace, "-q", "--format", "firefox"])).expect("JSON");
+    let of = |counter: &Value| {
+        let samples = Table::of(counter, "samples", &["count", "number"]);
+        let steps = samples.0["count"].as_array().expect("steps").iter();
+        let mut sum = 0.0;
+        let values = steps.map(|step| {
+            sum += step.as_f64().expect("a number");
+            sum
+        });
+        assert_eq!(counter["category"], "Memory");
+        (
+            format!(
+                "{} {}",
+                counter["pid"].as_str().and_then(|id| id.split('.').next()).expect("a process"),
+                counter["name"].as_str().expect("a name")
+            ),
+            values.collect(),
+        )
+    };
+    profile["counters"].as_array().expect("counters").iter().map(of).collect()
+}
+
+#[test]
+fn it_has_memory_over_time() {
+    let samples = json_of(&["memory", "faults-x86.etl"])["samples"].clone();
+    let commit = samples.as_array().expect("samples").iter().filter_map(|sample| sample["commit_pages"].as_f64());
+    let commit: Vec<f64> = commit.map(|pages| 4096.0 * pages).collect();
+    assert!(commit.len() > 3);
+    assert_eq!(counters("faults-x86.etl"), [("0 Commit".to_owned(), commit)]);
+
+    use etl_writer::Ptr::P8;
+    use etl_writer::payloads::{counters::working_sets, memory, process};
+    let session = etl_writer::Session::windows10();
+    let app = |sizes: [u64; 8]| working_sets(P8, 0x027d, &[(40, sizes)], false);
+    let records = [
+        process::Process::new(40, "app.exe").rec(P8, 4, process::DC_START),
+        memory::virtual_alloc(P8, 0x10_0000, 0x4000, 40, 0x1000),
+        app([10, 20, 0, 0, 0, 0, 0, 0]),
+        app([15, 18, 0, 0, 0, 0, 0, 0]),
+    ];
+    let stamped = records.into_iter().zip(1u64..).map(|(record, n)| record.at(session.t0 + 1000 * n));
+    let stamped: Vec<etl_writer::Rec> = stamped.collect();
+    let file = etl_writer::file_of(&etl_writer::Trace::new(session).push_all(stamped).finish());
+    let pages = |all: [u64; 2]| all.map(|pages| 4096.0 * pages as f64).to_vec();
+    let known = [("40 Working set".to_owned(), pages([10, 15])), ("40 Commit".to_owned(), pages([20, 18]))];
+    assert_eq!(counters(file.path().to_str().expect("UTF-8")), known);
+}

@@ -8,6 +8,7 @@ mod archives;
 mod characters;
 mod check;
 mod check_allocations;
+mod check_cpu;
 mod check_faults;
 mod check_runs;
 mod cli;

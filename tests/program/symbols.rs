@@ -146,6 +146,83 @@ fn the_variable_of_debuggers_counts_after_the_flag() {
     );
 }
 
+/// Lines are those of the Breakpad text of the same database, which another reader made; inlined functions with their lines are those
+/// of `llvm-symbolizer` 14.
+#[test]
+fn lines_and_inlined_functions_are_those_that_other_readers_find() {
+    let known: [(u32, &[&str]); 10] = [
+        (0x1033, &["stdio.h:958"]),
+        (0x1104, &["crashwithexception.cpp:10"]),
+        (0x1123, &["crashwithexception.cpp:17"]),
+        (0x1124, &["crashwithexception.cpp:18"]),
+        (0x1041, &["_vfprintf_l stdio.h:643", "stdio.h:958"]),
+        (0x1488, &["__scrt_common_main exe_common.inl:328", "exe_main.cpp:16"]),
+        (0x1491, &["__scrt_common_main exe_common.inl:330", "exe_main.cpp:16"]),
+        (0x1661, &["std::exception::{ctor} vcruntime_exception.h:63", "vcruntime_exception.h:116"]),
+        (0x122a, &["__scrt_main_policy::set_app_type exe_common.inl:44", "exe_common.inl:148"]),
+        (
+            0x1896,
+            &[
+                "__crt_rotate_pointer_value internal_shared.h:498",
+                "__crt_fast_encode_pointer internal_shared.h:517",
+                "utility.cpp:325",
+            ],
+        ),
+    ];
+    let addresses: Vec<u32> = known.iter().map(|(address, _)| *address).collect();
+    let found = pfnset::internals::sources_of(database(), &addresses).expect("a database");
+    let line = |line: &Option<pfnset::internals::SourceLine>| {
+        line.as_ref().map(|line| format!("{}:{}", line.file.rsplit('\\').next().unwrap_or_default(), line.line))
+    };
+    for (address, expected) in known {
+        let source = found.get(&address).cloned().unwrap_or_default();
+        let inlined = source.inlined.iter().rev();
+        let inlined = inlined.map(|one| format!("{} {}", one.function, line(&one.line).unwrap_or_default()));
+        let told: Vec<String> = inlined.chain(line(&source.line)).collect();
+        assert_eq!(told, expected, "{address:#x}");
+    }
+}
+
+#[test]
+fn lines_are_in_labels_and_conditions_match_without_them() {
+    let (folder, trace) = (folder(&[(NAME, &database())]), trace());
+    let path = folder.path().to_string_lossy().into_owned();
+    let asked = |more: &[&str]| -> Value {
+        let arguments = [&["stacks", &trace, "-q", "--format", "json", "--symbols", &path], more].concat();
+        let ran = run(&arguments);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        serde_json::from_str(&ran.out).expect("JSON")
+    };
+    let labels = |all: &Value| -> Vec<String> {
+        let functions = all["functions"].as_array().expect("a list").iter();
+        functions.map(|row| row["function"].as_str().expect("a text").to_owned()).collect()
+    };
+    let (plain, lines) = (asked(&[]), asked(&["--lines"]));
+    assert_eq!(plain["frames"], lines["frames"]);
+    let foo = r"CrashWithException.exe!X::foo (c:\users\sentry\source\repos\crashwithexception\crashwithexception\crashwithexception.cpp:";
+    let with_line = |label: &&String| label.starts_with(foo);
+    assert!(labels(&lines).iter().any(|label| with_line(&label)), "{:?}", labels(&lines));
+    let moved = asked(&["--lines", "--source-root", r"C:/Users/sentry=/src"]);
+    let foo = "CrashWithException.exe!X::foo (/src/source/repos/crashwithexception/crashwithexception/crashwithexception.cpp:";
+    assert!(labels(&moved).iter().any(|label| label.starts_with(foo)), "{:?}", labels(&moved));
+    // With and without lines a condition on a function chooses the same.
+    let where_foo = ["--where", "function=*!X::foo"];
+    let (bare, told) = (asked(&where_foo), asked(&[&where_foo[..], &["--lines"]].concat()));
+    assert_eq!(bare["totals"], told["totals"]);
+    assert_ne!(bare["totals"]["events"], 0);
+    let root = ["--caller-of", "*!X::foo"];
+    let (bare, told) = (asked(&root), asked(&[&root[..], &["--lines"]].concat()));
+    assert_eq!(bare["tree"][0]["events"], told["tree"][0]["events"]);
+    // Inlined functions are frames inside of those that the trace has.
+    let inlined = asked(&["--inlines"]);
+    assert_eq!((&inlined["frames"], &inlined["totals"]), (&plain["frames"], &plain["totals"]));
+    let more: Vec<String> = labels(&inlined).into_iter().filter(|label| !labels(&plain).contains(label)).collect();
+    assert!(more.contains(&"CrashWithException.exe!__scrt_common_main".to_owned()), "{more:?}");
+    for wrong in [&["--lines"][..], &["--source-root", "a=b"], &["--lines", "--symbols", &path, "--source-root", "a"]] {
+        assert_eq!(run(&[&["stacks", &trace], wrong].concat()).code, 2, "{wrong:?}");
+    }
+}
+
 /// Bytes changed and cut anywhere: names or none, but an end.
 #[test]
 fn damaged_databases_end() {

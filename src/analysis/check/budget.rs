@@ -1,6 +1,7 @@
 //! A budget: what to measure in a trace, and the limits of the value.
 
 use crate::analysis::allocations::Dimension as AllocationDimension;
+use crate::analysis::cpu::query::Dimension as CpuDimension;
 use crate::analysis::diff::tolerance::Tolerance;
 use crate::analysis::faults::Dimension as FaultDimension;
 use crate::analysis::refset::query::Dimension as ReferenceDimension;
@@ -21,16 +22,19 @@ pub enum Analysis {
     Reference,
     /// What was read because it was not in RAM.
     Faults,
+    /// What threads ran, and what they waited for.
+    Cpu,
     /// What was allocated and not freed.
     Allocations(AllocationKind),
 }
 
 impl Analysis {
     /// All.
-    pub const ALL: [Analysis; 6] = [
+    pub const ALL: [Analysis; 7] = [
         Analysis::Resident,
         Analysis::Reference,
         Analysis::Faults,
+        Analysis::Cpu,
         Analysis::Allocations(AllocationKind::Commit),
         Analysis::Allocations(AllocationKind::Pool),
         Analysis::Allocations(AllocationKind::Heap),
@@ -42,6 +46,7 @@ impl Analysis {
             Analysis::Resident => "resident",
             Analysis::Reference => "refset",
             Analysis::Faults => "faults",
+            Analysis::Cpu => "cpu",
             Analysis::Allocations(kind) => kind.name(),
         }
     }
@@ -64,6 +69,12 @@ named_enum! {
         HardFaults = "hard_faults",
         /// Sum of their waits.
         FaultWait = "fault_wait_ms",
+        /// Time on the processors, without interrupts.
+        CpuTime = "cpu_ms",
+        /// Time for which threads were ready and did not run.
+        ReadyTime = "ready_ms",
+        /// Time of waits.
+        WaitTime = "waiting_ms",
         /// What is allocated at the end.
         Outstanding = "outstanding",
         /// What is allocated at the end less what was at the start, in a minute.
@@ -111,6 +122,7 @@ impl Measure {
         match self {
             Measure::Pages => matches!(analysis, Analysis::Resident),
             Measure::HardFaults | Measure::FaultWait => matches!(analysis, Analysis::Faults),
+            Measure::CpuTime | Measure::ReadyTime | Measure::WaitTime => matches!(analysis, Analysis::Cpu),
             Measure::Outstanding | Measure::GrowthPerMinute | Measure::AllocatedPeak => {
                 matches!(analysis, Analysis::Allocations(_))
             }
@@ -124,7 +136,7 @@ impl Measure {
     pub const fn unit(self) -> MeasureUnit {
         match self {
             Measure::HardFaults => MeasureUnit::Faults,
-            Measure::FaultWait => MeasureUnit::Time,
+            Measure::FaultWait | Measure::CpuTime | Measure::ReadyTime | Measure::WaitTime => MeasureUnit::Time,
             Measure::Outstanding | Measure::GrowthPerMinute | Measure::AllocatedPeak => MeasureUnit::Bytes,
             _ => MeasureUnit::Pages,
         }
@@ -145,6 +157,8 @@ pub enum Conditions {
     Reference(Vec<Condition<ReferenceDimension>>),
     /// Conditions on hard faults.
     Faults(Vec<Condition<FaultDimension>>),
+    /// Conditions on threads.
+    Cpu(Vec<Condition<CpuDimension>>),
     /// Conditions on allocations of one kind.
     Allocations(Vec<Condition<AllocationDimension>>),
 }
@@ -156,6 +170,7 @@ impl Conditions {
             Conditions::Resident(all) => all.iter().map(|c| (c.dimension.name(), &c.patterns)).collect(),
             Conditions::Reference(all) => all.iter().map(|c| (c.dimension.name(), &c.patterns)).collect(),
             Conditions::Faults(all) => all.iter().map(|c| (c.dimension.name(), &c.patterns)).collect(),
+            Conditions::Cpu(all) => all.iter().map(|c| (c.dimension.name(), &c.patterns)).collect(),
             Conditions::Allocations(all) => all.iter().map(|c| (c.dimension.name(), &c.patterns)).collect(),
         }
     }
@@ -167,6 +182,7 @@ impl Conditions {
             Conditions::Resident(all) => all.sort_by_key(Condition::is_closed),
             Conditions::Reference(all) => all.sort_by_key(Condition::is_closed),
             Conditions::Faults(all) => all.sort_by_key(Condition::is_closed),
+            Conditions::Cpu(all) => all.sort_by_key(Condition::is_closed),
             Conditions::Allocations(all) => all.sort_by_key(Condition::is_closed),
         }
     }
@@ -175,6 +191,7 @@ impl Conditions {
     fn names_functions(&self) -> bool {
         match self {
             Conditions::Faults(_) => false,
+            Conditions::Cpu(all) => all.iter().any(|condition| condition.dimension.is_of_stacks()),
             Conditions::Resident(all) => all.iter().any(|condition| condition.dimension.of_stack().is_some()),
             Conditions::Reference(all) => all.iter().any(|condition| condition.dimension.is_of_stacks()),
             Conditions::Allocations(all) => all.iter().any(|condition| condition.dimension.is_of_stacks()),
@@ -192,6 +209,7 @@ impl Conditions {
             Conditions::Resident(all) => Condition::has_no_match(all),
             Conditions::Reference(all) => Condition::has_no_match(all),
             Conditions::Faults(all) => Condition::has_no_match(all),
+            Conditions::Cpu(all) => Condition::has_no_match(all),
             Conditions::Allocations(all) => Condition::has_no_match(all),
         }
     }
@@ -202,6 +220,7 @@ impl Conditions {
             Conditions::Resident(all) => Condition::unmatched(all),
             Conditions::Reference(all) => Condition::unmatched(all),
             Conditions::Faults(all) => Condition::unmatched(all),
+            Conditions::Cpu(all) => Condition::unmatched(all),
             Conditions::Allocations(all) => Condition::unmatched(all),
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::analysis::allocations::Dimension as AllocationDimension;
 use crate::analysis::check::budget::{Analysis, Budget, Conditions, Limit, Measure, MeasureUnit};
+use crate::analysis::cpu::query::Dimension as CpuDimension;
 use crate::analysis::faults::{Dimension as FaultDimension, Of};
 use crate::analysis::refset::query::Dimension as ReferenceDimension;
 use crate::analysis::resident::dimension::Dimension as ResidentDimension;
@@ -159,6 +160,7 @@ fn budget(whole: &Spanned<BudgetForm>) -> Result<Budget, Wrong> {
             check_fault_dimensions(form)?;
             Conditions::Faults(all)
         }
+        Analysis::Cpu => Conditions::Cpu(conditions::<CpuDimension>(form)?),
         Analysis::Allocations(of) => {
             let all = conditions::<AllocationDimension>(form)?;
             check_allocation_dimensions(form, of)?;
@@ -193,6 +195,7 @@ fn measure(form: &BudgetForm) -> Result<(Analysis, Measure), Wrong> {
             Analysis::Resident => Measure::Pages,
             Analysis::Reference => Measure::HeldAtStop,
             Analysis::Faults => Measure::HardFaults,
+            Analysis::Cpu => Measure::CpuTime,
             Analysis::Allocations(_) => Measure::Outstanding,
         };
         return Ok((analysis, usual));

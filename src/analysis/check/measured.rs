@@ -2,6 +2,7 @@
 
 use crate::analysis::check::allocation_values::AllocationValues;
 use crate::analysis::check::budget::{Analysis, Budget, Conditions, Measure};
+use crate::analysis::check::cpu_values::CpuValues;
 use crate::analysis::check::fault_values::FaultValues;
 use crate::analysis::check::required_data::Evidence;
 pub use crate::analysis::check::value::{Row, Value};
@@ -66,6 +67,10 @@ impl TraceValues {
         if let Some(faults) = &faults {
             all.add_doubts(&but_not_recorded(faults.doubts()));
         }
+        let processors = has(Analysis::Cpu).then(|| CpuValues::new(trace));
+        if let Some(processors) = &processors {
+            all.add_doubts(&but_not_recorded(processors.doubts()));
+        }
         let kinds = AllocationKind::ALL.into_iter().filter(|kind| has(Analysis::Allocations(*kind)));
         let allocations: Vec<AllocationValues<'_>> =
             kinds.map(|kind| AllocationValues::new(trace, kind, budgets)).collect();
@@ -78,6 +83,9 @@ impl TraceValues {
                     reference.as_mut().map(|values| values.value(trace, budget, conditions))
                 }
                 Conditions::Faults(conditions) => faults.as_ref().map(|values| values.value(trace, budget, conditions)),
+                Conditions::Cpu(conditions) => {
+                    processors.as_ref().map(|values| values.value(trace, budget, conditions))
+                }
                 Conditions::Allocations(conditions) => {
                     let own = allocations.iter().find(|values| Analysis::Allocations(values.of) == budget.analysis);
                     own.map(|values| values.value(trace, budget, conditions))

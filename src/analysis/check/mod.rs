@@ -8,6 +8,7 @@ mod allocation_values;
 pub mod baseline;
 mod baseline_table;
 pub mod budget;
+mod cpu_values;
 mod fault_values;
 pub mod file;
 pub mod largest_growth;

@@ -60,6 +60,7 @@ fn whole((analysis, measure): (Analysis, Measure)) -> Budget {
         Analysis::Resident => Conditions::Resident(Vec::new()),
         Analysis::Reference => Conditions::Reference(Vec::new()),
         Analysis::Faults => Conditions::Faults(Vec::new()),
+        Analysis::Cpu => Conditions::Cpu(Vec::new()),
         Analysis::Allocations(_) => Conditions::Allocations(Vec::new()),
     };
     Budget {

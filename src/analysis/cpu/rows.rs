@@ -47,7 +47,7 @@ pub struct CpuRow {
 
 impl CpuRow {
     /// Time of all waits, ticks.
-    pub(super) fn waited(&self) -> u64 {
+    pub(crate) fn waited(&self) -> u64 {
         self.waits.values().fold(0, |sum, wait| sum.saturating_add(wait.ticks))
     }
 }

@@ -37,6 +37,8 @@ pub struct EventListing<'t> {
     labels: Vec<String>,
     window: Option<Window>,
     stacks: Option<EventStacks>,
+    /// Whose numbers the rows have.
+    numbers: Option<&'t EventStacks>,
     /// Warnings, most important first.
     pub warnings: Vec<String>,
     /// True when data was lost or the file is damaged.
@@ -141,7 +143,13 @@ impl<'t> EventListing<'t> {
         let (owners, doubtful) = (Owners::new(trace.processes(), &threads), trace.trust().any());
         let labels =
             trace.processes().instances.iter().map(|process| shortened(&process.label()).into_owned()).collect();
-        Ok(EventListing { trace, query, schemas, owners, labels, window, stacks, warnings, doubtful })
+        Ok(EventListing { trace, query, schemas, owners, labels, window, stacks, numbers: None, warnings, doubtful })
+    }
+
+    /// Rows with the numbers of their stacks.
+    #[cfg(feature = "export")]
+    pub(crate) fn numbered(self, numbers: Option<&'t EventStacks>) -> EventListing<'t> {
+        EventListing { numbers, ..self }
     }
 
     /// Manifests of the trace that are no XML, with the reason.
@@ -233,6 +241,8 @@ impl<'t> EventListing<'t> {
         if let (Some(choice), Some(fields)) = (&self.query.shown, &mut row.fields) {
             choice.choose(fields);
         }
+        let number = self.numbers.map(|stacks| stacks.find(moment));
+        row.stack = number.filter(|number| *number != EventStacks::NONE);
         let stack = self.stacks.as_ref().map(|stacks| (stacks, stacks.find(moment)));
         let frames = match stack {
             Some((stacks, number)) if number != EventStacks::NONE => {

@@ -8,6 +8,7 @@ use crate::analysis::event_statistics::EventFilter;
 use crate::analysis::export::column_batches::{Cell, ColumnBatches};
 use crate::analysis::export::schema::Table;
 use crate::analysis::export::sink::Sink;
+use crate::analysis::stacks::EventStacks;
 use crate::error::Error;
 use crate::event::fields::value_json;
 use crate::load::event_row::{EventRow, RowId};
@@ -19,14 +20,19 @@ use std::io;
 /// Most manifests that are told of.
 const MOST_TOLD: usize = 20;
 
-/// Writes the records with these names, and returns what casts doubt on them.
+/// Writes the records with these names, with the numbers of their stacks where these are written too, and returns what casts doubt on
+/// them.
 ///
 /// # Errors
 /// [`Error::NotWritten`].
-pub fn write(trace: &Trace, names: &Patterns, sink: &dyn Sink) -> Result<Vec<Doubt>, Error> {
+pub fn write(
+    trace: &Trace,
+    (names, stacks): (&Patterns, Option<&EventStacks>),
+    sink: &dyn Sink,
+) -> Result<Vec<Doubt>, Error> {
     let filter = EventFilter { name: names.clone(), ..EventFilter::default() };
     let query = EventRowQuery { filter, ..EventRowQuery::default() };
-    let listing = EventListing::answer(trace, &query)?;
+    let listing = EventListing::answer(trace, &query)?.numbered(stacks);
     let mut rows = ColumnBatches::new(Table::Events, sink);
     let mut failed = None;
     // Its only errors are those of this closure.
@@ -80,6 +86,7 @@ fn pack(out: &mut Vec<u8>, row: &EventRow<'_>) {
     number(out, row.opcode);
     text(out, row.schema.map(|source| source.name()));
     text(out, (!row.missing.is_empty()).then(|| row.missing.join("+")).as_deref());
+    number(out, row.stack);
     number(out, row.fields.as_ref().map(Vec::len));
     for (name, value) in row.fields.iter().flatten() {
         text(out, Some(name));
@@ -119,7 +126,7 @@ fn unpack(rows: &mut ColumnBatches<'_>, packed: &str) -> Result<(), Error> {
     let (instance, process_id, thread) = (packed.integer(), packed.integer(), packed.integer());
     let (provider, guid, event) = (packed.text_cell(), packed.text_cell(), packed.text_cell());
     let (id, version, opcode, schema) = (packed.text_cell(), packed.integer(), packed.integer(), packed.text_cell());
-    let missing = packed.text_cell();
+    let (missing, stack) = (packed.text_cell(), packed.integer());
     let count: Option<usize> = packed.text().and_then(|count| count.parse().ok());
     let fields = count.map(|count| {
         let field = |_| (packed.text().unwrap_or_default(), packed.text());
@@ -128,7 +135,7 @@ fn unpack(rows: &mut ColumnBatches<'_>, packed: &str) -> Result<(), Error> {
     let fields = Cell::maybe(fields.as_deref(), Cell::Map);
     rows.push([
         time, processor, process, instance, process_id, thread, provider, guid, event, id, version, opcode, schema,
-        fields, missing,
+        fields, missing, stack,
     ])
 }
 

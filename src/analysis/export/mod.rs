@@ -113,10 +113,7 @@ pub(crate) fn export_with_doubts(
     if has(Table::Allocations) {
         doubt::add(&mut doubts, allocations::write(trace, sink)?);
     }
-    doubt::add(&mut doubts, of_pieces_and_stacks(trace, tables, symbols, sink)?);
-    if has(Table::Events) {
-        doubt::add(&mut doubts, events::write(trace, names, sink)?);
-    }
+    doubt::add(&mut doubts, of_pieces_and_stacks(trace, tables, (names, symbols), sink)?);
     let mut others = earlier();
     others.retain(|table| !has(*table));
     doubt::add(&mut doubts, of_other_tables(trace, &others, (choice, symbols))?);
@@ -138,11 +135,11 @@ const OF_ACCESSES: [HookId; 3] = [IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX]
 /// Records of the tables of counters.
 const OF_COUNTERS: [HookId; 3] = [MEM_INFO, MEM_INFO_WS, MEM_INFO_SESSION_WS];
 
-/// The tables with a row for each piece, and those of stacks; returns what casts doubt on them.
+/// The tables of stacks, and those with a row for each event or piece, which refer to them; returns what casts doubt on them.
 fn of_pieces_and_stacks(
     trace: &Trace,
     tables: &[Table],
-    symbols: &SymbolFolders,
+    (names, symbols): (&Patterns, &SymbolFolders),
     sink: &dyn Sink,
 ) -> Result<Vec<Doubt>, Error> {
     let has = |table: Table| tables.contains(&table);
@@ -157,8 +154,12 @@ fn of_pieces_and_stacks(
         if has(Table::StackEvents) {
             stacks::events(trace, &all, sink)?;
         }
-        found = has(Table::PieceStacks).then_some(all);
+        found = Some(all);
     }
+    if has(Table::Events) {
+        doubt::add(&mut doubts, events::write(trace, (names, found.as_ref()), sink)?);
+    }
+    let found = found.filter(|_| has(Table::PieceStacks));
     if has(Table::AllocationPieces) || has(Table::PieceStacks) {
         doubt::add(&mut doubts, allocation_pieces::write(trace, has, found, sink)?);
     }

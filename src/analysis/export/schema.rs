@@ -141,7 +141,7 @@ tables! {
     PieceStacks "piece_stacks": allocation_kind Text, piece Integer, stack_id Integer null, free_stack_id Integer null;
     Events "events": time_s Real, processor Integer null, process Text null, instance Integer null, pid Integer null,
         thread Integer null, provider Text, provider_guid Text null, event Text, id Text null, version Integer,
-        opcode Integer null, schema Text null, fields Map null, missing Text null;
+        opcode Integer null, schema Text null, fields Map null, missing Text null, stack_id Integer null;
     Warnings "warnings": analysis Text, code Text, text Text, amount Integer null, makes_doubtful Flag;
     Traces "traces": trace_file Text, digest Text null, file_bytes Integer null, program_version Text,
         schema_version Integer, tables Text, error Text null, session_name Text null, machine Text null, os_build Integer null, os_text Text null,

@@ -5,9 +5,9 @@ use crate::facets::Label;
 use crate::load::stacks::frame_lists::ListId;
 use foldhash::HashMap as FastMap;
 
-/// By frame, the label of its function: for conditions, which look at every frame of every stack. Stacks share most of them.
+/// By frame, the labels of its function: for conditions, which look at every frame of every stack. Stacks share most of them.
 #[derive(Debug, Default)]
-pub(crate) struct FunctionLabels(FastMap<Frame, Label>);
+pub(crate) struct FunctionLabels(FastMap<Frame, Vec<Label>>);
 
 impl FunctionLabels {
     /// Of all frames that have names.
@@ -15,15 +15,22 @@ impl FunctionLabels {
         let lists = (0..names.labels.len() as u32).flat_map(|list| names.labels.get(ListId(list)));
         let mut labels = FastMap::default();
         for &frame in lists.chain([&Frame::NoStack]) {
-            labels.entry(frame).or_insert_with(|| function(names, frame));
+            labels.entry(frame).or_insert_with(|| functions(names, frame));
         }
         FunctionLabels(labels)
     }
 
-    /// The label of the function.
-    pub fn of(&self, frame: Frame) -> Option<&Label> {
-        self.0.get(&frame)
+    /// What a condition may call the function.
+    pub fn of(&self, frame: Frame) -> impl Iterator<Item = &Label> {
+        self.0.get(&frame).into_iter().flatten()
     }
+}
+
+/// The label of a frame's function, and that without its line.
+pub(super) fn functions(names: &Names, frame: Frame) -> Vec<Label> {
+    let (label, bare) = (function(names, frame), names.function_text(frame));
+    let bare = (bare != names.text(frame)).then(|| Label::name(bare));
+    [label].into_iter().chain(bare).collect()
 }
 
 /// The label of a frame's function.

@@ -11,6 +11,8 @@ use crate::load::stacks::frame_lists::{ListId, Lists};
 use crate::moment::At;
 use crate::pattern::Patterns;
 use crate::symbols::PdbId;
+use crate::symbols::database::Functions;
+use crate::symbols::source_lines::{Source, SourceLine};
 use crate::units::{PointerSize, Ticks};
 use foldhash::HashMap as FastMap;
 use std::borrow::Cow;
@@ -36,6 +38,8 @@ pub enum Label {
     Method(u32, u32),
     /// Image, offset in it, and its place in the database, an index into [`Names::places`], or [`NO_PLACE`].
     Image(u32, u64, u32),
+    /// A function that is inlined at a place: its module, the place, and how many others are inlined around it.
+    Inlined(u32, u32, u32),
     /// An address.
     Address(u64),
     /// Frames in a module that the user wants to see as one.
@@ -103,6 +107,20 @@ struct Asked {
     begins: bool,
 }
 
+/// A line: the text of its file, and its number.
+type Line = (u32, u32);
+
+/// What the code at a place was compiled from.
+#[derive(Debug)]
+struct PlaceSource {
+    line: Option<Line>,
+    /// Names of inlined functions and their lines, the outermost one first.
+    inlined: Vec<(u32, Option<Line>)>,
+}
+
+/// Frames of inlined functions that are added, for each frame of the trace that has a name. Hostile databases have more.
+const MOST_INLINED: usize = 8;
+
 /// Names at the current time.
 #[derive(Debug)]
 pub struct Names {
@@ -127,6 +145,8 @@ pub struct Names {
     place_numbers: FastMap<(u32, u32), u32>,
     /// By place, the text of its function, once databases were read.
     functions: FastMap<u32, u32>,
+    /// By place, lines and inlined functions, where they were wanted.
+    sources: FastMap<u32, PlaceSource>,
     /// True where addresses outside of all modules have one name: they are those of one boot.
     pub hides_addresses: bool,
 }
@@ -160,6 +180,7 @@ impl Names {
             places: Vec::new(),
             place_numbers: FastMap::default(),
             functions: FastMap::default(),
+            sources: FastMap::default(),
             hides_addresses: false,
         }
     }
@@ -243,13 +264,71 @@ impl Names {
         }
     }
 
-    /// Takes the functions of a database, by address relative to the image.
-    pub fn take_functions(&mut self, pdb: u32, functions: &FastMap<u32, Arc<str>>) {
-        for (number, (of, rva)) in (0u32..).zip(&self.places) {
-            if let Some(name) = functions.get(rva).filter(|_| *of == pdb) {
-                self.functions.insert(number, self.texts.id(name));
+    /// Takes the functions of a database, with lines and inlined functions where they were wanted; paths of files as `path` gives them.
+    pub fn take_functions(&mut self, pdb: u32, functions: &Functions, path: impl Fn(&str) -> String) {
+        let texts = &mut self.texts;
+        for (number, (_, rva)) in (0u32..).zip(&self.places).filter(|(_, (of, _))| *of == pdb) {
+            if let Some(name) = functions.names.get(rva) {
+                self.functions.insert(number, texts.id(name));
+            }
+            if let Some(Source { line, inlined }) = functions.sources.get(rva) {
+                let mut line_of = |line: &Option<SourceLine>| {
+                    line.as_ref().map(|SourceLine { file, line }| (texts.id(&path(file)), *line))
+                };
+                let line = line_of(line);
+                let lines: Vec<Option<Line>> = inlined.iter().map(|inlined| line_of(&inlined.line)).collect();
+                let names = inlined.iter().map(|inlined| texts.id(&inlined.function));
+                let inlined = names.zip(lines).collect();
+                self.sources.insert(number, PlaceSource { line, inlined });
             }
         }
+    }
+
+    /// Puts the frames of inlined functions into all lists, inside of the frames that they were inlined into. Lists keep their numbers.
+    pub fn inline(&mut self) {
+        if self.sources.values().all(|source| source.inlined.is_empty()) {
+            return;
+        }
+        let mut lists = Lists::default();
+        let (mut room, mut frames) = (1usize << 20, Vec::new());
+        for number in 0..self.labels.len() as u32 {
+            frames.clear();
+            for label in self.labels.get(ListId(number)) {
+                room = room.saturating_add(MOST_INLINED);
+                if let Label::Image(module, _, place) = label
+                    && let Some(source) = self.sources.get(place)
+                    && let Some(left) = room.checked_sub(source.inlined.len())
+                {
+                    room = left;
+                    let inlined = (0..source.inlined.len() as u32).rev();
+                    frames.extend(inlined.map(|depth| Label::Inlined(*module, *place, depth)));
+                }
+                frames.push(*label);
+            }
+            lists.id(&frames);
+        }
+        self.labels = lists;
+    }
+
+    /// Name and line of an inlined function.
+    fn inlined(&self, place: u32, depth: u32) -> Option<&(u32, Option<Line>)> {
+        self.sources.get(&place)?.inlined.get(depth as usize)
+    }
+
+    /// The line of a frame: its file, and its number.
+    fn line(&self, label: Label) -> Option<(&str, u32)> {
+        let (file, line) = match label {
+            Label::Image(_, _, place) => self.sources.get(&place)?.line?,
+            Label::Inlined(_, place, depth) => self.inlined(place, depth)?.1?,
+            _ => return None,
+        };
+        Some((self.texts.get(file), line))
+    }
+
+    /// True for a frame whose label says more than a viewer can find out by the address: an inlined function, or one with its line.
+    #[cfg(feature = "cli")]
+    pub fn has_source(&self, label: Label) -> bool {
+        matches!(label, Label::Inlined(..)) || self.line(label).is_some()
     }
 
     fn function(&self, place: u32) -> Option<&str> {
@@ -263,13 +342,32 @@ impl Names {
             Label::Image(_, _, place) if self.functions.contains_key(&place) => Some(FrameKind::Symbol),
             Label::Image(..) | Label::Folded(_) => Some(FrameKind::Module),
             Label::Address(_) => Some(FrameKind::Unknown),
-            Label::NoStack => None,
+            // No frame of the trace.
+            Label::Inlined(..) | Label::NoStack => None,
         }
     }
 
     /// A label as people see it.
     pub fn text(&self, label: Label) -> String {
+        let function = self.function_text(label);
+        match self.line(label) {
+            Some((file, line)) => format!("{function} ({file}:{line})"),
+            None => function,
+        }
+    }
+
+    /// True when patterns match its text, or that without its line.
+    pub fn matches(&self, label: Label, wanted: &Patterns) -> bool {
+        wanted.matches(&self.text(label)) || self.line(label).is_some() && wanted.matches(&self.function_text(label))
+    }
+
+    /// A label without its line.
+    pub fn function_text(&self, label: Label) -> String {
         match label {
+            Label::Inlined(module, place, depth) => {
+                let name = self.inlined(place, depth).map_or("", |(name, _)| self.texts.get(*name));
+                format!("{}!{name}", self.texts.get(module))
+            }
             Label::Method(module, method) => format!("{}!{}", self.texts.get(module), self.texts.get(method)),
             Label::Image(module, offset, place) => match self.function(place) {
                 Some(function) => format!("{}!{function}", self.texts.get(module)),
@@ -303,7 +401,9 @@ impl Names {
     /// The frame that stands for all frames of its module, where the module is one of these.
     pub fn folded(&self, label: Label, modules: &Patterns) -> Label {
         match label {
-            Label::Method(module, _) | Label::Image(module, ..) if modules.matches(self.texts.get(module)) => {
+            Label::Method(module, _) | Label::Image(module, ..) | Label::Inlined(module, ..)
+                if modules.matches(self.texts.get(module)) =>
+            {
                 Label::Folded(module)
             }
             other => other,
@@ -313,7 +413,10 @@ impl Names {
     /// Its module.
     pub fn module(&self, label: Label) -> Option<&str> {
         match label {
-            Label::Method(module, _) | Label::Image(module, ..) | Label::Folded(module) => Some(self.texts.get(module)),
+            Label::Method(module, _)
+            | Label::Image(module, ..)
+            | Label::Inlined(module, ..)
+            | Label::Folded(module) => Some(self.texts.get(module)),
             Label::Address(_) | Label::NoStack => None,
         }
     }

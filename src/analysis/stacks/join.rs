@@ -7,6 +7,7 @@ use crate::etl::record_id::RecordId;
 use crate::event::clr;
 use crate::load::stacks::first_walk::{Carrier, Half, Part, Parts};
 use crate::load::stacks::frame_lists::ListId;
+use crate::load::stacks::near::partition_point_near;
 use crate::load::stacks::second_walk::Events;
 use crate::moment::{At, Moment};
 use crate::units::{Ticks, counted};
@@ -147,6 +148,7 @@ pub fn join(parts: &Parts, events: &mut Events) -> Joined {
         waiting: FastMap::default(),
         of_runtime: FastMap::default(),
         seen: 0,
+        near: 0,
         counts: JoinCounts::default(),
     };
     parts.parts.iter().for_each(|part| joining.part(part));
@@ -166,6 +168,8 @@ struct Joining<'a> {
     of_runtime: FastMap<u32, u32>,
     /// Events before the current part.
     seen: usize,
+    /// Where the event of the last part was looked for.
+    near: usize,
     counts: JoinCounts,
 }
 
@@ -308,10 +312,11 @@ impl Joining<'_> {
     }
 
     /// The event of a stamp to which this part belongs.
-    fn find(&self, at: &At<Part>, time: Ticks, half: Half) -> Found {
+    fn find(&mut self, at: &At<Part>, time: Ticks, half: Half) -> Found {
         let events = &self.events.events;
-        let first = events.partition_point(|event| event.moment.time < time);
-        let last = events.partition_point(|event| event.moment.time <= time);
+        let first = partition_point_near(events, self.near, |event| event.moment.time < time);
+        let last = partition_point_near(events, first, |event| event.moment.time <= time);
+        self.near = first;
         let middle =
             first + events.get(first..last).unwrap_or_default().partition_point(|event| event.moment < at.moment);
         let before = (middle.saturating_sub(MOST_CANDIDATES).max(first)..middle).rev();

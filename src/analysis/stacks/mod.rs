@@ -164,10 +164,12 @@ impl StackSet {
     /// [`Error::MissingEvents`] when the trace holds no event of the kind, [`Error::MissingPart`] when such events were lost.
     pub fn answer(trace: &Trace, query: &StackQuery) -> Result<StackSet, Error> {
         trace.gather(crate::trace::Parts::SYSTEM);
-        let parts = Parts::new(trace.etl());
+        let mut parts = Parts::new(trace.etl());
         let of = query.of.clone().unwrap_or_else(|| default_kind(trace));
         let mut events = Events::new(trace.etl(), &parts.parts, &of.0);
         let Joined { stacks, counts } = join::join(&parts, &mut events);
+        // Joined: their room is for what is counted now.
+        parts.parts = Vec::new();
         let kinds = kinds(trace, &events, &stacks);
         if !events.events.iter().any(|event| event.value.chosen.is_some()) {
             return Err(nothing_of(trace, &of, &kinds));
@@ -303,6 +305,8 @@ struct Counting<'a> {
     rows: FastMap<Key, Counted>,
     /// Labels of processes.
     processes: frame_names::Texts,
+    /// Their numbers, by process id and instance.
+    process_numbers: FastMap<(Option<u32>, Option<usize>), u32>,
     threads: frame_names::Texts,
     /// Each event, where they are wanted one by one.
     log: Option<Log>,
@@ -362,6 +366,7 @@ impl<'a> Counting<'a> {
             wants_processor: wants(Dimension::Processor),
             rows: FastMap::default(),
             processes: frame_names::Texts::default(),
+            process_numbers: FastMap::default(),
             threads: frame_names::Texts::default(),
             log: None,
         }
@@ -386,6 +391,14 @@ impl<'a> Counting<'a> {
         }
     }
 
+    /// The number of the label of a process.
+    fn process(&mut self, id: Option<u32>, moment: Moment) -> u32 {
+        let instance = id.and_then(|id| self.owners.instance(id, moment));
+        let (owners, processes) = (&self.owners, &mut self.processes);
+        let number = self.process_numbers.entry((id, instance));
+        *number.or_insert_with(|| processes.id(&owners.label(id, moment)))
+    }
+
     fn event(&mut self, event: &At<StackEvent>, stack: &Attached, chosen: &Chosen, weight: Option<u64>) {
         let At { moment, value } = event;
         let has_stack = stack.has_stack();
@@ -396,7 +409,7 @@ impl<'a> Counting<'a> {
         let kernel = stack.kernel.list().map(|list| self.names.of(space, list, frames, true));
         let user = stack.user.list().map(|list| self.names.of(space, list, frames, kernel.is_none()));
         let id = StackId { kernel, user };
-        let process = self.processes.id(&self.owners.label(process_id, *moment));
+        let process = self.process(process_id, *moment);
         let thread = match self.wants_thread {
             true => {
                 let thread = match chosen.owner {

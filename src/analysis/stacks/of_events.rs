@@ -10,6 +10,7 @@ use crate::etl::record_id::{HookId, RecordId};
 use crate::facets::Label;
 use crate::load::stacks::first_walk::{Parts, session_pointer};
 use crate::load::stacks::frame_lists::ListId;
+use crate::load::stacks::near::partition_point_near;
 use crate::load::stacks::second_walk::{EventChoice, Events};
 use crate::moment::Moment;
 use crate::symbols::folders::SymbolFolders;
@@ -99,19 +100,8 @@ impl EventStacks {
 
     /// The same for events that are asked for nearly in order: `place` is where the one before was found.
     pub(crate) fn find_near(&self, moment: Moment, place: &mut usize) -> u32 {
-        let events = self.by_moment.as_slice();
-        let is_before = |at: usize| events.get(at).is_some_and(|(event, _)| *event < moment);
-        let mut low = (*place).min(events.len());
-        let (mut high, mut step) = (low, 1);
-        while low > 0 && !is_before(low - 1) {
-            (low, high, step) = (low.saturating_sub(step), low - 1, step * 2);
-        }
-        while is_before(high) {
-            (low, high, step) = (high + 1, high.saturating_add(step).min(events.len()), step * 2);
-        }
-        let at = low + events.get(low..high).unwrap_or_default().partition_point(|(event, _)| *event < moment);
-        *place = at;
-        events.get(at).filter(|(event, _)| *event == moment).map_or(EventStacks::NONE, |(_, stack)| *stack)
+        *place = partition_point_near(&self.by_moment, *place, |(event, _)| *event < moment);
+        self.by_moment.get(*place).filter(|(event, _)| *event == moment).map_or(EventStacks::NONE, |(_, stack)| *stack)
     }
 
     /// How many events have a stack.

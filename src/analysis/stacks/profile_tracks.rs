@@ -88,6 +88,8 @@ pub(crate) struct ProfilePart<'q> {
 pub(crate) enum ProfileFrame {
     /// In an image of the profile, at an address relative to it.
     Image(u32, u32),
+    /// Native code by its name: with a line, or inlined.
+    Native(String),
     /// A method of .NET.
     Method(String),
     /// Something else.
@@ -170,6 +172,9 @@ impl<'q> ProfilePart<'q> {
 
     /// What a frame is.
     pub(crate) fn frame(&self, label: Label) -> ProfileFrame {
+        if self.names.has_source(label) {
+            return ProfileFrame::Native(self.names.text(label));
+        }
         if let Some((module, pdb, rva, _)) = self.names.in_image(label)
             && let Some(image) = self.images.get(&(module, pdb))
         {

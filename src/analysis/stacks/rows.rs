@@ -228,7 +228,7 @@ impl<'a> Shown<'a> {
     /// True for stacks whose innermost function is wanted.
     fn has_leaf(&self, key: &Key) -> bool {
         let innermost = || self.all_frames(key.stack).first().copied().unwrap_or(Frame::NoStack);
-        self.query.leaf.as_ref().is_none_or(|wanted| wanted.matches(&self.names.text(innermost())))
+        self.query.leaf.as_ref().is_none_or(|wanted| self.names.matches(innermost(), wanted))
     }
 
     /// Outermost first; a `;` inside a name becomes `:`.
@@ -262,7 +262,7 @@ impl<'a> Shown<'a> {
         let frames = || self.all_frames(key.stack).into_iter().collect::<FastSet<_>>().into_iter();
         match dimension {
             Dimension::Module => frames().map(|frame| frame_labels::module(self.names, frame)).collect(),
-            Dimension::Function => frames().map(|frame| frame_labels::function(self.names, frame)).collect(),
+            Dimension::Function => frames().flat_map(|frame| frame_labels::functions(self.names, frame)).collect(),
             _ => vec![self.label(dimension, key, threads)],
         }
     }
@@ -397,17 +397,14 @@ impl<'a> Shown<'a> {
     /// The tree of all rows.
     pub fn tree(&self, query: &TreeQuery) -> Vec<TreeRow> {
         let mut tree = Tree::default();
-        let mut texts: FastMap<Frame, String> = FastMap::default();
+        let mut known: FastMap<Frame, (String, bool)> = FastMap::default();
         for (key, counted) in self.rows.iter().filter(|(_, counted)| !query.by_process || counted.with_stack > 0) {
-            let known = |frame: Frame| {
-                let text = self.names.text(frame);
-                query.note(&text);
-                text
-            };
-            let text = |frame: Frame| texts.entry(frame).or_insert_with(|| known(frame)).clone();
-            let process = query.by_process.then(|| self.processes.get(key.process).to_owned());
-            let frames = process.into_iter().chain(self.frames(key.stack).into_iter().rev().map(text));
-            tree.add(query, &frames.collect::<Vec<String>>(), counted.into());
+            let is_root = |frame: Frame| query.function().is_some_and(|wanted| self.names.matches(frame, wanted));
+            let named =
+                |frame: Frame| known.entry(frame).or_insert_with(|| (self.names.text(frame), is_root(frame))).clone();
+            let process = query.by_process.then(|| (self.processes.get(key.process).to_owned(), false));
+            let frames = process.into_iter().chain(self.frames(key.stack).into_iter().rev().map(named));
+            tree.add(query, &frames.collect::<Vec<(String, bool)>>(), counted.into());
         }
         let row = |row: TreeRow| TreeRow { counts: self.counts(&row.counts), ..row };
         tree.rows(query).into_iter().map(row).collect()

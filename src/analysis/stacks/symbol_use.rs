@@ -37,9 +37,10 @@ pub(super) fn read(names: &mut Names, folders: &SymbolFolders) -> (Vec<PdbSearch
             continue;
         };
         let answer = listed.functions(&id, &addresses);
-        names.take_functions(number, &answer.functions.names);
+        names.take_functions(number, &answer.functions, |path| folders.path(path));
         searches.push(answer.search);
     }
+    names.inline();
     (searches, listed.warnings)
 }
 

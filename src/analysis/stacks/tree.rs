@@ -40,11 +40,11 @@ impl TreeQuery {
 }
 
 impl TreeQuery {
-    /// Asks the patterns for a function, so that they note what they match: where one matches a stack, its other functions are not asked.
-    pub(super) fn note(&self, function: &str) {
+    /// The function whose callers, or whose calls, are wanted.
+    pub(super) fn function(&self) -> Option<&Patterns> {
         match &self.root {
-            Root::All => {}
-            Root::CallersOf(wanted) | Root::CalledBy(wanted) => _ = wanted.matches(function),
+            Root::All => None,
+            Root::CallersOf(wanted) | Root::CalledBy(wanted) => Some(wanted),
         }
     }
 }
@@ -93,20 +93,19 @@ const MOST_NODES: usize = 1 << 18;
 const TOP: u32 = u32::MAX;
 
 impl Tree {
-    /// Adds a stack: labels of its frames, outermost first.
-    pub fn add(&mut self, query: &TreeQuery, frames: &[String], counts: StackCounts) {
-        let matches = |wanted: &Patterns| frames.iter().position(|frame| wanted.matches(frame));
+    /// Adds a stack: labels of its frames, outermost first, with true for the function that is wanted.
+    pub fn add(&mut self, query: &TreeQuery, frames: &[(String, bool)], counts: StackCounts) {
+        let is_wanted = |(_, is_wanted): &(String, bool)| *is_wanted;
         match &query.root {
-            Root::All => self.walk(query, frames.iter(), counts),
+            Root::All => self.walk(query, frames.iter().map(|(name, _)| name), counts),
             // Of a recursion the outermost call has called all others.
-            Root::CalledBy(wanted) => {
-                let way = matches(wanted).and_then(|from| frames.get(from..)).unwrap_or_default();
-                self.walk(query, way.iter(), counts);
+            Root::CalledBy(_) => {
+                let way = frames.iter().position(is_wanted).and_then(|from| frames.get(from..)).unwrap_or_default();
+                self.walk(query, way.iter().map(|(name, _)| name), counts);
             }
-            Root::CallersOf(wanted) => {
-                let innermost = frames.iter().rposition(|frame| wanted.matches(frame));
-                let way = innermost.and_then(|to| frames.get(..=to)).unwrap_or_default();
-                self.walk(query, way.iter().rev(), counts);
+            Root::CallersOf(_) => {
+                let way = frames.iter().rposition(is_wanted).and_then(|to| frames.get(..=to)).unwrap_or_default();
+                self.walk(query, way.iter().rev().map(|(name, _)| name), counts);
             }
         }
     }
@@ -214,7 +213,8 @@ mod tests {
         let query = TreeQuery { most, ..TreeQuery::new(root, depth, branches) };
         let mut tree = Tree::default();
         for (stack, events) in [("a;b;c", 5), ("a;b", 2), ("a;d;b;c", 1), ("e;b;b;c", 4), ("f", 1)] {
-            let frames: Vec<String> = stack.split(';').map(str::to_owned).collect();
+            let is_wanted = |name: &str| query.function().is_some_and(|wanted| wanted.matches(name));
+            let frames: Vec<_> = stack.split(';').map(|name| (name.to_owned(), is_wanted(name))).collect();
             tree.add(&query, &frames, StackCounts { events, with_stack: events, weight: events });
         }
         let line = |row: &TreeRow| {

@@ -37,10 +37,11 @@ Budgets in TOML, one table for each:
   max = \"300 MiB\"                     # or \"1000 pages\", \"5 %\" of all pages
   max_growth = \"2 %\"                  # against --baseline
 
-  analysis    resident (default), refset, faults, commit, pool or heap
+  analysis    resident (default), refset, faults, cpu, commit, pool or heap
   measure     of refset: held_at_stop (default), peak, accessed, reaccesses
               of faults: hard_faults (default; max = \"200\"), fault_wait_ms
               (max = \"500\" or \"2 s\")
+              of cpu: cpu_ms (default), waiting_ms, ready_ms
               of commit, pool, heap: outstanding (default), peak,
               growth_per_minute
   max, min    a value equal to its limit meets it

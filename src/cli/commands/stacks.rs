@@ -5,7 +5,7 @@ use crate::analysis::stacks::{Dimension, Kind, Root, StackQuery, StackSet, TreeQ
 use crate::answer::{Answer, stacks};
 use crate::cli::args::{ColumnArgs, Common, OutputFormat, RowArgs, conditions, grouped_by, help, refuse};
 use crate::cli::exit::Exit;
-use crate::cli::symbols::SymbolArgs;
+use crate::cli::symbols::{SourceArgs, SymbolArgs};
 use crate::cli::{output, trace};
 use crate::error::Error;
 use crate::facets::Condition;
@@ -56,6 +56,8 @@ pub struct Stacks {
     pub columns: ColumnArgs,
     #[command(flatten)]
     pub symbols: SymbolArgs,
+    #[command(flatten)]
+    pub sources: SourceArgs,
     #[command(flatten)]
     pub shape: ShapeArgs,
     /// With --format collapsed: weights instead of numbers of events
@@ -221,7 +223,7 @@ impl Stacks {
         self.columns.check(common.format)?;
         self.check_form(&query)?;
         let is_collapsed = common.format == OutputFormat::Collapsed;
-        query.symbols = self.symbols.folders(common.quiet, common.output.as_deref())?;
+        query.symbols = self.sources.ask(self.symbols.folders(common.quiet, common.output.as_deref())?)?;
         let trace = trace::open(common)?;
         query.of = self.of.as_deref().map(|kind| Kind::of_trace(kind, &trace)).transpose().context("--of")?;
         if common.format == OutputFormat::Firefox {

@@ -6,4 +6,5 @@
 pub mod addresses;
 pub mod first_walk;
 pub mod frame_lists;
+pub mod near;
 pub mod second_walk;

@@ -1,6 +1,7 @@
 //! The second walk: events whose time stamps are named by stacks, events that carry stacks, and all events of one kind.
 
 use super::first_walk::{Carrier, Part, has_no_stack};
+use super::near::partition_point_near;
 use crate::etl::EtlFile;
 use crate::etl::buffer_order::ranks;
 use crate::etl::extended;
@@ -17,7 +18,7 @@ use crate::load::allocation_rule::{LeftOut, Verdict};
 use crate::load::timed_records::for_each_moment;
 use crate::moment::{At, Moment};
 use crate::units::Ticks;
-use foldhash::{HashMap as FastMap, HashSet as FastSet};
+use foldhash::HashMap as FastMap;
 
 /// A kind of event, as `--of` names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -131,18 +132,22 @@ pub struct Events {
 impl Events {
     /// Walks over all records.
     pub fn new(etl: &EtlFile, parts: &[At<Part>], choice: &EventChoice) -> Events {
-        let stamps: FastSet<Ticks> = parts
+        let mut stamps: Vec<Ticks> = parts
             .iter()
             .filter_map(|part| match part.value.carrier {
                 Carrier::Walk(time, ..) | Carrier::Reference(time, ..) => Some(time),
                 _ => None,
             })
             .collect();
+        // Nearly in order already.
+        stamps.sort();
+        stamps.dedup();
         let has_clr_stacks = parts.iter().any(|part| matches!(part.value.carrier, Carrier::Clr(_)));
         let (rank, _) = ranks(&etl.buffers);
         let readers = etl.fold_buffers(
             || Reader {
                 stamps: &stamps,
+                place: 0,
                 has_clr_stacks,
                 choice,
                 kinds: FastMap::default(),
@@ -152,7 +157,7 @@ impl Events {
             },
             |reader, area| {
                 for_each_moment(area, &rank, etl.before_first(), |raw, hook, moment| {
-                    let is_named = raw.time().is_some_and(|time| reader.stamps.contains(&time));
+                    let is_named = raw.time().is_some_and(|time| reader.is_named(time));
                     let may_be = match hook {
                         Some(hook) => is_named || choice.has(RecordId::Kernel(hook)),
                         None => true,
@@ -188,7 +193,9 @@ impl Events {
 }
 
 struct Reader<'r> {
-    stamps: &'r FastSet<Ticks>,
+    /// The stamps that stacks name, sorted, and where the last one was looked for: the records of a buffer are nearly in order.
+    stamps: &'r [Ticks],
+    place: usize,
     has_clr_stacks: bool,
     choice: &'r EventChoice,
     kinds: FastMap<RecordId, u32>,
@@ -198,6 +205,11 @@ struct Reader<'r> {
 }
 
 impl Reader<'_> {
+    fn is_named(&mut self, time: Ticks) -> bool {
+        self.place = partition_point_near(self.stamps, self.place, |stamp| *stamp < time);
+        self.stamps.get(self.place) == Some(&time)
+    }
+
     fn record(&mut self, record: &Record<'_>, is_named: bool, moment: Moment, processor: u16) {
         let id = kind_of(record.id);
         let is_of_runtime = self.has_clr_stacks && matches!(id, RecordId::Manifest { provider: clr::CLR, .. });

@@ -190,3 +190,25 @@ fn tables_of_a_trace_without_stacks_are_told() {
     let told = "; not stacks, for which it has no events";
     assert!(ran.code == 0 && words.join(" ").contains(told), "{ran:?}");
 }
+
+/// The frames of each record are those of `pfnset events --rows --stacks`.
+#[test]
+fn events_refer_to_their_stacks() {
+    let listed = out(&["events", TRACE, "--rows", "--stacks", "-q", "--format", "jsonl"]);
+    let listed: Vec<Value> = listed.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let dataset = folder.path().to_str().unwrap();
+    out(&["export", TRACE, "--out", dataset, "--stacks", "--events", "*", "-q"]);
+    let (frames, events) = (frames(folder.path()), rows(folder.path(), "events"));
+    assert_eq!(listed.len(), events.len());
+    let mut with_stack = 0;
+    for (json, (_, row)) in listed.iter().zip(&events) {
+        let own: Vec<&str> = json["frames"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let known = row.get("stack_id").map(|number| frames[number].iter().rev().map(String::as_str).collect());
+        assert_eq!(known.unwrap_or_else(Vec::new), own, "{json}");
+        with_stack += usize::from(!own.is_empty());
+    }
+    assert!(with_stack > 100 && with_stack < events.len(), "{with_stack}");
+    out(&["export", TRACE, "--out", dataset, "--events", "*", "-q"]);
+    assert!(rows(folder.path(), "events").iter().all(|(_, row)| !row.contains_key("stack_id")));
+}

@@ -22,6 +22,7 @@
 //! * [`generate_refset`]: a reference-set scenario of any length, likewise.
 //! * [`wpa`]: tables as Windows Performance Analyzer exports them.
 //! * [`generate_memory`]: samples of memory counters and working sets, likewise.
+//! * [`sampling`]: samples with stacks, of any number.
 //! * [`scheduling`]: context switches, ready threads and interrupts of any number.
 //! * [`hostile`]: damaged traces, and traces made to hurt.
 //! * [`payloads`]: the events, as functions and structs that give a [`Rec`] with the header kind Windows uses.
@@ -40,6 +41,7 @@ pub mod record;
 pub mod refset;
 pub mod resident;
 pub mod rng;
+pub mod sampling;
 pub mod scheduling;
 pub mod session;
 pub mod stream;

@@ -50,6 +50,8 @@ pub struct RefsetSpec {
     pub buffer_size: u32,
     /// Compression of the buffers.
     pub compression: Compression,
+    /// Different stacks that accesses have, a power of two; 0: they have none.
+    pub stacks: u64,
 }
 
 impl Default for RefsetSpec {
@@ -68,6 +70,7 @@ impl Default for RefsetSpec {
             processors: 8,
             buffer_size: 0x10_0000,
             compression: Compression::None,
+            stacks: 0,
         }
     }
 }

@@ -8,6 +8,7 @@ use super::super::machine::addresses::PAGE;
 use super::super::payloads::pages::{self, Extra, Identity};
 use super::super::payloads::{file, memory, pool, process, thread};
 use super::super::record::Rec;
+use super::super::sampling::SamplingSpec;
 use super::RefsetTruth;
 use super::state::{LARGE, Proc, Region, State};
 
@@ -70,7 +71,21 @@ impl<W: Write + Seek> Scenario<W> {
         (self.page_rec.hook, self.page_rec.thread, self.page_rec.process) = (hook, ids.0, ids.1);
         let processor = self.later();
         self.truth.page_records += 1;
-        self.log.put_on(processor, &mut self.page_rec)
+        self.log.put_on(processor, &mut self.page_rec)?;
+        let has_stack = self.state.spec.stacks > 0 && [pages::ACCESS, pages::ACCESS_EX].contains(&hook);
+        if has_stack { self.put_stack(processor, ids) } else { Ok(()) }
+    }
+
+    /// Writes the stack of the page record before.
+    fn put_stack(&mut self, processor: u16, (thread, process): (u32, u32)) -> io::Result<()> {
+        let calls = SamplingSpec { stacks: self.state.spec.stacks, ..SamplingSpec::default() };
+        let mut put = Put::new(P);
+        put.u64(self.page_rec.time).u32(process).u32(thread);
+        calls.stack(self.log.rng.below(calls.stacks)).into_iter().for_each(|frame| {
+            put.ptr(frame);
+        });
+        let rec = Rec::perf(P, 0x1820, 2, put.done());
+        self.log.put_on(processor, &mut rec.by(thread, process))
     }
 
     /// A process, and its thread and process id.

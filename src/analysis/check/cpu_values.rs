@@ -1,0 +1,91 @@
+//! The values of budgets of processor time.
+
+use super::budget::{Budget, Measure};
+use super::required_data::Evidence;
+use super::value::{Row, Value};
+use crate::analysis::cpu::query::{CpuQuery, Dimension};
+use crate::analysis::cpu::{CpuRow, CpuUse};
+use crate::event::hooks::{CSWITCH, READY_THREAD};
+use crate::facets::{Condition, Dimension as _};
+use crate::symbols::folders::SymbolFolders;
+use crate::trace::Trace;
+use crate::trace::analysis_needs::CPU;
+use crate::trace::doubt::Doubt;
+
+/// What threads did, or why it is not known.
+pub struct CpuValues<'t> {
+    all: Result<CpuUse, String>,
+    evidence: Evidence<'t>,
+}
+
+/// The idle threads run where nothing else does: that is no use of the processors.
+const BUSY: &str = "process=!Idle (0)";
+
+fn answer(trace: &Trace, conditions: &[Condition<Dimension>], symbols: &SymbolFolders) -> Result<CpuUse, String> {
+    let busy = Condition::parse(BUSY).map_err(|error| error.to_string())?;
+    let conditions = conditions.iter().cloned().chain([busy]).collect();
+    let query = CpuQuery { conditions, symbols: symbols.clone(), ..CpuQuery::default() };
+    CpuUse::answer(trace, &query).map_err(|error| error.brief())
+}
+
+impl<'t> CpuValues<'t> {
+    /// Of all threads.
+    pub fn new(trace: &'t Trace) -> CpuValues<'t> {
+        let all = answer(trace, &[], &SymbolFolders::default());
+        CpuValues { all, evidence: Evidence::new(trace, &CPU) }
+    }
+
+    /// What casts doubt on them.
+    pub fn doubts(&self) -> &[Doubt] {
+        self.all.as_ref().map_or(&[], |set| &set.doubts)
+    }
+
+    /// The value of a budget.
+    pub fn value(&self, trace: &Trace, budget: &Budget, conditions: &[Condition<Dimension>]) -> Result<Value, String> {
+        let all = self.all.as_ref().map_err(String::clone)?;
+        if let Some(fault) = self.evidence.fault("the trace", &[CSWITCH], all.window_times, &budget.conditions) {
+            return Err(fault);
+        }
+        if budget.measure == Measure::ReadyTime && trace.survey().kernel_count(READY_THREAD) == 0 {
+            return Err("no record says when threads became ready".to_owned());
+        }
+        // A process that never ran is there, and ran for no time.
+        for condition in conditions.iter().filter(|condition| condition.dimension == Dimension::PROCESS) {
+            trace.processes().instances.iter().for_each(|process| _ = condition.patterns.matches(&process.label()));
+        }
+        let own = match conditions {
+            [] => None,
+            _ => Some(answer(trace, conditions, &budget.symbols)?),
+        };
+        let of_stacks = |doubt: &&Doubt| ["no_stacks", "stacks_incomplete"].contains(&doubt.code);
+        let doubts: Vec<&Doubt> = own.iter().flat_map(|own| &own.doubts).filter(of_stacks).collect();
+        if let Some(none) = doubts.iter().find(|doubt| doubt.code == "no_stacks") {
+            return Err(none.text.clone());
+        }
+        let counted = own.as_ref().unwrap_or(all);
+        let nanos = |set: &CpuUse| {
+            set.ns(set.rows.iter().fold(0u64, |sum, row| sum.saturating_add(ticks(row, budget.measure))))
+        };
+        let row = |row: &CpuRow| Row {
+            labels: row.labels.iter().map(|label| label.to_string()).collect(),
+            pages: i64::try_from(counted.ns(ticks(row, budget.measure))).unwrap_or(i64::MAX),
+        };
+        Ok(Value {
+            pages: nanos(counted),
+            total: nanos(all),
+            dimensions: counted.dimensions.iter().map(|dimension| dimension.name().to_owned()).collect(),
+            rows: counted.rows.iter().map(row).collect(),
+            doubts: doubts.into_iter().map(|doubt| doubt.text.clone()).collect(),
+            ..Value::default()
+        })
+    }
+}
+
+/// Ticks of a row that a measure counts.
+fn ticks(row: &CpuRow, measure: Measure) -> u64 {
+    match measure {
+        Measure::ReadyTime => row.delays.all.total,
+        Measure::WaitTime => row.waited(),
+        _ => row.cpu,
+    }
+}
