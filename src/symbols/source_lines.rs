@@ -383,14 +383,16 @@ fn ranges(site: &pdb2::InlineSiteSymbol<'_>, start: u32, (mut file, first): RawL
     all
 }
 
+/// The id of an inlined function, its name, and the id of its namespace or the type of its class.
+type InlinedName = (u32, Box<str>, Option<u32>, Option<u32>);
+
 /// The names of inlined functions, with their classes and namespaces: each stream is walked through, and nothing else is kept of it.
 pub(super) fn names_of<S: pdb2::Source<'static> + 'static>(
     pdb: &mut pdb2::PDB<'static, S>,
     wanted: &[u32],
 ) -> pdb2::Result<FastMap<u32, Arc<str>>> {
     let ids = pdb.id_information()?;
-    // By function, its name and the id of its namespace, or the type of its class.
-    let mut functions: Vec<(u32, Box<str>, Option<u32>, Option<u32>)> = Vec::new();
+    let mut functions: Vec<InlinedName> = Vec::new();
     let mut all = ids.iter();
     while let Some(id) = all.next()? {
         if wanted.binary_search(&id.index().0).is_err() {
@@ -427,7 +429,7 @@ pub(super) fn names_of<S: pdb2::Source<'static> + 'static>(
             class_names.insert(of_type.index().0, text(name.as_bytes()));
         }
     }
-    let name = |(id, name, scope, class): (u32, Box<str>, Option<u32>, Option<u32>)| {
+    let name = |(id, name, scope, class): InlinedName| {
         let outer = scope.and_then(|id| scope_names.get(&id)).or_else(|| class.and_then(|id| class_names.get(&id)));
         let whole = outer.map_or_else(|| name.to_string(), |outer| format!("{outer}::{name}"));
         (id, text(whole.as_bytes()).into())

@@ -79,11 +79,20 @@ impl PagesInRam {
     }
 }
 
+/// Pages of a file that faults read, and when the first of them was read.
+type PagesRead = (Range<u64>, Moment);
+
+/// A range and its faults.
+type Group<'a> = (&'a PagesRead, Vec<&'a Hard>);
+
+/// Pages of a row, by its number.
+type PagesOfRow = (Range<u64>, usize);
+
 /// Pages of files that faults read. Ranges that share a page are one.
 #[derive(Debug)]
 pub struct ReadRanges {
     /// By file, in order, each with the end of its first fault.
-    by_file: FastMap<u32, Vec<(Range<u64>, Moment)>>,
+    by_file: FastMap<u32, Vec<PagesRead>>,
 }
 
 /// Pages of a fault; none where it read nothing.
@@ -95,7 +104,7 @@ fn pages(hard: &Hard) -> Option<Range<u64>> {
 impl ReadRanges {
     /// Of all faults of the trace.
     pub fn new(all: &[Hard]) -> ReadRanges {
-        let mut by_file: FastMap<u32, Vec<(Range<u64>, Moment)>> = FastMap::default();
+        let mut by_file: FastMap<u32, Vec<PagesRead>> = FastMap::default();
         for hard in all {
             let read = pages(hard).map(|pages| (pages, hard.end));
             by_file.entry(hard.file).or_default().extend(read);
@@ -115,7 +124,7 @@ impl ReadRanges {
     }
 
     /// The range of a fault.
-    fn of(&self, hard: &Hard) -> Option<&(Range<u64>, Moment)> {
+    fn of(&self, hard: &Hard) -> Option<&PagesRead> {
         let (list, pages) = (self.by_file.get(&hard.file)?, pages(hard)?);
         list.get(list.partition_point(|(range, _)| range.start <= pages.start).checked_sub(1)?)
     }
@@ -130,13 +139,13 @@ impl RangeSet {
         hard: &[Hard],
         (asked, snapshot): (RangeQuery, Option<usize>),
     ) -> RangeSet {
-        let mut groups: HashMap<(u32, u64), (&(Range<u64>, Moment), Vec<&Hard>)> = HashMap::new();
+        let mut groups: HashMap<(u32, u64), Group<'_>> = HashMap::new();
         for hard in hard {
             let Some(range) = ranges.of(hard) else { continue };
             groups.entry((hard.file, range.0.start)).or_insert_with(|| (range, Vec::new())).1.push(hard);
         }
         let clock = &trace.etl().clock;
-        let row = |((file, _), ((pages, first), group)): (_, (&(Range<u64>, Moment), Vec<&Hard>))| {
+        let row = |((file, _), ((pages, first), group)): (_, Group<'_>)| {
             let last = group.iter().map(|hard| hard.end).max().unwrap_or(*first);
             let row = RangeRow {
                 file: counted.path(file),
@@ -169,12 +178,12 @@ impl RangeSet {
 /// Counts the pages that RAM holds of each range.
 fn count_in_ram(trace: &Trace, snapshot: &Snapshot, rows: &mut [(&str, RangeRow)]) {
     let names = FileNamesAt::new(&trace.files().names, snapshot.first);
-    let mut by_name: FastMap<&str, Vec<(Range<u64>, usize)>> = FastMap::default();
+    let mut by_name: FastMap<&str, Vec<PagesOfRow>> = FastMap::default();
     for (number, (name, row)) in rows.iter().enumerate().filter(|(_, (name, _))| !is_page_file(name)) {
         by_name.entry(name).or_default().push((row.pages.clone(), number));
     }
     by_name.values_mut().for_each(|list| list.sort_unstable_by_key(|(pages, _)| pages.start));
-    let by_number: Vec<Option<&[(Range<u64>, usize)]>> =
+    let by_number: Vec<Option<&[PagesOfRow]>> =
         names.names.iter().map(|name| by_name.get(name).map(Vec::as_slice)).collect();
     let range_of = |page: &PageIdentity| -> Option<usize> {
         let file = names.index(page.file_key()).filter(|_| page.is_file_backed())?;
