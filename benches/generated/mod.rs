@@ -14,10 +14,12 @@ use etl_writer::sampling::{SamplingSpec, generate_sampling};
 use etl_writer::scheduling::{SchedulingSpec, generate_scheduling};
 use etl_writer::{MemorySpec, Ptr::P8, Rec, ResidentSpec, Session, Stream, generate_memory, generate_resident};
 use pfnset::etl::EtlFile;
+use pfnset::input::{Input, UnpackLimits};
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 /// Sum of the 8-byte words of all event areas, by all threads: what reading the memory costs.
@@ -30,6 +32,41 @@ pub fn sum_of_words(etl: &EtlFile) -> u64 {
         },
     );
     parts.iter().fold(0, |all, part| all.wrapping_add(*part))
+}
+
+/// The argument with which a bench sums the words of a file instead of what it else does.
+const FLOOR: &str = "--floor-of";
+
+/// A command that maps a file, sums its 8-byte words with two threads, and ends: the least that any program pays that looks at
+/// the whole file. It is this bench again, whose `main` calls [`is_floor`] first.
+pub fn floor(trace: &Path) -> Command {
+    let mut command = Command::new(std::env::current_exe().expect("this bench"));
+    command.arg(FLOOR).arg(trace).stdout(Stdio::null());
+    command
+}
+
+/// True when this process is a [`floor`]; it has done its work then.
+pub fn is_floor() -> bool {
+    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+    let [floor, trace] = arguments.as_slice() else { return false };
+    if floor != FLOOR {
+        return false;
+    }
+    let file = Input::open(Path::new(trace), &UnpackLimits::default()).expect("a readable trace");
+    let next = AtomicUsize::new(0);
+    let sum = || {
+        let mut sum = 0u64;
+        while let Some(part) = file.bytes().chunks(1 << 19).nth(next.fetch_add(1, Ordering::Relaxed)) {
+            sum = part.as_chunks::<8>().0.iter().fold(sum, |sum, word| sum.wrapping_add(u64::from_le_bytes(*word)));
+        }
+        sum
+    };
+    let both = std::thread::scope(|scope| {
+        let other = scope.spawn(sum);
+        sum().wrapping_add(other.join().expect("the other thread"))
+    });
+    println!("{both}");
+    true
 }
 
 /// The resident-set trace of `spec`, an uncompressed one of `spec.pages` pages.
