@@ -131,13 +131,13 @@ impl<'a> Alike<'a> {
 /// First eight bytes of records that were read before, and what they say. A record that begins with them needs no check but
 /// that it ends inside of the area.
 #[derive(Debug)]
-pub struct KnownHeads<T> {
+pub(crate) struct KnownHeads<T> {
     /// By the last bits of the hook id: those of events that are often together differ.
     slots: [Option<Known<T>>; KNOWN],
 }
 
 /// How many of these there are at most.
-pub const KNOWN: usize = 16;
+pub(crate) const KNOWN: usize = 16;
 
 #[derive(Debug, Clone, Copy)]
 struct Known<T> {
@@ -146,12 +146,13 @@ struct Known<T> {
     what: T,
 }
 
-impl<T: Copy> KnownHeads<T> {
-    /// Nothing is known.
-    pub fn new() -> KnownHeads<T> {
+impl<T: Copy> Default for KnownHeads<T> {
+    fn default() -> Self {
         KnownHeads { slots: [None; KNOWN] }
     }
+}
 
+impl<T: Copy> KnownHeads<T> {
     /// The place of a hook id.
     pub const fn place_of(hook: HookId) -> usize {
         hook.0 as usize % KNOWN
@@ -211,7 +212,7 @@ impl<'a> Records<'a> {
     /// The next record's bytes and offset, and what is known of its first eight bytes. `None` when that is nothing, and at the
     /// end: then [`Iterator::next`] tells which.
     #[inline(always)]
-    pub fn next_known<T: Copy>(&mut self, heads: &KnownHeads<T>) -> Option<(T, &'a [u8], u32)> {
+    pub(crate) fn next_known<T: Copy>(&mut self, heads: &KnownHeads<T>) -> Option<(T, &'a [u8], u32)> {
         let rest = self.bytes.get(self.at..)?;
         let known = heads.get(*rest.first_chunk()?)?;
         let (bytes, offset) = (rest.get(..known.size)?, self.at as u32);
@@ -366,7 +367,7 @@ mod tests {
         };
         let bytes = [record(1, 0x18), record(2, 0x18), record(1, 0x18), record(1, 0x20), record(0x11, 0x18)].concat();
         let cut = area(&bytes[..bytes.len() - 8]);
-        let (mut records, mut heads) = (cut.records(), KnownHeads::new());
+        let (mut records, mut heads) = (cut.records(), KnownHeads::default());
         let mut seen = Vec::new();
         loop {
             if let Some((what, bytes, offset)) = records.next_known(&heads) {

@@ -215,24 +215,6 @@ impl<'a> RawRecord<'a> {
         self.header.is_kernel().then(|| RawRecord::time_in(self.bytes, self.kernel_time_at()))
     }
 
-    /// True for a kernel header with ids and 8-byte pointers.
-    pub const fn is_wide_with_ids(&self) -> bool {
-        matches!(self.header, HeaderType::System64 | HeaderType::Compact64)
-    }
-
-    /// Time, thread id and process id in the bytes of a record with [`RawRecord::is_wide_with_ids`].
-    #[inline(always)]
-    pub fn wide_kernel_fields(bytes: &[u8]) -> (Ticks, Option<u32>, Option<u32>) {
-        match bytes.first_chunk::<{ HeaderType::Compact64.header_bytes() }>() {
-            Some(header) => (
-                RawRecord::time_in(header, offset_of!(Compact, time)),
-                id(le32(header, offset_of!(Compact, thread_id))),
-                id(le32(header, offset_of!(Compact, process_id))),
-            ),
-            None => (Ticks(0), None, None),
-        }
-    }
-
     /// Thread and process that logged a kernel event; `None` when the header has no such fields or says "none".
     #[inline(always)]
     pub fn kernel_ids(&self) -> (Option<u32>, Option<u32>) {

@@ -29,7 +29,7 @@ struct Counted {
 impl Default for CountOnly {
     fn default() -> Self {
         // No record begins with zeros.
-        CountOnly { valid: [[0; 8]; 256], heads: KnownHeads::new(), kinds: [None; KNOWN] }
+        CountOnly { valid: [[0; 8]; 256], heads: KnownHeads::default(), kinds: [None; KNOWN] }
     }
 }
 

@@ -4,8 +4,8 @@
 //! like any event.
 
 use crate::etl::event_area::{EventArea, KnownHeads};
-use crate::etl::record::RawRecord;
-use crate::etl::record_id::HookId;
+use crate::etl::record::{HeaderType, RawRecord};
+use crate::etl::record_id::{HookId, Position};
 use crate::event::working_set_change::WorkingSetEvent;
 use crate::event::{Decoded, Event, decode};
 use crate::load::timed_records::{hook_and_time, order_of};
@@ -54,11 +54,11 @@ impl EventRange<'_> {
     #[inline(always)]
     pub fn read(&self, area: &EventArea<'_>, visitor: &mut impl EventVisitor) {
         let rank = order_of(self.rank, area, 0);
-        let (mut records, mut time, mut heads) = (area.records(), self.before_first, KnownHeads::new());
+        let (mut records, mut time, mut heads) = (area.records(), self.before_first, KnownHeads::default());
         loop {
             // Nearly all records begin like one before.
             if let Some((layout, bytes, offset)) = records.next_known::<KernelLayout>(&heads) {
-                let (own, thread_id, process_id) = RawRecord::wide_kernel_fields(bytes);
+                let (own, (thread_id, process_id)) = wide_fields(bytes, area.index, offset);
                 time = if area.stamps.contains(own) { own } else { time };
                 let moment = Moment { time, order: rank | u64::from(offset) };
                 if self.holds(moment)
@@ -105,7 +105,7 @@ impl EventRange<'_> {
         visitor: &mut impl EventVisitor,
     ) {
         let Some(payload) = raw.kernel_payload() else { return };
-        if raw.is_wide_with_ids()
+        if matches!(raw.header, HeaderType::System64 | HeaderType::Compact64)
             && let Ok(payload_at) = u8::try_from(raw.bytes.len() - payload.len())
         {
             heads.note(raw, hook, KernelLayout { hook, payload_at });
@@ -125,6 +125,16 @@ struct KernelLayout {
     hook: HookId,
     /// Offset of the payload in the record.
     payload_at: u8,
+}
+
+/// Time and ids in a kernel header with ids and wide pointers. Both kinds have them at the same places, so that the compiler knows
+/// these.
+#[inline(always)]
+fn wide_fields(bytes: &[u8], buffer: u32, offset: u32) -> (Ticks, (Option<u32>, Option<u32>)) {
+    const HEADER: HeaderType = HeaderType::Compact64;
+    let bytes = bytes.first_chunk::<{ HEADER.header_bytes() }>().map_or(&[][..], |bytes| bytes);
+    let raw = RawRecord { header: HEADER, position: Position { buffer, offset }, bytes };
+    (raw.kernel_time().unwrap_or_default(), raw.kernel_ids())
 }
 
 /// An event with a kernel header.
