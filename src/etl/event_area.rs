@@ -7,7 +7,7 @@ use crate::error::{Damage, DamageLog};
 use crate::etl::buffer::{BUFFER_HEADER_BYTES, Buffer};
 use crate::etl::header_type::{HeaderType, Marker, marker};
 use crate::etl::record::RawRecord;
-use crate::etl::record_id::Position;
+use crate::etl::record_id::{HookId, Position};
 use crate::etl::resync::{self, Break, Breaks};
 use crate::etl::stamp_limits::StampLimits;
 use crate::units::{FileOffset, Ticks};
@@ -128,6 +128,51 @@ impl<'a> Alike<'a> {
     }
 }
 
+/// First eight bytes of records that were read before, and what they say. A record that begins with them needs no check but
+/// that it ends inside of the area.
+#[derive(Debug)]
+pub(crate) struct KnownHeads<T> {
+    /// By the last bits of the hook id: those of events that are often together differ.
+    slots: [Option<Known<T>>; KNOWN],
+}
+
+/// How many of these there are at most.
+pub(crate) const KNOWN: usize = 16;
+
+#[derive(Debug, Clone, Copy)]
+struct Known<T> {
+    head: u64,
+    size: usize,
+    what: T,
+}
+
+impl<T: Copy> Default for KnownHeads<T> {
+    fn default() -> Self {
+        KnownHeads { slots: [None; KNOWN] }
+    }
+}
+
+impl<T: Copy> KnownHeads<T> {
+    /// The place of a hook id.
+    pub const fn place_of(hook: HookId) -> usize {
+        hook.0 as usize % KNOWN
+    }
+
+    /// Notes what the first eight bytes of a kernel record with this hook id say; what its place knew before is forgotten.
+    pub fn note(&mut self, record: &RawRecord<'_>, hook: HookId, what: T) {
+        if let (Some(head), Some(slot)) = (record.bytes.first_chunk(), self.slots.get_mut(Self::place_of(hook))) {
+            *slot = Some(Known { head: u64::from_le_bytes(*head), size: record.bytes.len(), what });
+        }
+    }
+
+    /// What is known of a record with this head.
+    #[inline(always)]
+    fn get(&self, head: [u8; 8]) -> Option<&Known<T>> {
+        let head = u64::from_le_bytes(head);
+        self.slots[(head >> 48) as usize % KNOWN].as_ref().filter(|known| known.head == head)
+    }
+}
+
 /// Iterator over the records of an area.
 #[derive(Debug, Clone)]
 pub struct Records<'a> {
@@ -162,6 +207,17 @@ impl<'a> Records<'a> {
         let position = Position { offset: self.at as u32, ..first.position };
         self.at += (bytes.len() + 7) & !7;
         Some(RawRecord { header: first.header, position, bytes })
+    }
+
+    /// The next record's bytes and offset, and what is known of its first eight bytes. `None` when that is nothing, and at the
+    /// end: then [`Iterator::next`] tells which.
+    #[inline(always)]
+    pub(crate) fn next_known<T: Copy>(&mut self, heads: &KnownHeads<T>) -> Option<(T, &'a [u8], u32)> {
+        let rest = self.bytes.get(self.at..)?;
+        let known = heads.get(*rest.first_chunk()?)?;
+        let (bytes, offset) = (rest.get(..known.size)?, self.at as u32);
+        self.at += (known.size + 7) & !7;
+        Some((known.what, bytes, offset))
     }
 
     /// The next records whose first eight bytes equal those of `first`, at most `most` of them: the same as repeated
@@ -300,5 +356,32 @@ mod tests {
     #[test]
     fn a_size_of_zero_does_not_loop() {
         assert_eq!(walk(&perfinfo(0)).0, Vec::<usize>::new());
+    }
+
+    #[test]
+    fn known_records_are_those_with_the_same_first_bytes() {
+        let record = |hook: u8, size: usize| {
+            let mut bytes = perfinfo(size as u16);
+            bytes[6] = hook;
+            bytes
+        };
+        let bytes = [record(1, 0x18), record(2, 0x18), record(1, 0x18), record(1, 0x20), record(0x11, 0x18)].concat();
+        let cut = area(&bytes[..bytes.len() - 8]);
+        let (mut records, mut heads) = (cut.records(), KnownHeads::default());
+        let mut seen = Vec::new();
+        loop {
+            if let Some((what, bytes, offset)) = records.next_known(&heads) {
+                seen.push((true, bytes.len(), offset));
+                assert_eq!(what, u16::from(bytes[6]));
+            } else if let Some(raw) = records.next() {
+                seen.push((false, raw.bytes.len(), raw.position.offset));
+                let hook = raw.hook().unwrap();
+                heads.note(&raw, hook, hook.0 & 0xff);
+            } else {
+                break;
+            }
+        }
+        let want = [(false, 0x18, 0), (false, 0x18, 0x18), (true, 0x18, 0x30), (false, 0x20, 0x48)];
+        assert_eq!(seen, want); // the last one is cut
     }
 }

@@ -19,6 +19,7 @@ use crate::event::pool::PoolAction;
 use crate::event::registry_hive::Hive;
 use crate::event::working_set_change::WorkingSetEvent;
 use crate::event::{Event, Phase};
+use crate::load::count_only::CountOnly;
 use crate::load::event_values::*;
 use crate::load::history::{History, SystemHistory};
 use crate::load::mem_info_ws::WorkingSetRecord;
@@ -27,7 +28,7 @@ use crate::load::parts::Parts;
 use crate::load::scheduling::SchedulingScan;
 use crate::load::space_events::{RundownRun, is_many};
 use crate::load::survey::Survey;
-use crate::load::walk::{CountOnly, Run, Visitor};
+use crate::load::walk::{KindRun, Run, Visitor};
 use crate::moment::{At, Moment};
 use crate::units::{PAGE_BYTES, Ticks, is_kernel_address};
 
@@ -147,6 +148,15 @@ fn moment(rank: &[u32], area: &EventArea<'_>, offset: u32, time: Ticks) -> Momen
 }
 
 impl Visitor for HistoryVisitor<'_> {
+    #[inline(always)]
+    fn take_mixed(&mut self, area: &EventArea<'_>, rest: &mut Records<'_>) -> Option<Run> {
+        self.count_only.take_mixed(area, rest)
+    }
+
+    fn take_kinds(&mut self) -> Vec<KindRun> {
+        self.count_only.take_kinds()
+    }
+
     fn take_run(
         &mut self,
         first: &RawRecord<'_>,

@@ -2,6 +2,7 @@
 
 pub(crate) mod allocation_rule;
 pub(crate) mod allocations;
+pub(crate) mod count_only;
 pub(crate) mod creator_threads;
 pub(crate) mod event_kind_counts;
 pub(crate) mod event_row;

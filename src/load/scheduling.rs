@@ -16,8 +16,9 @@ use crate::event::hooks::{
 use crate::event::outcome::Parsed;
 use crate::event::perfinfo::{Dpc, DpcKind, Interrupt, InterruptKind, ProfileSample};
 use crate::event::{Decoded, Event, Payload, decode};
+use crate::load::count_only::CountOnly;
 use crate::load::timed_records::{for_each_moment, order_of};
-use crate::load::walk::{CountOnly, Run, Visitor};
+use crate::load::walk::{Run, Visitor};
 use crate::moment::Moment;
 use crate::units::Ticks;
 
@@ -206,9 +207,9 @@ impl Visitor for SchedulingScan<'_> {
     ) -> Option<Run> {
         let is_used = std::mem::replace(&mut self.is_used, true);
         match hook {
-            READY_THREAD | SAMPLED_PROFILE => self.count_only.take_run(first, hook, area, rest),
+            READY_THREAD | SAMPLED_PROFILE => self.count_only.take_kind(first, hook, area, rest),
             CSWITCH => {
-                let run = self.count_only.take_run(first, hook, area, rest)?;
+                let run = self.count_only.take_kind(first, hook, area, rest)?;
                 if self.current.first_switch.is_none_or(|(first, _)| run.first < first.time) {
                     let old = ContextSwitch::read(&payload(first, hook)?).ok()?.value.old_thread_id;
                     let moment = self.moment(area, first.position.offset, run.first);

@@ -12,10 +12,11 @@ use crate::event::Event;
 use crate::event::header_group::MasksPhase;
 use crate::event::merged::AddedByMerge;
 use crate::event::system_config::DeviceFamily;
+use crate::load::count_only::CountOnly;
 use crate::load::event_kind_counts::{KindCount, KindCounts, KindKey, Tallies, Tally};
 use crate::load::misfits::{Misfit, Misfits};
 use crate::load::survey::{MasksChange, Survey};
-use crate::load::walk::{CountOnly, Run, Visitor, walk};
+use crate::load::walk::{KindRun, Run, Visitor, walk};
 use crate::units::Ticks;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -93,6 +94,12 @@ struct BufferShape {
 impl BufferShape {
     #[inline(always)]
     fn add(&mut self, header: HeaderType, run: &Run) {
+        self.add_span(run);
+        self.add_header(header, run.records);
+    }
+
+    #[inline(always)]
+    fn add_span(&mut self, run: &Run) {
         match &mut self.span {
             Some(span) => {
                 span.first = span.first.min(run.earliest);
@@ -106,9 +113,13 @@ impl BufferShape {
             }
         }
         self.previous = run.last;
+    }
+
+    #[inline(always)]
+    fn add_header(&mut self, header: HeaderType, records: u32) {
         match self.headers.iter_mut().find(|(kind, _)| *kind == header) {
-            Some((_, count)) => *count += u64::from(run.records),
-            None => self.headers.push((header, u64::from(run.records))),
+            Some((_, count)) => *count += u64::from(records),
+            None => self.headers.push((header, u64::from(records))),
         }
     }
 }
@@ -145,6 +156,19 @@ impl Visitor for SurveyVisitor {
         self.shape.add(first.header, run);
         self.largest_record = self.largest_record.max(run.record_bytes as u32);
         self.tally(KindKey::kernel(hook, first.kernel_version()), None, run.first, area).add(run);
+    }
+
+    #[inline(always)]
+    fn mixed(&mut self, run: &Run) {
+        self.shape.add_span(run);
+    }
+
+    fn kinds(&mut self, kinds: &[KindRun], area: &EventArea<'_>) {
+        for KindRun { header, hook, version, run } in kinds {
+            self.shape.add_header(*header, run.records);
+            self.largest_record = self.largest_record.max(run.record_bytes as u32);
+            self.tally(KindKey::kernel(*hook, *version), None, run.earliest, area).add(run);
+        }
     }
 
     #[inline(always)]

@@ -27,17 +27,18 @@ pub fn for_each_moment<'a>(
     let rank = order_of(rank, area, 0);
     let mut time = before_first;
     for raw in area.records() {
-        let hook = match raw.kernel_time() {
-            Some(own) => {
-                time = if area.stamps.contains(own) { own } else { time };
-                raw.hook()
-            }
-            None => {
-                time = untimed(area, raw, time);
-                None
-            }
-        };
+        let hook;
+        (hook, time) = hook_and_time(area, &raw, time);
         visit(raw, hook, Moment { time, order: rank | u64::from(raw.position.offset) });
+    }
+}
+
+/// The hook id of a record with a kernel header, and the time of any record; `before` is that of the record before it.
+#[inline(always)]
+pub fn hook_and_time(area: &EventArea<'_>, raw: &RawRecord<'_>, before: Ticks) -> (Option<HookId>, Ticks) {
+    match raw.kernel_time() {
+        Some(own) => (raw.hook(), if area.stamps.contains(own) { own } else { before }),
+        None => (None, untimed(area, *raw, before)),
     }
 }
 

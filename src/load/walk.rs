@@ -5,9 +5,9 @@
 
 use crate::etl::EtlFile;
 use crate::etl::event_area::{EventArea, Records};
-use crate::etl::record::{HeaderError, RawRecord, Record};
+use crate::etl::record::{HeaderError, HeaderType, RawRecord, Record};
 use crate::etl::record_id::{HookId, RecordId};
-use crate::event::{Decoded, Event, decode, is_judged_by_length};
+use crate::event::{Decoded, Event, decode};
 use crate::load::misfits::Misfit;
 use crate::units::Ticks;
 
@@ -30,6 +30,24 @@ pub trait Visitor: Send {
     /// Called for each run that a visitor took.
     #[inline(always)]
     fn run(&mut self, first: &RawRecord<'_>, hook: HookId, run: &Run, area: &EventArea<'_>) {}
+
+    /// Called before each record. The visitor may take any number of the next records, of several kinds, that it only counts.
+    #[inline(always)]
+    fn take_mixed(&mut self, area: &EventArea<'_>, rest: &mut Records<'_>) -> Option<Run> {
+        None
+    }
+
+    /// Called for each such run; its records have no common size.
+    #[inline(always)]
+    fn mixed(&mut self, run: &Run) {}
+
+    /// Called after the last record of each buffer: the kinds of these runs, without those that there are none of.
+    fn take_kinds(&mut self) -> Vec<KindRun> {
+        Vec::new()
+    }
+
+    /// Called with them.
+    fn kinds(&mut self, kinds: &[KindRun], area: &EventArea<'_>) {}
 
     /// Called for each record that was not taken. Its time is its own, or else that of the record before it.
     #[inline(always)]
@@ -69,6 +87,17 @@ pub struct Run {
 }
 
 impl Run {
+    /// No records.
+    pub const NONE: Run = Run {
+        records: 0,
+        record_bytes: 0,
+        first: Ticks(i64::MAX),
+        last: Ticks(i64::MIN),
+        earliest: Ticks(i64::MAX),
+        latest: Ticks(i64::MIN),
+        sorted: true,
+    };
+
     /// A run of one record of this many bytes.
     #[inline(always)]
     pub fn new(time: Ticks, record_bytes: usize) -> Run {
@@ -98,6 +127,19 @@ impl Run {
     }
 }
 
+/// The records of one kind in runs of several kinds.
+#[derive(Debug, Clone, Copy)]
+pub struct KindRun {
+    /// Their header.
+    pub header: HeaderType,
+    /// Their hook id.
+    pub hook: HookId,
+    /// Their version.
+    pub version: u8,
+    /// Themselves, as far as it is known: number, size, earliest and latest stamp.
+    pub run: Run,
+}
+
 /// Reads the whole trace with one visitor for each thread.
 pub fn walk<V: Visitor>(etl: &EtlFile, visitor: impl Fn() -> V + Sync) -> Vec<V> {
     etl.fold_buffers(visitor, |visitor, area| walk_area(etl.before_first(), area, visitor))
@@ -106,7 +148,12 @@ pub fn walk<V: Visitor>(etl: &EtlFile, visitor: impl Fn() -> V + Sync) -> Vec<V>
 fn walk_area<V: Visitor>(before_first: Ticks, area: &EventArea<'_>, visitor: &mut V) {
     let mut records = area.records();
     let mut time = before_first;
-    while let Some(raw) = records.next() {
+    loop {
+        if let Some(run) = visitor.take_mixed(area, &mut records) {
+            time = run.last;
+            visitor.mixed(&run);
+        }
+        let Some(raw) = records.next() else { break };
         if let Some(hook) = raw.hook()
             && let Some(run) = visitor.take_run(&raw, hook, area, &mut records)
         {
@@ -128,6 +175,10 @@ fn walk_area<V: Visitor>(before_first: Ticks, area: &EventArea<'_>, visitor: &mu
                 visitor.event(&record, &event, time, area);
             }
         }
+    }
+    let kinds = visitor.take_kinds();
+    if !kinds.is_empty() {
+        visitor.kinds(&kinds, area);
     }
     visitor.end_of_buffer(area, &records);
 }
@@ -171,6 +222,28 @@ impl<A: Visitor, B: Visitor> Visitor for (A, B) {
     }
 
     #[inline(always)]
+    fn take_mixed(&mut self, area: &EventArea<'_>, rest: &mut Records<'_>) -> Option<Run> {
+        self.0.take_mixed(area, rest).or_else(|| self.1.take_mixed(area, rest))
+    }
+
+    #[inline(always)]
+    fn mixed(&mut self, run: &Run) {
+        self.0.mixed(run);
+        self.1.mixed(run);
+    }
+
+    fn take_kinds(&mut self) -> Vec<KindRun> {
+        let mut kinds = self.0.take_kinds();
+        kinds.append(&mut self.1.take_kinds());
+        kinds
+    }
+
+    fn kinds(&mut self, kinds: &[KindRun], area: &EventArea<'_>) {
+        self.0.kinds(kinds, area);
+        self.1.kinds(kinds, area);
+    }
+
+    #[inline(always)]
     fn record(&mut self, raw: &RawRecord<'_>, record: &Record<'_>, time: Ticks, area: &EventArea<'_>) {
         self.0.record(raw, record, time, area);
         self.1.record(raw, record, time, area);
@@ -195,68 +268,5 @@ impl<A: Visitor, B: Visitor> Visitor for (A, B) {
     fn end_of_buffer(&mut self, area: &EventArea<'_>, records: &Records<'_>) {
         self.0.end_of_buffer(area, records);
         self.1.end_of_buffer(area, records);
-    }
-}
-
-/// Takes the records that can be counted without decoding them: those whose validity depends on version and length alone.
-/// The first record of a kind and length is decoded; if it is valid, all with the same first 8 bytes are.
-#[derive(Debug)]
-pub struct CountOnly {
-    /// First eight bytes of valid records, by hook: kind of header, size, hook, version and extension words.
-    valid: [[u8; 8]; 256],
-}
-
-impl Default for CountOnly {
-    fn default() -> Self {
-        CountOnly { valid: [[0; 8]; 256] } // no record begins with zeros
-    }
-}
-
-impl CountOnly {
-    /// True when this record and all with the same first 8 bytes are valid.
-    #[inline(always)]
-    pub(crate) fn is_valid(&mut self, first: &RawRecord<'_>, hook: HookId) -> bool {
-        // Hooks that are often together have places of their own.
-        let place = usize::from(hook.kind() ^ hook.group() << 4);
-        let (Some(head), Some(valid)) = (first.bytes.first_chunk::<8>(), self.valid.get_mut(place)) else {
-            return false;
-        };
-        if valid != head {
-            let is_valid = is_judged_by_length(hook)
-                && first.read().is_ok_and(|record| matches!(decode(&record), Decoded::Event { surplus: None, .. }));
-            if !is_valid {
-                return false;
-            }
-            *valid = *head;
-        }
-        true
-    }
-}
-
-impl Visitor for CountOnly {
-    #[inline(always)]
-    fn take_run(
-        &mut self,
-        first: &RawRecord<'_>,
-        hook: HookId,
-        area: &EventArea<'_>,
-        rest: &mut Records<'_>,
-    ) -> Option<Run> {
-        if !self.is_valid(first, hook) {
-            return None;
-        }
-        let time = first.kernel_time().filter(|time| area.stamps.contains(*time))?;
-        let mut run = Run::new(time, first.bytes.len());
-        let time_at = first.kernel_time_at();
-        // One by one, because in some traces nearly all runs have a single record.
-        while let Some(next) = rest.next_alike(first) {
-            let time = RawRecord::time_in(next.bytes, time_at);
-            if !area.stamps.contains(time) {
-                rest.go_back_to(next.position.offset);
-                break;
-            }
-            run.add(time);
-        }
-        Some(run)
     }
 }

@@ -3,12 +3,12 @@
 //! The hot path of the reference set. Records with kernel headers are recognized by their hook ids; all others are decoded
 //! like any event.
 
-use crate::etl::event_area::EventArea;
-use crate::etl::record::RawRecord;
-use crate::etl::record_id::HookId;
+use crate::etl::event_area::{EventArea, KnownHeads};
+use crate::etl::record::{HeaderType, RawRecord};
+use crate::etl::record_id::{HookId, Position};
 use crate::event::working_set_change::WorkingSetEvent;
 use crate::event::{Decoded, Event, decode};
-use crate::load::timed_records::for_each_moment;
+use crate::load::timed_records::{hook_and_time, order_of};
 use crate::moment::Moment;
 use crate::units::{PointerSize, Ticks};
 
@@ -53,27 +53,94 @@ impl EventRange<'_> {
     /// Reads one buffer.
     #[inline(always)]
     pub fn read(&self, area: &EventArea<'_>, visitor: &mut impl EventVisitor) {
-        for_each_moment(area, self.rank, self.before_first, |raw, hook, moment| {
-            if moment < self.begin || self.end <= moment {
-                return;
+        let rank = order_of(self.rank, area, 0);
+        let (mut records, mut time, mut heads) = (area.records(), self.before_first, KnownHeads::default());
+        loop {
+            // Nearly all records begin like one before.
+            if let Some((layout, bytes, offset)) = records.next_known::<KernelLayout>(&heads) {
+                let (own, (thread_id, process_id)) = wide_fields(bytes, area.index, offset);
+                time = if area.stamps.contains(own) { own } else { time };
+                let moment = Moment { time, order: rank | u64::from(offset) };
+                if self.holds(moment)
+                    && let Some(payload) = bytes.get(usize::from(layout.payload_at)..)
+                {
+                    let header = EventHeader { moment, thread_id, process_id, pointer: PointerSize::P8 };
+                    kernel_event(layout.hook, payload, header, visitor);
+                }
+                continue;
             }
+            let Some(raw) = records.next() else { return };
+            let hook;
+            (hook, time) = hook_and_time(area, &raw, time);
             match hook {
-                Some(hook) if WorkingSetEvent::is(hook) => kernel_event(raw, hook, moment, visitor),
+                Some(hook) if WorkingSetEvent::is(hook) => {
+                    self.new_layout(hook, &raw, (time, rank), &mut heads, visitor)
+                }
                 Some(hook) if !self.others.contains(&hook) => {}
-                _ => decoded(raw, moment, visitor),
+                _ => {
+                    let moment = Moment { time, order: rank | u64::from(raw.position.offset) };
+                    if self.holds(moment) {
+                        decoded(raw, moment, visitor);
+                    }
+                }
             }
-        });
+        }
     }
+
+    #[inline(always)]
+    fn holds(&self, moment: Moment) -> bool {
+        self.begin <= moment && moment < self.end
+    }
+
+    /// An event whose first eight bytes are new. They are noted where the header has ids and pointers are wide, as in all traces of
+    /// today.
+    #[cold]
+    #[inline(never)]
+    fn new_layout(
+        &self,
+        hook: HookId,
+        raw: &RawRecord<'_>,
+        (time, rank): (Ticks, u64),
+        heads: &mut KnownHeads<KernelLayout>,
+        visitor: &mut impl EventVisitor,
+    ) {
+        let Some(payload) = raw.kernel_payload() else { return };
+        if matches!(raw.header, HeaderType::System64 | HeaderType::Compact64)
+            && let Ok(payload_at) = u8::try_from(raw.bytes.len() - payload.len())
+        {
+            heads.note(raw, hook, KernelLayout { hook, payload_at });
+        }
+        let moment = Moment { time, order: rank | u64::from(raw.position.offset) };
+        if self.holds(moment) {
+            let (thread_id, process_id) = raw.kernel_ids();
+            let header = EventHeader { moment, thread_id, process_id, pointer: raw.header.pointer() };
+            kernel_event(hook, payload, header, visitor);
+        }
+    }
+}
+
+/// What the first eight bytes of a kernel record with ids and wide pointers say.
+#[derive(Debug, Clone, Copy)]
+struct KernelLayout {
+    hook: HookId,
+    /// Offset of the payload in the record.
+    payload_at: u8,
+}
+
+/// Time and ids in a kernel header with ids and wide pointers. Both kinds have them at the same places, so that the compiler knows
+/// these.
+#[inline(always)]
+fn wide_fields(bytes: &[u8], buffer: u32, offset: u32) -> (Ticks, (Option<u32>, Option<u32>)) {
+    const HEADER: HeaderType = HeaderType::Compact64;
+    let bytes = bytes.first_chunk::<{ HEADER.header_bytes() }>().map_or(&[][..], |bytes| bytes);
+    let raw = RawRecord { header: HEADER, position: Position { buffer, offset }, bytes };
+    (raw.kernel_time().unwrap_or_default(), raw.kernel_ids())
 }
 
 /// An event with a kernel header.
 #[inline(always)]
-fn kernel_event(raw: RawRecord<'_>, hook: HookId, moment: Moment, visitor: &mut impl EventVisitor) {
-    let pointer = raw.header.pointer();
-    let (thread_id, process_id) = raw.kernel_ids();
-    let header = EventHeader { moment, thread_id, process_id, pointer };
-    let event = raw.kernel_payload().and_then(|payload| WorkingSetEvent::read(hook, payload, pointer));
-    if let Some(event) = event {
+fn kernel_event(hook: HookId, payload: &[u8], header: EventHeader, visitor: &mut impl EventVisitor) {
+    if let Some(event) = WorkingSetEvent::read(hook, payload, header.pointer) {
         visitor.working_set_event(event, header);
     }
 }

@@ -4,6 +4,7 @@
 //! the next stack base above the address, without checking all stacks. A test compares with the simple look-up.
 
 use crate::event::Phase;
+use crate::event::virtual_memory::VirtualRange;
 use crate::load::event_values::SpaceEvent;
 use crate::model::address_index::{AddressIndex, Leaves};
 use crate::model::flat_ranges::FlatRanges;
@@ -44,8 +45,24 @@ impl LiveSpace {
                 self.stacks.insert((stack_base, thread_id));
             }
         }
+        let changes = self.changes_layers(event);
         self.space.apply(moment, event);
-        (self.index, self.asked) = (None, 0);
+        if changes {
+            (self.index, self.asked) = (None, 0);
+        }
+    }
+
+    /// False for commits inside of a reservation and for decommits: they are the most frequent events, and change no answer.
+    fn changes_layers(&self, event: &SpaceEvent) -> bool {
+        let SpaceEvent::Region { phase, base, size, flags } = *event else { return true };
+        let has = |flag| flags & flag != 0;
+        match phase {
+            Phase::Start if has(VirtualRange::RESERVE) => true,
+            Phase::Start if has(VirtualRange::COMMIT) => !self.space.regions.covers(base, base.saturating_add(size)),
+            Phase::Start => false,
+            Phase::End => has(VirtualRange::RELEASE) || !has(VirtualRange::DECOMMIT),
+            Phase::DcStart | Phase::DcEnd => true,
+        }
     }
 
     /// The whole reservation at an address that is freed with size 0; its bounds.
@@ -107,7 +124,6 @@ impl LiveSpace {
 mod tests {
     use super::*;
     use crate::event::file::ViewKind;
-    use crate::event::virtual_memory::VirtualRange;
     use crate::random_cases::cases;
     use proptest::prelude::*;
 
@@ -126,6 +142,8 @@ mod tests {
             4 => SpaceEvent::HeapCreate { heap: base, size },
             5 => SpaceEvent::HeapRelease { heap: base, base, size },
             6 => SpaceEvent::Thread { phase: Phase::End, thread_id, stack_base: 0, stack_limit: 0 },
+            9 => SpaceEvent::Region { phase: Phase::Start, base, size, flags: VirtualRange::COMMIT },
+            10 => SpaceEvent::Region { phase: Phase::End, base, size, flags: VirtualRange::DECOMMIT },
             _ => SpaceEvent::Thread { phase: Phase::Start, thread_id, stack_base: base + size, stack_limit: base },
         }
     }
@@ -136,11 +154,11 @@ mod tests {
         /// Agrees with the model's own look-up. Stacks keep clear of each other, as they do in processes.
         #[test]
         fn agrees_with_the_address_space(
-            steps in prop::collection::vec((0u8..9, 0u64..60, 1u64..12, 0u32..4), 0..80),
+            steps in prop::collection::vec((0u8..11, 0u64..60, 1u64..12, 0u32..4), 0..80),
         ) {
             let mut live = LiveSpace::default();
             for (n, (what, page, pages, thread)) in steps.into_iter().enumerate() {
-                let page = if what > 6 { u64::from(thread) * 15 + page % 4 } else { page };
+                let page = if matches!(what, 7 | 8) { u64::from(thread) * 15 + page % 4 } else { page };
                 let moment = Moment { time: crate::units::Ticks(n as i64), order: 0 };
                 live.apply(moment, &event(what, page, pages.min(8), thread));
                 for page in 0..80 {

@@ -2,12 +2,13 @@
 //!
 //! The pages of a working set lie close together. One look-up finds a block, a bit says whether a page is there; the
 //! values are in a [`PageArena`]. Freed ranges can be terabytes large and hold three pages, so blocks are also kept in
-//! order.
+//! order. A block whose last page goes stays for the next one, until there are many such.
 
 use crate::analysis::refset::pages::page_arena::{Block, PageArena};
 use crate::units::PAGE_BYTES;
 use foldhash::HashMap as FastMap;
 use std::collections::BTreeSet;
+use std::collections::hash_map::Entry;
 use std::hint::black_box;
 
 /// Values by page number.
@@ -16,13 +17,18 @@ pub struct PageMap<V> {
     blocks: FastMap<u64, Block>,
     arena: PageArena<V>,
     order: BTreeSet<u64>,
+    /// Blocks without pages.
+    empty: usize,
 }
 
 impl<V> Default for PageMap<V> {
     fn default() -> Self {
-        PageMap { blocks: FastMap::default(), arena: PageArena::default(), order: BTreeSet::new() }
+        PageMap { blocks: FastMap::default(), arena: PageArena::default(), order: BTreeSet::new(), empty: 0 }
     }
 }
+
+/// Blocks without pages that stay in any case.
+const FEW: usize = 16;
 
 #[inline(always)]
 const fn split(page: u64) -> (u64, u64) {
@@ -41,13 +47,18 @@ impl<V: Copy + Default> PageMap<V> {
     #[inline(always)]
     pub fn insert(&mut self, page: u64, value: V) -> Option<&mut V> {
         let (number, bit) = split(page);
-        let block = self.blocks.entry(number).or_default();
+        let block = match self.blocks.entry(number) {
+            Entry::Occupied(block) => block.into_mut(),
+            Entry::Vacant(vacant) => {
+                self.order.insert(number);
+                self.empty += 1;
+                vacant.insert(Block::default())
+            }
+        };
         if block.mask() & bit != 0 {
             return block.get_mut(&mut self.arena, bit);
         }
-        if block.mask() == 0 {
-            self.order.insert(number);
-        }
+        self.empty -= usize::from(block.mask() == 0);
         block.insert(&mut self.arena, bit, value);
         None
     }
@@ -59,13 +70,24 @@ impl<V: Copy + Default> PageMap<V> {
         let block = self.blocks.get_mut(&number)?;
         let value = block.remove(&mut self.arena, bit)?;
         if block.mask() == 0 {
-            self.blocks.remove(&number);
-            self.order.remove(&number);
+            self.empty += 1;
+            if self.empty > FEW + self.blocks.len() / 2 {
+                self.sweep();
+            }
         }
         if self.arena.is_sparse() {
             self.compact();
         }
         Some(value)
+    }
+
+    /// Takes out the blocks without pages.
+    #[cold]
+    #[inline(never)]
+    fn sweep(&mut self) {
+        self.blocks.retain(|_, block| block.mask() != 0);
+        self.order.retain(|number| self.blocks.contains_key(number));
+        self.empty = 0;
     }
 
     /// Number of values that there is room for.
@@ -88,15 +110,17 @@ impl<V: Copy + Default> PageMap<V> {
         self.blocks.shrink_to_fit();
     }
 
-    /// Pages at the addresses `[low, high)`, rising; a page counts when a byte of it is inside.
-    pub fn members(&self, low: u64, high: u64) -> Vec<u64> {
+    /// Pages at the addresses `[low, high)`, rising; a page counts when a byte of it is inside. Blocks without pages are taken
+    /// out, so that each is met once.
+    pub fn members(&mut self, low: u64, high: u64) -> Vec<u64> {
         let (first, last) = (low / PAGE_BYTES, high.div_ceil(PAGE_BYTES)); // page numbers, last exclusive
         if low >= high || first >= last {
             return Vec::new();
         }
-        let mut members = Vec::new();
+        let (mut members, mut empty) = (Vec::new(), Vec::new());
         for &number in self.order.range(first >> 6..=(last - 1) >> 6) {
             let mut mask = self.blocks.get(&number).map_or(0, Block::mask);
+            empty.extend((mask == 0).then_some(number));
             while mask != 0 {
                 let page = number << 6 | u64::from(mask.trailing_zeros());
                 mask &= mask - 1;
@@ -104,6 +128,11 @@ impl<V: Copy + Default> PageMap<V> {
                     members.push(page);
                 }
             }
+        }
+        self.empty -= empty.len();
+        for number in empty {
+            self.blocks.remove(&number);
+            self.order.remove(&number);
         }
         members
     }
@@ -130,7 +159,7 @@ mod tests {
         assert_eq!(map.members(0, u64::MAX), [0, last]);
         assert_eq!(map.members(0x1800, 0x1801).len() + map.members(9, 2).len(), 0);
         assert_eq!([map.remove(0), map.remove(0), map.remove(last)], [Some(2), None, Some(2)]);
-        assert!(map.order.is_empty() && map.blocks.is_empty());
+        assert!(map.members(0, u64::MAX).is_empty() && map.order.is_empty() && map.blocks.is_empty());
     }
 
     #[test]
@@ -147,6 +176,24 @@ mod tests {
         rest.sort_unstable();
         assert_eq!(rest, (0..pages).step_by(100).collect::<Vec<_>>());
         assert_eq!(sparse, 0);
+    }
+
+    #[test]
+    fn blocks_without_pages_do_not_pile_up() {
+        let mut map = PageMap::default();
+        let page = |block: u64| block << 6;
+        for block in 0..10_000 {
+            assert!(map.insert(page(block), block).is_none());
+            assert_eq!(map.remove(page(block)), Some(block));
+            assert!(map.blocks.len() <= 2 * FEW + 2, "{}", map.blocks.len());
+        }
+        (0..100).for_each(|block| assert!(map.insert(page(block), block).is_none()));
+        (10..100).for_each(|block| assert_eq!(map.remove(page(block)), Some(block)));
+        let there = || (0..10).map(page).collect::<Vec<_>>();
+        assert_eq!(map.members(0, u64::MAX), there());
+        assert_eq!((map.blocks.len(), map.order.len(), map.empty), (10, 10, 0));
+        (0..10).for_each(|block| assert_eq!(map.insert(page(block), 1).copied(), Some(block)));
+        assert!(map.members(page(10) << 12, u64::MAX).is_empty());
     }
 
     proptest! {

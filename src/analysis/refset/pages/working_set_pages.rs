@@ -134,7 +134,7 @@ impl<S: AccessStack> WorkingSetPages<S> {
     }
 
     /// Places held in `[low, high)`, a page counted whole when a byte of it is inside.
-    pub fn places_in(&self, low: u64, high: u64) -> impl Iterator<Item = PageLocation> + use<S> {
+    pub fn places_in(&mut self, low: u64, high: u64) -> impl Iterator<Item = PageLocation> + use<S> {
         self.pages.members(low, high).into_iter().map(PageLocation)
     }
 

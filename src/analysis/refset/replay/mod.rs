@@ -97,25 +97,28 @@ pub fn replay<'h, S: AccessStack>(
     let slices = slices(&context.survey.spans, begin.time, last.time, context.slice_records);
     let mut readers: Vec<SliceReader<'_, S>> = Vec::new();
     for (number, slice) in slices.iter().enumerate() {
-        readers = read(etl, slice, readers, || SliceReader::new(context, end), range);
+        let next = slices.get(number + 1).map_or(slice.to, |next| next.to);
+        readers = read(etl, slice, next, readers, || SliceReader::new(context, end), range);
         let until = if number + 1 == slices.len() { last } else { Moment { time: slice.to, order: u64::MAX } };
         let due = replay.collect(&mut readers, until);
-        replay.replay_shards(&readers, &due, until);
+        let (first, last) = (slice.from.max(first_stamp), slice.to.min(last_stamp));
+        replay.replay_shards(&readers, &due, (first, last), until);
         for (_, totals) in &mut replay.outcome.shards {
             // Pages that go together, as at the end of a process, come from a table without an order.
             totals.holdings.par_sort_unstable_by_key(|kept| (kept.released.map(|(_, time)| time), *kept));
             totals.holdings.drain(..).for_each(|holding| each(&holding));
         }
-        replay.add_held(slice.from.max(first_stamp), slice.to.min(last_stamp));
+        replay.add_held(first, last);
         replay.merge(&due, until);
     }
     replay.finish(&readers)
 }
 
-/// Reads the buffers of a slice in parallel, with the readers of the slice before.
+/// Reads the buffers of a slice in parallel, with the readers of the slice before; the next one ends with `next`.
 fn read<'r, S: AccessStack>(
     etl: &EtlFile,
     slice: &TimeSlice,
+    next: Ticks,
     readers: Vec<SliceReader<'r, S>>,
     new: impl Fn() -> SliceReader<'r, S> + Sync,
     range: EventRange<'_>,
@@ -127,7 +130,7 @@ fn read<'r, S: AccessStack>(
     let reader = || {
         let before = readers.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut reader = before.unwrap_or_else(&new);
-        reader.begin(slice.to);
+        reader.begin([slice.to, next]);
         reader
     };
     etl.fold_some(&by_processor, reader, |reader, _, area| range.read(area, reader))
@@ -172,20 +175,27 @@ impl<'h, S: AccessStack> Replay<'h, S> {
         let started = self.not_started.partition_point(|(_, update)| update.moment <= until);
         if let Some(reader) = readers.first_mut() {
             for (_, update) in self.not_started.drain(..started) {
-                reader.updates.push(shard_of(group_of(update.owner, self.context.lifetimes)), update);
+                reader.updates.push(shard_of(group_of(update.owner, self.context.lifetimes)), update, false);
             }
         }
         self.global_events.sort_unstable();
         self.global_events.extract_if(.., |event| event.0 <= until).collect()
     }
 
-    /// Replays all shards up to `until`.
-    fn replay_shards(&mut self, readers: &[SliceReader<'_, S>], due: &[(Moment, GlobalEvent)], until: Moment) {
+    /// Replays all shards up to `until`. Stamps of updates should be between `limits`.
+    fn replay_shards(
+        &mut self,
+        readers: &[SliceReader<'_, S>],
+        due: &[(Moment, GlobalEvent)],
+        limits: (Ticks, Ticks),
+        until: Moment,
+    ) {
         let context = self.context;
         let shards = self.outcome.shards.par_iter_mut().enumerate();
         shards.for_each_init(Vec::new, |room, (index, (shard, totals))| {
             let chunks: Vec<&[Update<S>]> = readers.iter().flat_map(|reader| reader.updates.chunks(index)).collect();
-            shard.replay(&mut Recorder { context, totals }, OrderedUpdates::new(&chunks, room), due, until);
+            let updates = OrderedUpdates::new(&chunks, limits, room);
+            shard.replay(&mut Recorder { context, totals }, updates, due, until);
         });
     }
 

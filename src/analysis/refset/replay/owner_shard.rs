@@ -91,7 +91,7 @@ impl<'h, S: AccessStack> Shard<'h, S> {
             }
             None => {
                 let set = self.others.entry(update.owner).or_insert_with(|| WorkingSet::new(update.owner));
-                set.apply(recorder, update, |_| (Layer::None, 0));
+                set.apply(recorder, update.kind(), update, |_| (Layer::None, 0));
             }
         }
         // Where sections are deleted, their pages are remembered.

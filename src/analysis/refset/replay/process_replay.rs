@@ -7,7 +7,7 @@
 use crate::analysis::refset::access_stacks::AccessStack;
 use crate::analysis::refset::context::ReplayContext;
 use crate::analysis::refset::reason::ReleaseReason;
-use crate::analysis::refset::replay::update::Update;
+use crate::analysis::refset::replay::update::{Update, UpdateKind};
 use crate::analysis::refset::replay::working_set::WorkingSet;
 use crate::analysis::refset::replay::wpa_observer::WpaObserver;
 use crate::analysis::refset::totals::balance::add;
@@ -133,8 +133,28 @@ impl<'h, S: AccessStack> ProcessReplay<'h, S> {
     /// Applies an update that comes next; the replay has been advanced to its moment.
     #[inline(always)]
     pub fn apply(&mut self, recorder: &mut Recorder<'_, 'h, S>, update: &Update<S>) {
+        // One jump for both rule sets: which kind comes next cannot be foreseen.
+        match update.kind() {
+            UpdateKind::Private => self.apply_kind(recorder, UpdateKind::Private, update),
+            UpdateKind::Shareable => self.apply_kind(recorder, UpdateKind::Shareable, update),
+            UpdateKind::Remove => self.apply_kind(recorder, UpdateKind::Remove, update),
+            UpdateKind::Release => self.apply_kind(recorder, UpdateKind::Release, update),
+            kind => self.apply_rare(recorder, kind, update),
+        }
+    }
+
+    #[inline(never)]
+    fn apply_rare(&mut self, recorder: &mut Recorder<'_, 'h, S>, kind: UpdateKind, update: &Update<S>) {
+        self.apply_kind(recorder, kind, update);
+    }
+
+    #[inline(always)]
+    fn apply_kind(&mut self, recorder: &mut Recorder<'_, 'h, S>, kind: UpdateKind, update: &Update<S>) {
         let context = recorder.context;
-        if update.is_wpa() && self.wpa.observe(update, context.optional_events) && context.window.holds(update.moment) {
+        if update.is_wpa()
+            && self.wpa.observe(kind, update, context.optional_events)
+            && context.window.holds(update.moment)
+        {
             add(&mut recorder.totals.balance.wpa_reaccesses, update.page.reason() as usize, 1);
         }
         if !update.is_corrected() {
@@ -144,7 +164,7 @@ impl<'h, S: AccessStack> ProcessReplay<'h, S> {
             self.begin(recorder, update);
         }
         let Some(Current { working_set, space }) = &mut self.current else { return };
-        working_set.apply(recorder, update, |address| space.layer(address));
+        working_set.apply(recorder, kind, update, |address| space.layer(address));
     }
 
     /// Another process has the id now. Its space is that after the events which were applied.

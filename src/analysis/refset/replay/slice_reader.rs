@@ -52,11 +52,11 @@ pub struct SliceReader<'a, S = ()> {
     attributor: Attributor<'a>,
     /// First moment that is not followed.
     end: Moment,
-    /// Last stamp of the slice.
-    until: Ticks,
-    /// Updates by shard.
+    /// Last stamps of the slice and of the next one.
+    until: [Ticks; 2],
+    /// Updates by shard, also those of the next slice: buffers reach into it.
     pub updates: UpdateQueue<S>,
-    /// Updates after the slice's end, with their shards.
+    /// Updates of later slices, with their shards.
     ahead: Vec<(usize, Update<S>)>,
     /// Updates of processes that start later, with the moment at which they were logged: it is their order.
     pub not_started: Vec<(Moment, Update<S>)>,
@@ -79,7 +79,7 @@ impl<'a, S: AccessStack> SliceReader<'a, S> {
             context,
             attributor: Attributor::new(context.lifetimes),
             end,
-            until: Ticks(i64::MIN),
+            until: [Ticks(i64::MIN); 2],
             updates: UpdateQueue::new(SHARDS),
             ahead: Vec::new(),
             not_started: Vec::new(),
@@ -91,12 +91,13 @@ impl<'a, S: AccessStack> SliceReader<'a, S> {
         }
     }
 
-    /// Begins a slice that ends with `until`; memory is kept.
-    pub fn begin(&mut self, until: Ticks) {
+    /// Begins a slice; `until` are the last stamps of it and of the next one. Memory is kept.
+    pub fn begin(&mut self, until: [Ticks; 2]) {
         self.until = until;
-        self.updates.clear();
-        for (shard, update) in self.ahead.extract_if(.., |(_, update)| update.moment.time <= until) {
-            self.updates.push(shard, update);
+        self.updates.advance();
+        let [now, next] = until;
+        for (shard, update) in self.ahead.extract_if(.., |(_, update)| update.moment.time <= next) {
+            self.updates.push(shard, update, update.moment.time > now);
         }
     }
 
@@ -128,11 +129,14 @@ impl<'a, S: AccessStack> SliceReader<'a, S> {
     fn put(&mut self, group: u64, update: Update<S>, logged: Moment) {
         if update.moment != logged {
             self.put_later(update, logged);
-        } else if update.moment.time > self.until {
-            self.ahead.push((shard_of(group), update));
-        } else {
-            self.updates.push(shard_of(group), update);
+            return;
         }
+        let [now, next] = self.until;
+        if update.moment.time > next {
+            self.ahead.push((shard_of(group), update));
+            return;
+        }
+        self.updates.push(shard_of(group), update, update.moment.time > now);
     }
 
     /// Keeps an update of a process that has not started yet.

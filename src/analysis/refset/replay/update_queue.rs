@@ -5,11 +5,12 @@
 
 use crate::analysis::refset::replay::update::Update;
 use crate::moment::Moment;
+use crate::units::Ticks;
 
 /// Bits of a position in a chunk.
-const CHUNK_BITS: u32 = 8;
+const CHUNK_BITS: u32 = 7;
 
-/// Updates of a chunk: 12 KiB.
+/// Updates of a chunk: 6 KiB.
 const CHUNK: usize = 1 << CHUNK_BITS;
 
 /// The updates of one shard.
@@ -19,10 +20,11 @@ struct Chunks<S> {
     open: Vec<Update<S>>,
 }
 
-/// Updates by shard.
+/// Updates by shard: those of a slice, and those of the next one.
 #[derive(Debug)]
 pub struct UpdateQueue<S = ()> {
     shards: Vec<Chunks<S>>,
+    next: Vec<Chunks<S>>,
     /// Empty chunks.
     spare: Vec<Vec<Update<S>>>,
 }
@@ -31,13 +33,14 @@ impl<S: Copy> UpdateQueue<S> {
     /// So many empty shards.
     pub fn new(shards: usize) -> UpdateQueue<S> {
         let empty = Chunks { full: Vec::new(), open: Vec::new() };
-        UpdateQueue { shards: vec![empty; shards], spare: Vec::new() }
+        UpdateQueue { shards: vec![empty.clone(); shards], next: vec![empty; shards], spare: Vec::new() }
     }
 
-    /// Adds an update to a shard.
+    /// Adds an update to a shard, of the slice or of the next one.
     #[inline(always)]
-    pub fn push(&mut self, shard: usize, update: Update<S>) {
-        let Some(chunks) = self.shards.get_mut(shard) else { return };
+    pub fn push(&mut self, shard: usize, update: Update<S>, is_next: bool) {
+        let shards = if is_next { &mut self.next } else { &mut self.shards };
+        let Some(chunks) = shards.get_mut(shard) else { return };
         if chunks.open.len() == chunks.open.capacity() {
             // Without the update: where its address is taken, it goes through memory.
             chunks.begin(&mut self.spare);
@@ -51,13 +54,14 @@ impl<S: Copy> UpdateQueue<S> {
         chunks.flat_map(|chunks| chunks.full.iter().chain([&chunks.open])).map(Vec::as_slice)
     }
 
-    /// Empties all shards.
-    pub fn clear(&mut self) {
+    /// Goes on to the next slice.
+    pub fn advance(&mut self) {
         for chunks in &mut self.shards {
             let open = std::mem::take(&mut chunks.open);
             self.spare.extend(chunks.full.drain(..).chain([open]).filter(|chunk| chunk.capacity() > 0));
         }
         self.spare.iter_mut().for_each(Vec::clear);
+        std::mem::swap(&mut self.shards, &mut self.next);
     }
 }
 
@@ -84,20 +88,34 @@ pub struct OrderedUpdates<'u, S = ()> {
     order: &'u [Entry],
 }
 
+/// Fills `room` with the entries of the updates of `chunks`; false when stamps are not from `first` to `last`.
+fn fill<S>(room: &mut Vec<Entry>, chunks: &[&[Update<S>]], first: Ticks, last: Ticks) -> bool {
+    let ticks = |time: Ticks| time.0.wrapping_sub(first.0) as u64;
+    let shift = (u64::BITS - ticks(last).leading_zeros()).saturating_sub(STAMP_BITS);
+    let mut latest = 0;
+    room.clear();
+    room.reserve(chunks.iter().map(|chunk| chunk.len()).sum());
+    for (number, updates) in (0..).zip(chunks) {
+        let places: u64 = number << CHUNK_BITS;
+        room.extend((places..).zip(*updates).map(|(place, update)| {
+            // Less than `first` becomes more than `last`.
+            latest = latest.max(ticks(update.moment.time));
+            ticks(update.moment.time) >> shift << (u64::BITS - STAMP_BITS) | place
+        }));
+    }
+    first <= last && latest <= ticks(last)
+}
+
 impl<'u, S> OrderedUpdates<'u, S> {
-    /// Puts the updates of `chunks` in order. `room` is memory that is used again.
-    pub fn new(chunks: &'u [&'u [Update<S>]], room: &'u mut Vec<Entry>) -> OrderedUpdates<'u, S> {
-        room.clear();
-        room.reserve(chunks.iter().map(|chunk| chunk.len()).sum());
-        let stamps = || chunks.iter().copied().flatten().map(|update| update.moment.time.0);
-        let (first, last) = stamps().fold((i64::MAX, i64::MIN), |(first, last), at| (first.min(at), last.max(at)));
-        let shift = (u64::BITS - (last.wrapping_sub(first) as u64).leading_zeros()).saturating_sub(STAMP_BITS);
-        for (number, updates) in (0..).zip(chunks) {
-            let places: u64 = number << CHUNK_BITS;
-            room.extend((places..).zip(*updates).map(|(place, update)| {
-                let stamp = update.moment.time.0.wrapping_sub(first) as u64 >> shift;
-                stamp << (u64::BITS - STAMP_BITS) | place
-            }));
+    /// Puts the updates of `chunks` in order. Their stamps should be from `first` to `last`; `room` is memory that is used again.
+    pub fn new(
+        chunks: &'u [&'u [Update<S>]],
+        (first, last): (Ticks, Ticks),
+        room: &'u mut Vec<Entry>,
+    ) -> OrderedUpdates<'u, S> {
+        if !fill(room, chunks, first, last) {
+            let stamps = || chunks.iter().copied().flatten().map(|update| update.moment.time);
+            fill(room, chunks, stamps().min().unwrap_or_default(), stamps().max().unwrap_or_default());
         }
         room.sort();
         // Equal stamps, which are rare, by their place in the file.
@@ -138,7 +156,7 @@ mod tests {
     use super::*;
     use crate::analysis::refset::replay::update::UpdateKind;
     use crate::event::page::PageIdentity;
-    use crate::units::{PointerSize, Ticks};
+    use crate::units::PointerSize;
     use proptest::prelude::*;
 
     fn update(moment: Moment) -> Update {
@@ -153,15 +171,17 @@ mod tests {
             stamps in prop::collection::vec((-9i64..10, any::<u64>()), 0..700),
             scale in prop::sample::select(vec![1i64, 1 << 31, i64::MAX / 9]),
             cut in -9i64..10,
+            low in -9i64..10,
         ) {
             let moment = |(time, order): (i64, u64)| {
                 Moment { time: Ticks((time * scale).saturating_add((order % 3) as i64)), order }
             };
             let mut want: Vec<Moment> = stamps.into_iter().map(moment).collect();
             let mut queue = UpdateQueue::new(2);
-            want.iter().for_each(|&moment| queue.push(1, update(moment)));
+            want.iter().for_each(|&moment| queue.push(1, update(moment), false));
             let (chunks, mut room): (Vec<&[Update]>, _) = (queue.chunks(1).collect(), Vec::new());
-            let ordered = OrderedUpdates::new(&chunks, &mut room);
+            let limits = (Ticks(low * scale), Ticks(i64::from(low > -4) * i64::MAX));
+            let ordered = OrderedUpdates::new(&chunks, limits, &mut room);
             let of = |updates: &OrderedUpdates<'_>| updates.iter().map(|update| update.moment).collect::<Vec<_>>();
             want.sort();
             prop_assert_eq!(of(&ordered), want.clone());
@@ -176,9 +196,12 @@ mod tests {
     fn chunks_are_used_again() {
         let mut queue = UpdateQueue::new(3);
         for round in 0..3 {
-            (0..CHUNK * 2 + 1).for_each(|_| queue.push(round, update(Moment::default())));
-            assert_eq!(queue.chunks(round).map(<[Update]>::len).collect::<Vec<_>>(), [CHUNK, CHUNK, 1]);
-            queue.clear();
+            (0..CHUNK * 2 + 1).for_each(|n| queue.push(round, update(Moment::default()), n == CHUNK));
+            let lengths = |queue: &UpdateQueue| queue.chunks(round).map(<[Update]>::len).collect::<Vec<_>>();
+            assert_eq!(lengths(&queue), [CHUNK, CHUNK]);
+            queue.advance();
+            assert_eq!(lengths(&queue), [1]);
+            queue.advance();
             assert_eq!((queue.chunks(round).flatten().count(), queue.spare.len()), (0, 3));
         }
     }

@@ -33,11 +33,12 @@ impl<S: AccessStack> WorkingSet<S> {
         WorkingSet { owner, pages: WorkingSetPages::default(), tally: HeldStatistics::default() }
     }
 
-    /// Applies an update. `space` says what a private page's address belongs to, and the file key of its view.
+    /// Applies an update of a kind. `space` says what a private page's address belongs to, and the file key of its view.
     #[inline(always)]
     pub fn apply(
         &mut self,
         recorder: &mut Recorder<'_, '_, S>,
+        kind: UpdateKind,
         update: &Update<S>,
         space: impl FnOnce(u64) -> (Layer, u64),
     ) {
@@ -50,7 +51,7 @@ impl<S: AccessStack> WorkingSet<S> {
         let kernel_page = HeldPage::private(moment.time, page, 0).with_stack(update.stack);
         let shareable = HeldPage::shareable(moment.time, page, identity).with_stack(update.stack);
         let at = PageLocation::address(update.address());
-        match update.kind() {
+        match kind {
             UpdateKind::Private | UpdateKind::Kernel if page.page_use() == PageUse::ProcessPrivate => {
                 self.enter(recorder, moment, user_place(update), own_data());
             }

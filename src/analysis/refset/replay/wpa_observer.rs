@@ -61,10 +61,10 @@ impl WpaObserver {
         self.shareable.iter().for_each(|frame| _ = black_box(*frame));
     }
 
-    /// Observes an update; true when it is an access of a page that is held already.
-    #[inline]
-    pub fn observe<S>(&mut self, update: &Update<S>, needs: OptionalEvents) -> bool {
-        match update.kind() {
+    /// Observes an update of a kind; true when it is an access of a page that is held already.
+    #[inline(always)]
+    pub fn observe<S>(&mut self, kind: UpdateKind, update: &Update<S>, needs: OptionalEvents) -> bool {
+        match kind {
             UpdateKind::Private => {
                 let (block, frames, bit) = self.block(update.address());
                 let held = block.private & bit != 0;
@@ -206,7 +206,7 @@ mod tests {
                         continue;
                     }
                 };
-                prop_assert_eq!(wpa.observe(&update(kind, page, pfn), needs), again);
+                prop_assert_eq!(wpa.observe(kind, &update(kind, page, pfn), needs), again);
             }
         }
     }

@@ -34,8 +34,8 @@ impl HeldChanges {
     }
 }
 
-/// Stretches into which a slice's time is divided.
-const STRETCHES: usize = 512;
+/// Stretches into which a slice's time is divided, at most; at least half as many unless it has fewer ticks.
+const STRETCHES: usize = 1024;
 
 /// The changes in one of them.
 #[derive(Debug, Clone, Copy, Default)]
@@ -48,7 +48,8 @@ struct Stretch {
 #[derive(Debug)]
 struct Sums {
     first: Ticks,
-    width: i64,
+    /// Bits of the ticks of a stretch: a division for each change would cost more than all else here.
+    shift: u32,
     /// Before the window.
     before: i64,
     inside: Vec<Stretch>,
@@ -56,13 +57,14 @@ struct Sums {
 
 impl Sums {
     fn new(first: Ticks, last: Ticks) -> Sums {
-        let width = (last.0.saturating_sub(first.0) / STRETCHES as i64).saturating_add(1);
-        Sums { first, width, before: 0, inside: vec![Stretch::default(); STRETCHES + 1] }
+        let ticks = last.0.saturating_sub(first.0).max(0) as u64;
+        let shift = (u64::BITS - ticks.leading_zeros()).saturating_sub(STRETCHES.ilog2());
+        Sums { first, shift, before: 0, inside: vec![Stretch::default(); STRETCHES + 1] }
     }
 
     #[inline]
     fn index(&self, moment: Moment) -> usize {
-        let stretch = moment.time.0.saturating_sub(self.first.0) / self.width;
+        let stretch = moment.time.0.saturating_sub(self.first.0) >> self.shift;
         usize::try_from(stretch).unwrap_or(0).min(STRETCHES)
     }
 

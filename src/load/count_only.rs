@@ -1,0 +1,142 @@
+//! Counts records without decoding them: those of kinds whose validity depends on version and length alone.
+
+use crate::etl::event_area::{EventArea, KNOWN, KnownHeads, Records};
+use crate::etl::record::RawRecord;
+use crate::etl::record_id::HookId;
+use crate::event::hooks::{PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2};
+use crate::event::{Decoded, decode, is_judged_by_length};
+use crate::load::walk::{KindRun, Run, Visitor};
+
+/// Takes the records that can be counted without decoding them: those whose validity depends on version and length alone.
+/// The first record of a kind and length is decoded; if it is valid, all with the same first 8 bytes are.
+#[derive(Debug)]
+pub struct CountOnly {
+    /// First eight bytes of valid records, by hook: kind of header, size, hook, version and extension words.
+    valid: [[u8; 8]; 256],
+    /// Those of kinds that alternate record by record.
+    heads: KnownHeads<Counted>,
+    /// The same kinds, with their records since they were taken last.
+    kinds: [Option<KindRun>; KNOWN],
+}
+
+/// What the first eight bytes of a record say to whom only counts it.
+#[derive(Debug, Clone, Copy)]
+struct Counted {
+    kind: u8,
+    time_at: u8,
+}
+
+impl Default for CountOnly {
+    fn default() -> Self {
+        // No record begins with zeros.
+        CountOnly { valid: [[0; 8]; 256], heads: KnownHeads::default(), kinds: [None; KNOWN] }
+    }
+}
+
+impl CountOnly {
+    /// True when this record and all with the same first 8 bytes are valid.
+    #[inline(always)]
+    pub(crate) fn is_valid(&mut self, first: &RawRecord<'_>, hook: HookId) -> bool {
+        // Hooks that are often together have places of their own.
+        let place = usize::from(hook.kind() ^ hook.group() << 4);
+        let (Some(head), Some(valid)) = (first.bytes.first_chunk::<8>(), self.valid.get_mut(place)) else {
+            return false;
+        };
+        if valid != head {
+            let is_valid = is_judged_by_length(hook)
+                && first.read().is_ok_and(|record| matches!(decode(&record), Decoded::Event { surplus: None, .. }));
+            if !is_valid {
+                return false;
+            }
+            *valid = *head;
+        }
+        true
+    }
+
+    /// Takes records of one kind.
+    #[inline(always)]
+    pub fn take_kind(
+        &mut self,
+        first: &RawRecord<'_>,
+        hook: HookId,
+        area: &EventArea<'_>,
+        rest: &mut Records<'_>,
+    ) -> Option<Run> {
+        if !self.is_valid(first, hook) {
+            return None;
+        }
+        let time = first.kernel_time().filter(|time| area.stamps.contains(*time))?;
+        let mut run = Run::new(time, first.bytes.len());
+        let time_at = first.kernel_time_at();
+        // One by one, because in some traces nearly all runs have a single record.
+        while let Some(next) = rest.next_alike(first) {
+            let time = RawRecord::time_in(next.bytes, time_at);
+            if !area.stamps.contains(time) {
+                rest.go_back_to(next.position.offset);
+                break;
+            }
+            run.add(time);
+        }
+        Some(run)
+    }
+
+    /// Notes a kind of records, so that [`Visitor::take_mixed`] takes them.
+    fn note(&mut self, first: &RawRecord<'_>, hook: HookId) {
+        let place = KnownHeads::<Counted>::place_of(hook);
+        let Some(slot) = self.kinds.get_mut(place).filter(|kind| kind.is_none_or(|kind| kind.run.records == 0)) else {
+            return;
+        };
+        let run = Run { record_bytes: first.bytes.len(), ..Run::NONE };
+        *slot = Some(KindRun { header: first.header, hook, version: first.kernel_version(), run });
+        self.heads.note(first, hook, Counted { time_at: first.kernel_time_at() as u8, kind: place as u8 });
+    }
+}
+
+impl Visitor for CountOnly {
+    #[inline(always)]
+    fn take_run(
+        &mut self,
+        first: &RawRecord<'_>,
+        hook: HookId,
+        area: &EventArea<'_>,
+        rest: &mut Records<'_>,
+    ) -> Option<Run> {
+        let run = self.take_kind(first, hook, area, rest)?;
+        // Snapshots of pages are long runs.
+        if !matches!(hook, PAGE_IN_MEMORY | PAGE_IN_MEMORY_24H2) {
+            self.note(first, hook);
+        }
+        Some(run)
+    }
+
+    #[inline(always)]
+    fn take_mixed(&mut self, area: &EventArea<'_>, rest: &mut Records<'_>) -> Option<Run> {
+        let mut all: Option<Run> = None;
+        while let Some((counted, bytes, offset)) = rest.next_known(&self.heads) {
+            let time = RawRecord::time_in(bytes, usize::from(counted.time_at));
+            if !area.stamps.contains(time) {
+                rest.go_back_to(offset);
+                break;
+            }
+            if let Some(Some(KindRun { run, .. })) = self.kinds.get_mut(usize::from(counted.kind)) {
+                run.records += 1;
+                (run.earliest, run.latest) = (run.earliest.min(time), run.latest.max(time));
+            }
+            match &mut all {
+                Some(all) => all.add(time),
+                None => all = Some(Run::new(time, 0)),
+            }
+        }
+        all
+    }
+
+    fn take_kinds(&mut self) -> Vec<KindRun> {
+        let kinds = self.kinds.iter_mut().flatten().filter(|kind| kind.run.records > 0);
+        kinds
+            .map(|kind| {
+                let run = Run { record_bytes: kind.run.record_bytes, ..Run::NONE };
+                KindRun { run: std::mem::replace(&mut kind.run, run), ..*kind }
+            })
+            .collect()
+    }
+}
