@@ -3,8 +3,8 @@
 use crate::analysis::faults::{Dimension, FaultQuery, FaultSet, Of};
 use crate::answer::faults::{self, FaultView};
 use crate::answer::numbers::TimeUnit;
-use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, conditions, grouped_by, help, refuse};
-use crate::cli::commands::cpu::{UNITS, span};
+use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, conditions, grouped_by, help, refuse, span};
+use crate::cli::commands::cpu::UNITS;
 use crate::cli::exit::Exit;
 use crate::cli::{output, trace};
 use crate::error::Error;
