@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use pfnset::analysis::cpu::CpuUse;
 use pfnset::analysis::cpu::query::CpuQuery;
 use pfnset::analysis::memory::MemorySet;
-use pfnset::analysis::memory::query::{MemoryQuery, TimelineStep};
+use pfnset::analysis::memory::query::{MemoryQuery, MemoryView, TimelineStep};
 use pfnset::analysis::memory::working_sets::MemoryTrack;
 use pfnset::analysis::processes::{Dimension, ProcessQuery, ProcessSet};
 use pfnset::analysis::refset::ReferenceSet;
@@ -100,11 +100,12 @@ fn analyse(trace: &Trace) {
     }
     let query = MemoryQuery { all_samples: true, timeline: Some(TimelineStep::Samples), ..Default::default() };
     if let Ok(set) = MemorySet::answer(trace, &query) {
+        let view = MemoryView::default();
         let kept =
             |track: &MemoryTrack| track.samples.len() as u64 == track.count && track.first.moment <= track.last.moment;
         assert!(set.processes.iter().chain(&set.sessions).all(kept));
-        assert_eq!(set.table().records.len(), set.samples.len());
-        let _ = (set.largest_table(), set.growth_table(), set.session_records());
+        assert_eq!(set.table(view).records.len(), set.samples.len());
+        let _ = (set.largest_table(view), set.growth_table(view), set.session_records());
     }
     let _ = ReferenceSet::answer(trace, &refset::query::Query::default());
 }

@@ -10,7 +10,7 @@ use pfnset::analysis::cpu::query::{CpuOrder, CpuQuery};
 use pfnset::analysis::event_statistics::{EventFilter, EventStatistics};
 use pfnset::analysis::info::TraceInfo;
 use pfnset::analysis::memory::MemorySet;
-use pfnset::analysis::memory::query::MemoryQuery;
+use pfnset::analysis::memory::query::{MemoryQuery, MemoryView};
 use pfnset::analysis::pages::{PageListing, PageQuery};
 use pfnset::analysis::processes::{ProcessQuery, ProcessSet};
 use pfnset::analysis::refset;
@@ -54,7 +54,7 @@ fn say(trace: &Trace) {
         written(answer::refset::answer(&set, Unit::Auto, RefsetView::Summary, &[]));
     }
     if let Ok(set) = MemorySet::answer(trace, &MemoryQuery::default()) {
-        written(answer::memory::answer(&set, Unit::Auto));
+        written(answer::memory::answer(&set, MemoryView::default(), Unit::Auto));
     }
     let mut query = CpuQuery::default();
     query.group_by("process,thread").expect("dimensions");

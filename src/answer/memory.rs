@@ -2,7 +2,7 @@
 
 use crate::analysis::memory::MemorySet;
 use crate::analysis::memory::counters::{CounterSummary, MemorySample};
-use crate::analysis::memory::query::MemoryDimension;
+use crate::analysis::memory::query::{MemoryDimension, MemoryView};
 use crate::analysis::memory::timeline::MemoryTimeline;
 use crate::analysis::memory::working_sets::MemoryTrack;
 use crate::analysis::table::{Dimension as _, Line, Table, Value};
@@ -16,7 +16,7 @@ use crate::trace::doubt::grave;
 use crate::units::{PAGE_BYTES, counted};
 
 /// The answer of this result.
-pub fn answer(set: &MemorySet, unit: Unit) -> Answer<'_> {
+pub fn answer(set: &MemorySet, view: MemoryView, unit: Unit) -> Answer<'_> {
     // One unit suits all tables.
     let unit = unit.for_largest(set.largest_bytes());
     let title = title(set, unit);
@@ -24,8 +24,8 @@ pub fn answer(set: &MemorySet, unit: Unit) -> Answer<'_> {
         warnings: set.warnings.clone(),
         grave: grave(&set.doubts),
         facts: facts(set),
-        screen: Some(screen(set, &title, unit)),
-        tables: vec![set.table().titled(title).into()],
+        screen: Some(screen(set, view, &title, unit)),
+        tables: vec![set.table(view).titled(title).into()],
         units: Units { size: unit, ..Units::default() },
         schema: ("pfnset.memory", 2),
         ..Answer::new("pfnset.memory")
@@ -119,7 +119,7 @@ fn title(set: &MemorySet, unit: Unit) -> String {
     format!("{samples}{processes}; {physical}; {what} in {unit}")
 }
 
-fn screen(set: &MemorySet, title: &str, unit: Unit) -> Vec<Block> {
+fn screen(set: &MemorySet, view: MemoryView, title: &str, unit: Unit) -> Vec<Block> {
     let mut screen = vec![Block::Heading(title.to_owned())];
     if set.group_by.is_some() || set.timeline.is_some() {
         screen.extend([Block::Blank, Block::Rows(0)]);
@@ -146,11 +146,11 @@ fn screen(set: &MemorySet, title: &str, unit: Unit) -> Vec<Block> {
     height += notes_count + 1;
     let parts = [
         set.standby_table().map(|table| Part { line: standby_line(set, unit), table }),
-        set.largest_table().map(|table| Part { line: in_line("Largest working sets", 3, &table, unit), table }),
-        set.growth_table().map(|table| Part { line: in_line("Fastest growing, a second", 1, &table, unit), table }),
+        set.largest_table(view).map(|table| Part { line: in_line("Largest working sets", 3, &table, unit), table }),
+        set.growth_table(view).map(|table| Part { line: in_line("Fastest growing, a second", 1, &table, unit), table }),
     ];
     let parts: Vec<Part> = parts.into_iter().flatten().collect();
-    let most = if set.is_cut_by_user() { usize::MAX } else { SCREEN };
+    let most = if view.top.is_some() { usize::MAX } else { SCREEN };
     // What has no room is told in lines, the last part first.
     let fits = |tables: &usize| {
         let (tables, lines) = parts.split_at(*tables);

@@ -7,6 +7,8 @@ use crate::code_page::CodePage;
 use crate::error::Error;
 use crate::forms::csv::Cells;
 use crate::input::UnpackLimits;
+use crate::model::window::duration;
+use crate::units::Nanos;
 use anyhow::Context;
 use bytesize::ByteSize;
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
@@ -126,6 +128,13 @@ impl Base {
 fn threads(text: &str) -> Result<u16, String> {
     let threads = text.parse().ok().filter(|threads| (1..=1024).contains(threads));
     threads.ok_or_else(|| "expected a number from 1 to 1024".into())
+}
+
+/// A length of time.
+pub fn span(text: &str) -> Result<Nanos, String> {
+    duration(text)
+        .filter(|span| span.0 > 0)
+        .ok_or_else(|| "expected a time longer than 0: seconds, as in 0.5, or with a unit, as in 100ms".into())
 }
 
 fn whole_number(text: &str) -> Result<usize, String> {

@@ -5,86 +5,89 @@ use crate::cli::terminal::Characters;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::Scope;
 use std::time::Duration;
 
+/// How much is done, in bytes.
+type Done<'d> = &'d (dyn Fn() -> u64 + Sync);
+
 /// Runs `work`; when it takes more than a second, shows how much of `total_bytes` is done.
-pub fn with_bar<T>(quiet: bool, total_bytes: u64, done_bytes: impl Fn() -> u64 + Send, work: impl FnOnce() -> T) -> T {
-    shown(quiet, Some(total_bytes), "reading {bar:40} {bytes}/{total_bytes} {eta}", done_bytes, work)
+pub fn with_bar<T>(quiet: bool, total_bytes: u64, done_bytes: impl Fn() -> u64 + Sync, work: impl FnOnce() -> T) -> T {
+    shown(quiet, (Some(total_bytes), "reading {bar:40} {bytes}/{total_bytes} {eta}"), &done_bytes, work)
 }
 
 /// Runs `work`; when it takes more than a second, shows how much was unpacked so far.
-pub fn while_unpacking<T>(quiet: bool, done_bytes: impl Fn() -> u64 + Send, work: impl FnOnce() -> T) -> T {
-    shown(quiet, None, "unpacking {spinner} {bytes}", done_bytes, work)
+pub fn while_unpacking<T>(quiet: bool, done_bytes: impl Fn() -> u64 + Sync, work: impl FnOnce() -> T) -> T {
+    shown(quiet, (None, "unpacking {spinner} {bytes}"), &done_bytes, work)
 }
 
-fn shown<T>(
-    quiet: bool,
-    total_bytes: Option<u64>,
-    template: &str,
-    done_bytes: impl Fn() -> u64 + Send,
-    work: impl FnOnce() -> T,
-) -> T {
-    if let Some(call) = Call::current() {
-        return watched(&call.watch, total_bytes, done_bytes, work);
-    }
-    if quiet || !std::io::stderr().is_terminal() {
+/// Only what depends on `T` is here: each command's work has a type of its own.
+fn shown<T>(quiet: bool, bar: (Option<u64>, &'static str), done: Done<'_>, work: impl FnOnce() -> T) -> T {
+    let call = Call::current();
+    if call.is_none() && (quiet || !std::io::stderr().is_terminal()) {
         return work();
     }
     std::thread::scope(|scope| {
-        let (finished, waiting) = channel::<()>();
-        let watch = move || {
-            if waiting.recv_timeout(Duration::from_secs(1)) != Err(RecvTimeoutError::Timeout) {
-                return;
-            }
-            let bar = ProgressBar::with_draw_target(total_bytes, ProgressDrawTarget::stderr());
-            if let Ok(style) = ProgressStyle::with_template(template) {
-                bar.set_style(match Characters::error_is_ascii() {
-                    true => style.progress_chars("#>-").tick_chars("|/-\\ "),
-                    false => style,
-                });
-            }
-            while waiting.recv_timeout(Duration::from_millis(100)) == Err(RecvTimeoutError::Timeout) {
-                bar.set_position(done_bytes());
-            }
-            bar.finish_and_clear();
-        };
-        // Without a thread for it there is no bar.
-        let _ = std::thread::Builder::new().spawn_scoped(scope, watch);
+        let finished = begin(scope, call.as_ref().map(|call| &*call.watch), bar, done);
         let result = work();
         drop(finished);
         result
     })
+}
+
+/// Begins a thread that shows progress until what is returned is dropped. Without a thread for it there is no bar.
+fn begin<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    watch: Option<&'scope Watch>,
+    (total_bytes, template): (Option<u64>, &'static str),
+    done: Done<'scope>,
+) -> Sender<()> {
+    let (finished, waiting) = channel::<()>();
+    let show = move || match watch {
+        Some(watch) => tell(watch, total_bytes, done, &waiting),
+        None => draw(template, total_bytes, done, &waiting),
+    };
+    let _ = std::thread::Builder::new().spawn_scoped(scope, show);
+    finished
+}
+
+/// True when the work is not finished after this time.
+fn goes_on(waiting: &Receiver<()>, time: Duration) -> bool {
+    waiting.recv_timeout(time) == Err(RecvTimeoutError::Timeout)
+}
+
+fn draw(template: &str, total_bytes: Option<u64>, done: Done<'_>, waiting: &Receiver<()>) {
+    if !goes_on(waiting, Duration::from_secs(1)) {
+        return;
+    }
+    let bar = ProgressBar::with_draw_target(total_bytes, ProgressDrawTarget::stderr());
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(match Characters::error_is_ascii() {
+            true => style.progress_chars("#>-").tick_chars("|/-\\ "),
+            false => style,
+        });
+    }
+    while goes_on(waiting, Duration::from_millis(100)) {
+        bar.set_position(done());
+    }
+    bar.finish_and_clear();
 }
 
 /// How often another program is told.
 const TOLD_EVERY: Duration = Duration::from_millis(50);
 
-/// Runs `work`; another program sees how much is done. Each scan of a trace counts from 0: what those before it read is added.
-fn watched<T>(
-    watch: &Watch,
-    total_bytes: Option<u64>,
-    done_bytes: impl Fn() -> u64 + Send,
-    work: impl FnOnce() -> T,
-) -> T {
+/// Another program sees how much is done. Each scan of a trace counts from 0: what those before it read is added.
+fn tell(watch: &Watch, total_bytes: Option<u64>, done: Done<'_>, waiting: &Receiver<()>) {
     watch.total.store(total_bytes.unwrap_or(0), Ordering::Relaxed);
-    std::thread::scope(|scope| {
-        let (finished, waiting) = channel::<()>();
-        let look = move || {
-            let (mut before, mut last) = (0u64, done_bytes());
-            let start = last;
-            while waiting.recv_timeout(TOLD_EVERY) == Err(RecvTimeoutError::Timeout) {
-                let now = done_bytes();
-                if now < last {
-                    before += last;
-                }
-                last = now;
-                watch.done.store((before + now).saturating_sub(start), Ordering::Relaxed);
-            }
-        };
-        let _ = std::thread::Builder::new().spawn_scoped(scope, look);
-        let result = work();
-        drop(finished);
-        result
-    })
+    let (mut before, mut last) = (0u64, done());
+    let start = last;
+    while goes_on(waiting, TOLD_EVERY) {
+        let now = done();
+        if now < last {
+            before += last;
+        }
+        last = now;
+        watch.done.store((before + now).saturating_sub(start), Ordering::Relaxed);
+    }
 }

@@ -233,7 +233,7 @@ fn size_label(class: u32) -> Label {
         _ => ("TiB", 40),
     };
     let shown = format!("up to {} {unit}", count((bytes >> shift) as u64));
-    u64::try_from(bytes).map_or_else(|_| Label::name(bytes.to_string()), Label::number).shown_as(&shown)
+    Label::number(u64::try_from(bytes).unwrap_or(u64::MAX)).shown_as(&shown)
 }
 
 /// The four bytes in memory order, without the mark *protected*; what is no printable character as `\xNN`.

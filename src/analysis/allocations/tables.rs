@@ -168,7 +168,6 @@ impl AllocationSet {
                 let text = row.tag_use.as_ref().map(|of_it| of_it.text.as_str());
                 vec![Value::of_label(label), Value::maybe(driver, Value::text), Value::maybe(text, Value::text)]
             }
-            Dimension::Size => vec![label.as_str().parse().map_or_else(|_| Value::of_label(label), number)],
             _ => vec![self.stack_texts.value(label)],
         });
         values.collect()

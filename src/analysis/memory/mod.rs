@@ -3,7 +3,6 @@
 
 pub mod counters;
 mod course;
-pub(crate) mod order;
 pub mod query;
 pub(crate) mod tables;
 pub mod timeline;
@@ -22,7 +21,6 @@ use crate::trace::analysis_needs::MEMORY_UTILIZATION;
 use crate::trace::doubt::{Doubt, any_grave, texts};
 use crate::units::Nanos;
 use counters::{COUNTERS, CounterColumn, CounterSummary, MemorySample, Repurposed, STANDBY};
-use order::MemoryOrder;
 use query::{MemoryDimension, MemoryQuery};
 use std::collections::BTreeMap;
 use timeline::MemoryTimeline;
@@ -75,8 +73,6 @@ pub struct MemorySet {
     /// Counters or working sets at regular times, or at each sample.
     pub timeline: Option<MemoryTimeline>,
     clock: crate::etl::clock::Clock,
-    top: Option<usize>,
-    order: MemoryOrder,
 }
 
 impl MemorySet {
@@ -130,8 +126,6 @@ impl MemorySet {
             group_by: query.group_by,
             timeline,
             clock: etl.clock,
-            top: query.top,
-            order: query.order,
         };
         set.doubts.extend(set.own_doubts(has(MEM_INFO), has(MEM_INFO_WS)));
         (set.warnings, set.doubtful) = (texts(&set.doubts), any_grave(&set.doubts));

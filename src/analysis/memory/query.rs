@@ -1,6 +1,5 @@
-//! A query about memory over time.
+//! A query about memory over time, and what people see of its rows.
 
-use crate::analysis::memory::order::MemoryOrder;
 use crate::error::Error;
 use crate::facets::vocabulary::{LIST, PRIORITY};
 use crate::facets::{Condition, Dimension, Label, ProcessFacet, Values, dimensions};
@@ -36,10 +35,6 @@ pub struct MemoryQuery {
     pub group_by: Option<MemoryDimension>,
     /// Conditions: of lists and priorities on counters, of processes and sessions on working sets.
     pub conditions: Vec<Condition<MemoryDimension>>,
-    /// Rows of a table; `None` = all, and some in the short tables.
-    pub top: Option<usize>,
-    /// How rows by process or session are ordered for people.
-    pub order: MemoryOrder,
     /// Begin of the window; `None`: that of the trace.
     pub from: Option<Bound>,
     /// End of the window; `None`: that of the trace.
@@ -65,4 +60,31 @@ impl MemoryQuery {
         let mut of_it = self.conditions.iter().filter(|condition| condition.dimension == dimension);
         of_it.all(|condition| condition.lets_pass([label]))
     }
+}
+
+/// How rows of processes and sessions are ordered for people; equal ones by label.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum MemoryOrder {
+    /// The largest working set at any time first.
+    #[default]
+    Most,
+    /// The largest working set at the end first.
+    End,
+    /// The largest private working set at the end first.
+    Private,
+    /// The most commit at the end first.
+    Commit,
+    /// What grew most from its first to its last sample first.
+    Growth,
+    /// By label.
+    Name,
+}
+
+/// What people see of the rows; programs have all of them.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct MemoryView {
+    /// Rows of a table; `None` = all, and some in the short tables.
+    pub top: Option<usize>,
+    /// How rows by process or session are ordered.
+    pub order: MemoryOrder,
 }

@@ -2,8 +2,7 @@
 
 use crate::analysis::memory::MemorySet;
 use crate::analysis::memory::counters::{CounterSummary, Repurposed};
-use crate::analysis::memory::order::MemoryOrder;
-use crate::analysis::memory::query::MemoryDimension;
+use crate::analysis::memory::query::{MemoryDimension, MemoryOrder, MemoryView};
 use crate::analysis::memory::working_sets::MemoryTrack;
 use crate::analysis::table::group::natural;
 use crate::analysis::table::{Column, Field, Fit, Line, Table, Value};
@@ -33,7 +32,7 @@ pub(super) fn size(pages: u64) -> Value {
 
 impl MemorySet {
     /// What was asked for, for the forms with rows.
-    pub fn table(&self) -> Table {
+    pub fn table(&self, view: MemoryView) -> Table {
         match (&self.timeline, self.group_by) {
             (Some(timeline), _) => self.timeline_table(timeline),
             (None, None) => self.counter_table(|_| true),
@@ -46,8 +45,8 @@ impl MemorySet {
                     None => counted,
                 }
             }
-            (None, Some(MemoryDimension::Process)) => self.track_table("process", "Process", &self.processes, self.top),
-            (None, Some(MemoryDimension::Session)) => self.track_table("session", "Session", &self.sessions, self.top),
+            (None, Some(MemoryDimension::Process)) => self.track_table("process", "Process", &self.processes, view),
+            (None, Some(MemoryDimension::Session)) => self.track_table("session", "Session", &self.sessions, view),
         }
     }
 
@@ -175,18 +174,13 @@ impl MemorySet {
         }
     }
 
-    /// True where the user says how many processes are listed.
-    pub fn is_cut_by_user(&self) -> bool {
-        self.top.is_some()
-    }
-
     /// The processes with the largest working sets.
-    pub fn largest_table(&self) -> Option<Table> {
+    pub fn largest_table(&self, view: MemoryView) -> Option<Table> {
         if self.processes.is_empty() {
             return None;
         }
-        let top = self.top.unwrap_or(LARGEST);
-        let mut table = self.track_table("process", "Largest working sets", &self.processes, Some(top));
+        let view = MemoryView { top: view.top.or(Some(LARGEST)), ..view };
+        let mut table = self.track_table("process", "Largest working sets", &self.processes, view);
         // The table by process has all of them.
         for column in &mut table.columns {
             if let Fit::Leaves(order) = column.fit {
@@ -197,12 +191,12 @@ impl MemorySet {
     }
 
     /// The processes whose working sets grew most quickly.
-    pub fn growth_table(&self) -> Option<Table> {
+    pub fn growth_table(&self, view: MemoryView) -> Option<Table> {
         let rate = |track: &MemoryTrack| self.growth_per_second(track).filter(|rate| *rate > 0.0);
         let mut growing: Vec<(f64, &MemoryTrack)> =
             self.processes.iter().filter_map(|track| Some((rate(track)?, track))).collect();
         growing.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.label.cmp(&b.1.label)));
-        let shown = self.top.unwrap_or(FASTEST).min(growing.len());
+        let shown = view.top.unwrap_or(FASTEST).min(growing.len());
         let (listed, rest) = growing.split_at(shown);
         let line = |(rate, track): &(f64, &MemoryTrack)| {
             let [first, last] = [&track.first.value, &track.last.value];
@@ -238,18 +232,12 @@ impl MemorySet {
         })
     }
 
-    /// Processes or sessions: all for programs, the `top` largest for people.
-    fn track_table(
-        &self,
-        field: &'static str,
-        title: &'static str,
-        tracks: &[MemoryTrack],
-        top: Option<usize>,
-    ) -> Table {
+    /// Processes or sessions: all for programs, those of the view for people.
+    fn track_table(&self, field: &'static str, title: &'static str, tracks: &[MemoryTrack], view: MemoryView) -> Table {
         let mut largest: Vec<&MemoryTrack> = tracks.iter().collect();
         let by_label = |a: &MemoryTrack, b: &MemoryTrack| natural(a.label.shown(), b.label.shown());
-        largest.sort_by(|a, b| amount(self.order, b).cmp(&amount(self.order, a)).then_with(|| by_label(a, b)));
-        let (listed, rest) = largest.split_at(top.unwrap_or(usize::MAX).min(largest.len()));
+        largest.sort_by(|a, b| amount(view.order, b).cmp(&amount(view.order, a)).then_with(|| by_label(a, b)));
+        let (listed, rest) = largest.split_at(view.top.unwrap_or(usize::MAX).min(largest.len()));
         let fields = [
             field,
             "samples",

@@ -2,7 +2,7 @@
 
 use crate::analysis::memory::MemorySet;
 use crate::analysis::memory::counters::{COUNTERS, CounterColumn, MemorySample};
-use crate::analysis::memory::query::{MemoryDimension, MemoryQuery};
+use crate::analysis::memory::query::{MemoryDimension, MemoryQuery, MemoryView};
 use crate::analysis::overview::steps::thinned;
 use crate::analysis::table::Table;
 use crate::error::Error;
@@ -37,11 +37,7 @@ impl MemoryOverview {
     /// # Errors
     /// [`Error::MissingEvents`] without memory counters.
     pub fn new(trace: &Trace) -> Result<MemoryOverview, Error> {
-        let query = MemoryQuery {
-            group_by: Some(MemoryDimension::Process),
-            top: Some(MOST_PROCESSES),
-            ..MemoryQuery::default()
-        };
+        let query = MemoryQuery { group_by: Some(MemoryDimension::Process), ..MemoryQuery::default() };
         let set = MemorySet::answer(trace, &query)?;
         let kept = thinned(set.samples.len(), MOST_POINTS);
         let samples: Vec<&MemorySample> = kept.iter().filter_map(|&at| set.samples.get(at)).collect();
@@ -65,6 +61,7 @@ impl MemoryOverview {
 
     /// Working sets by process; `None` when they were not recorded.
     pub fn process_table(&self) -> Option<Table> {
-        (!self.set.processes.is_empty()).then(|| self.set.table())
+        let view = MemoryView { top: Some(MOST_PROCESSES), ..MemoryView::default() };
+        (!self.set.processes.is_empty()).then(|| self.set.table(view))
     }
 }

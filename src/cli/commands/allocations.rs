@@ -6,14 +6,14 @@ use crate::analysis::allocations::{
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::table::Condition;
 use crate::answer::allocations::{self, AllocationDisplay};
-use crate::cli::args::{ColumnArgs, Common, OneOf, RowArgs, conditions, grouped_by, help, refuse};
+use crate::cli::args::{ColumnArgs, Common, OneOf, RowArgs, conditions, grouped_by, help, refuse, span};
 use crate::cli::exit::Exit;
 use crate::cli::symbols::SymbolArgs;
 use crate::cli::{notes, output, trace};
 use crate::error::Error;
 use crate::load::allocations::AllocationKind;
 use crate::model::pool_tags::{MOST_BYTES, PoolTags};
-use crate::model::window::{Bound, duration};
+use crate::model::window::Bound;
 use crate::units::Nanos;
 use anyhow::Context;
 use clap::{Args, ValueHint};
@@ -109,12 +109,6 @@ const PRESETS: OneOf<AllocationView> = OneOf(&[
     ("lifetimes", "How long pieces lived", AllocationView::Lifetimes),
     ("not-resident", "What is committed and not in RAM", AllocationView::NotResident),
 ]);
-
-fn span(text: &str) -> Result<Nanos, String> {
-    duration(text)
-        .filter(|span| span.0 > 0)
-        .ok_or_else(|| "expected a time longer than 0: seconds, as in 0.5, or with a unit, as in 100ms".into())
-}
 
 impl Allocations {
     fn order(&self) -> AllocationOrder {

@@ -5,12 +5,12 @@ use crate::analysis::cpu::{CpuUse, SampledUse};
 use crate::analysis::table::Condition;
 use crate::answer::cpu::{self, CpuDisplay, CpuView};
 use crate::answer::numbers::TimeUnit;
-use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, conditions, grouped_by, help, refuse};
+use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, conditions, grouped_by, help, refuse, span};
 use crate::cli::exit::Exit;
 use crate::cli::symbols::SymbolArgs;
 use crate::cli::{output, trace};
 use crate::error::Error;
-use crate::model::window::{Bound, duration};
+use crate::model::window::Bound;
 use crate::units::Nanos;
 use anyhow::Context;
 use clap::Args;
@@ -122,12 +122,6 @@ const PRESETS: OneOf<CpuView> = OneOf(&[
     ("sampling", "Exact times beside samples and clock ticks", CpuView::Sampling),
     ("queue", "Time at each length of the ready queue", CpuView::Queue),
 ]);
-
-pub(super) fn span(text: &str) -> Result<Nanos, String> {
-    duration(text)
-        .filter(|span| span.0 > 0)
-        .ok_or_else(|| "expected a time longer than 0: seconds, as in 0.5, or with a unit, as in 100ms".into())
-}
 
 impl Cpu {
     fn view(&self) -> CpuView {

@@ -1,8 +1,7 @@
 //! `pfnset memory`: from its flags to the report.
 
 use crate::analysis::memory::MemorySet;
-use crate::analysis::memory::order::MemoryOrder;
-use crate::analysis::memory::query::{MemoryDimension, MemoryQuery, TimelineStep};
+use crate::analysis::memory::query::{MemoryDimension, MemoryOrder, MemoryQuery, MemoryView, TimelineStep};
 use crate::analysis::table::{Condition, Dimension as _};
 use crate::answer::memory;
 use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, RowArgs, conditions, grouped_by, refuse};
@@ -90,11 +89,9 @@ impl Memory {
         };
         let mut query = MemoryQuery {
             conditions: conditions(&rows.conditions)?,
-            top: rows.top,
             from: self.from.clone(),
             to: self.to.clone(),
             timeline: self.timeline,
-            order: self.sort.unwrap_or_default(),
             all_samples: is_object || self.timeline.is_some(),
             ..MemoryQuery::default()
         };
@@ -124,9 +121,10 @@ impl Memory {
         )?;
         self.check_conditions(&query, is_object)?;
         let question = TraceQuestion { common, each: &self.each, schema: "pfnset.memory", unit: rows.unit() };
+        let view = MemoryView { top: rows.top, order: self.sort.unwrap_or_default() };
         let exit = question.answer(|_, trace, show| {
             let set = trace::with_bar(common, trace, 2, || MemorySet::answer(trace, &query))?;
-            let answer = output::with_no_match(memory::answer(&set, rows.unit()), &query.conditions);
+            let answer = output::with_no_match(memory::answer(&set, view, rows.unit()), &query.conditions);
             show(trace::with_columns(&self.columns, self.each.each, answer)?, set.doubtful)
         })?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));

@@ -4,13 +4,13 @@ use crate::analysis::refset::ReferenceSet;
 use crate::analysis::refset::query::{Dimension, Query, RowOrder};
 use crate::analysis::table::Condition;
 use crate::answer::refset::{self, RefsetView};
-use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, RowArgs, conditions, grouped_by, help, refuse};
+use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, RowArgs, conditions, grouped_by, help, refuse, span};
 use crate::cli::each::{Each, Show, TraceQuestion};
 use crate::cli::exit::Exit;
 use crate::cli::symbols::{NAMES_FUNCTIONS, SymbolArgs};
 use crate::cli::{notes, output, trace};
 use crate::error::Error;
-use crate::model::window::{Bound, duration};
+use crate::model::window::Bound;
 use crate::trace::Trace;
 use crate::units::Nanos;
 use anyhow::Context;
@@ -78,7 +78,7 @@ pub struct Refset {
     #[arg(long, value_name = "SECONDS|MARK")]
     pub to: Option<Bound>,
     /// Held pages over time, every STEP (seconds, or with a unit as in 100ms): by category, or as --group-by says
-    #[arg(long, value_name = "STEP", value_parser = step, conflicts_with = "verify")]
+    #[arg(long, value_name = "STEP", value_parser = span, conflicts_with = "verify")]
     pub timeline: Option<Nanos>,
     /// Compare with the final page sequence by use and process; exit code 1 when they differ too much
     #[arg(long, conflicts_with_all = ["group_by", "conditions"])]
@@ -100,12 +100,6 @@ const ORDERS: OneOf<RowOrder> = OneOf(&[
     ("peak", "Processes with the highest peak first (without --group-by)", RowOrder::Peak),
     ("impact", "Most physical pages first (with the dimension impact)", RowOrder::ImpactPages),
 ]);
-
-fn step(text: &str) -> Result<Nanos, String> {
-    duration(text)
-        .filter(|step| step.0 > 0)
-        .ok_or_else(|| "expected a time longer than 0: seconds, as in 0.5, or with a unit, as in 100ms".into())
-}
 
 impl Refset {
     /// Flags that would be without effect are refused.

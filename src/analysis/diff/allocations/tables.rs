@@ -88,17 +88,15 @@ impl AllocationDiff {
     }
 
     fn record(&self, row: &AllocationDiffRow) -> Vec<Value> {
-        let whole = |label: &Label| match label.kind() {
-            LabelKind::Cut(number) => {
+        let value = |(dimension, label): (&Dimension, &Label)| match (dimension, label.kind()) {
+            (Dimension::Size, LabelKind::Number(bytes)) => number(bytes.into()),
+            (_, LabelKind::Cut(number)) => {
                 let side = self.sides.get(row.named_by);
                 Value::Text(side.map(|side| side.set.whole_stack(number)).unwrap_or_default())
             }
             _ => Value::of_label(label),
         };
-        let labels = self.dimensions.iter().zip(&row.labels).map(|(dimension, label)| match dimension {
-            Dimension::Size => label.as_str().parse().map_or_else(|_| Value::of_label(label), number),
-            _ => whole(label),
-        });
+        let labels = self.dimensions.iter().zip(&row.labels).map(value);
         let (left, right) = (row.left.unwrap_or_default(), row.right.unwrap_or_default());
         let sums = [left.outstanding, right.outstanding, left.growth, right.growth, left.peak, right.peak];
         let pieces = [left.pieces, right.pieces].map(Value::count);
