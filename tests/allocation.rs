@@ -135,7 +135,7 @@ fn memory_is_bounded_by_the_file() {
         let timeline =
             |step| MemoryQuery { group_by, timeline: Some(step), all_samples: true, ..MemoryQuery::default() };
         let set = MemorySet::answer(&trace, &timeline(TimelineStep::Samples)).expect("samples");
-        assert_eq!(set.table().records.len(), 4_000);
+        assert_eq!(set.table(Default::default()).records.len(), 4_000);
         let steps = MemorySet::answer(&trace, &timeline(TimelineStep::Every(Nanos(100_000))));
         assert!(steps.is_err_and(|error| error.to_string().contains("at most 500,000 rows")));
     });
