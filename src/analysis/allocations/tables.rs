@@ -165,7 +165,7 @@ impl AllocationSet {
             }
             Dimension::Tag => {
                 let driver = row.tag_use.as_ref().and_then(|of_it| of_it.driver.as_deref());
-                let text = row.tag_use.as_ref().map(|of_it| of_it.text.as_str());
+                let text = row.tag_use.as_ref().map(|of_it| of_it.text.as_str()).filter(|text| !text.is_empty());
                 vec![Value::of_label(label), Value::maybe(driver, Value::text), Value::maybe(text, Value::text)]
             }
             Dimension::Size => vec![label.as_str().parse().map_or_else(|_| Value::of_label(label), number)],
