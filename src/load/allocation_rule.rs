@@ -2,7 +2,6 @@
 //!
 //! Source: `docs/allocations.md` ("Commit", "Pool", "Heap").
 
-use crate::event::pool::PoolPiece;
 use crate::event::virtual_memory::VirtualRange;
 use crate::units::{PointerSize, counted};
 
@@ -36,8 +35,8 @@ impl Verdict {
     }
 
     /// Of `0x0e20`, `0x0e21`.
-    pub fn of_pool(piece: &PoolPiece) -> Verdict {
-        if piece.address == 0 { Verdict::Impossible } else { Verdict::Allocates }
+    pub fn of_pool(address: u64) -> Verdict {
+        if address == 0 { Verdict::Impossible } else { Verdict::Allocates }
     }
 
     /// Of `0x1021`, and of the new block of `0x1022`.

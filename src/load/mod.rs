@@ -1,5 +1,6 @@
 //! Loading: reads all records of a trace once, in parallel, counts them and collects what the model needs.
 
+pub(crate) mod allocation_records;
 pub(crate) mod allocation_rule;
 pub(crate) mod allocations;
 pub(crate) mod count_only;
@@ -16,6 +17,7 @@ pub(crate) mod page_run;
 pub mod parts;
 pub(crate) mod pool_rundown;
 pub(crate) mod presence;
+pub(crate) mod record_runs;
 pub(crate) mod scheduling;
 pub(crate) mod schemas;
 pub mod sha256_digest;

@@ -131,6 +131,37 @@ fn pool_tags_have_their_drivers() {
     );
 }
 
+/// A trace with stacks tells itself which driver a tag is of; a file counts more.
+#[test]
+fn pool_tags_get_the_drivers_of_their_stacks() {
+    let trace = "stacks-keys.etl";
+    let json = |more: &[&str]| -> Value {
+        let base = ["allocations", trace, "-q", "--of", "pool", "--format", "json"];
+        serde_json::from_str(&out(&[&base, more].concat())).expect("JSON")
+    };
+    let row = |all: &Value| {
+        let row = &all["rows"][0];
+        json!([row["tag"], row["tag_driver"], row["tag_text"]])
+    };
+    let by_stack = json(&["--group-by", "function", "--where", "tag=Abcd"]);
+    let mut modules: Vec<&str> =
+        by_stack["rows"].as_array().expect("rows").iter().filter_map(|r| r["function"].as_str()).collect();
+    modules.retain(|function| function.contains(".sys+"));
+    assert!(!modules.is_empty(), "{by_stack}");
+    let all = json(&[]);
+    let driver = all["rows"][0]["tag_driver"].as_str().expect("a driver");
+    let first = driver.split(", ").next().expect("a name");
+    assert!(modules.iter().any(|function| function.starts_with(first)), "{driver}: {modules:?}");
+    assert_eq!(all["rows"][0]["tag_text"], Value::Null);
+    let table = out(&["allocations", trace, "-q", "--of", "pool"]);
+    assert!(table.contains(&format!("Abcd ({driver})")), "{table}");
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("pooltag.txt");
+    std::fs::write(&file, "Abcd - own.sys - letters\n").expect("file");
+    let named = json(&["--pooltags", file.to_str().expect("a name")]);
+    assert_eq!(row(&named), json!(["Abcd", "own.sys", "letters"]));
+}
+
 /// app.exe commits 16 pages and gives 4 back, of the others 5 are in RAM; other.exe commits 8, all in RAM, and later 100. A page of
 /// app.exe lies in no commit.
 fn committed_and_not_in_ram() -> Vec<u8> {

@@ -380,3 +380,60 @@ fn rows_have_the_order_that_was_asked_for() {
         assert!(ran.code == 2 && ran.err.contains("--sort is for table and markdown"), "{form}: {ran:?}");
     }
 }
+
+/// By process, the commit by the records of VirtualAlloc stands beside the kernel's, with the difference; of a process of which nobody
+/// tells what it had before the trace nothing is said.
+#[test]
+fn commit_by_virtual_alloc_is_beside_the_kernels() {
+    use etl_writer::payloads::counters::working_sets;
+    use etl_writer::payloads::memory::{COMMIT, DECOMMIT, RESERVE, virtual_alloc, virtual_free};
+    use etl_writer::payloads::process::{self, Process};
+    use etl_writer::{Ptr::P8, Rec, Trace};
+
+    let session = Session { processors: 1, ..Session::windows10() };
+    let mut time = session.t0;
+    let mut recs = vec![Process::new(48, "old.exe").rec(P8, 4, process::DC_START).at(time)];
+    let mut log = |rec: Rec| {
+        time += 10;
+        recs.push(rec.at(time));
+    };
+    let sample = |pages: u64| {
+        working_sets(P8, 0x027d, &[(40, [7, pages, 0, 5, 0, 0, 0, 0]), (48, [1, 9, 0, 1, 0, 0, 0, 0])], false)
+    };
+    log(Process::new(40, "app.exe").rec(P8, 4, process::START));
+    log(virtual_alloc(P8, 0x4_0000, 4096, 48, RESERVE | COMMIT).by(52, 48));
+    log(sample(3));
+    log(virtual_alloc(P8, 0x10_0000, 16 * 4096, 40, RESERVE | COMMIT).by(44, 40));
+    log(sample(19));
+    log(virtual_free(P8, 0x10_0000, 4 * 4096, 40, DECOMMIT).by(44, 40));
+    log(sample(14));
+    let file = file_of(&Trace::new(session).push_all(recs).finish());
+    let all = json_of(&file, &["--timeline", "all", "--group-by", "process"]);
+    let of = |name: &str| -> Vec<Value> {
+        let rows = all["timeline"].as_array().expect("rows").iter().filter(|row| row["process"] == name);
+        rows.map(|row| json!([row["commit_pages"], row["virtual_alloc_pages"], row["commit_difference_pages"]]))
+            .collect()
+    };
+    assert_eq!(of("app.exe (40)"), [json!([3, 0, 3]), json!([19, 16, 3]), json!([14, 12, 2])]);
+    assert_eq!(of("old.exe (48)"), vec![json!([9, null, null]); 3]);
+    let table = out(&[
+        "memory",
+        path(&file),
+        "-q",
+        "--timeline",
+        "all",
+        "--group-by",
+        "process",
+        "--where",
+        "process=app*",
+        "--unit",
+        "kib",
+    ]);
+    assert!(table.contains("VirtualAlloc  Difference"), "{table}");
+    let lines: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().skip(1).collect()).collect();
+    assert!(lines.contains(&vec!["28", "76", "64", "+12"]), "{table}");
+    // Without records of commit there are no such columns.
+    let (plain, _) = made(&MemorySpec::default());
+    let row = &json_of(&plain, &["--timeline", "2s", "--group-by", "process"])["timeline"][0];
+    assert_eq!((&row["virtual_alloc_pages"], row["commit_pages"].is_u64()), (&Value::Null, true));
+}

@@ -18,6 +18,9 @@ use crate::load::allocations::AllocationKind;
 use crate::load::stacks::frame_lists::{ListId, Lists};
 use crate::units::Ticks;
 
+/// Codes of [`Counting::recent`]; a power of two.
+const RECENT: usize = 1024;
+
 /// What is known of a piece when it is opened, as numbers; [`ABSENT`] where it is not known.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts {
@@ -53,7 +56,8 @@ impl Default for Facts {
 pub struct Opening {
     /// When; [`BEFORE`]: before the trace.
     pub time: Ticks,
-    code: ListId,
+    /// The number, of [`Counting::code`].
+    pub code: ListId,
 }
 
 /// Rows while pieces come.
@@ -73,6 +77,8 @@ pub struct Counting<'t> {
     window: TickRange,
     hole_until: Option<Ticks>,
     codes: Lists<u32>,
+    /// Codes that were asked for last, by a hash of their numbers: most are asked for again and again.
+    recent: Vec<ListId>,
     row_of_code: Vec<Option<ListId>>,
     row_labels: Lists<u32>,
     rows: Vec<RowState>,
@@ -97,7 +103,8 @@ impl<'t> Counting<'t> {
     ) -> Counting<'t> {
         let mut dimensions = group_by.to_vec();
         let of_others = others.iter().flat_map(|conditions| conditions.iter()).map(|condition| condition.dimension);
-        for dimension in query.dimensions().chain(of_others) {
+        let of_drivers = labels.wants_drivers().then_some(Dimension::Stack);
+        for dimension in query.dimensions().chain(of_others).chain(of_drivers) {
             if !dimensions.contains(&dimension) {
                 dimensions.push(dimension);
             }
@@ -115,6 +122,7 @@ impl<'t> Counting<'t> {
             window,
             hole_until,
             codes: Lists::default(),
+            recent: vec![ListId(u32::MAX); RECENT],
             row_of_code: Vec::new(),
             row_labels: Lists::default(),
             rows: Vec::new(),
@@ -145,11 +153,17 @@ impl<'t> Counting<'t> {
     /// A piece, or more than one, is opened by a record.
     #[inline]
     pub fn open(&mut self, time: Ticks, bytes: u64, facts: &Facts) -> Opening {
-        let code = self.code(facts, bytes);
+        let opening = Opening { time, code: self.code(facts, bytes) };
+        self.opened(opening, bytes);
+        opening
+    }
+
+    /// The same where the number was asked for before.
+    #[inline]
+    pub fn opened(&mut self, opening: Opening, bytes: u64) {
         if !self.is_late {
-            self.change(time, code, bytes.into());
+            self.change(opening.time, opening.code, bytes.into());
         }
-        Opening { time, code }
     }
 
     /// What was opened before the trace.
@@ -235,8 +249,9 @@ impl<'t> Counting<'t> {
         self.rows.get_mut(row.0 as usize).into_iter().for_each(|row| row.change(time, delta, self.window));
     }
 
+    /// The number of what a piece has in common with others. Numbers may be asked for in any order.
     #[inline]
-    fn code(&mut self, facts: &Facts, bytes: u64) -> ListId {
+    pub fn code(&mut self, facts: &Facts, bytes: u64) -> ListId {
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear();
         scratch.extend(self.dimensions.iter().map(|dimension| match dimension {
@@ -257,7 +272,23 @@ impl<'t> Counting<'t> {
         code
     }
 
+    #[inline]
     fn number(&mut self, list: &[u32]) -> ListId {
+        let mixed = list.iter().fold(0u32, |sum, number| (sum.rotate_left(5) ^ number).wrapping_mul(0x9e37_79b9));
+        let slot = (mixed >> (u32::BITS - RECENT.ilog2())) as usize;
+        if let Some(recent) = self
+            .recent
+            .get(slot)
+            .filter(|recent| recent.0 < self.codes.len() as u32 && self.codes.get(**recent) == list)
+        {
+            return *recent;
+        }
+        let code = self.new_number(list);
+        self.recent.get_mut(slot).into_iter().for_each(|recent| *recent = code);
+        code
+    }
+
+    fn new_number(&mut self, list: &[u32]) -> ListId {
         let code = self.codes.id(list);
         if code.0 as usize >= self.row_of_code.len() {
             let row = if self.taker.is_none() { self.row_of(list) } else { None };
@@ -278,6 +309,10 @@ impl<'t> Counting<'t> {
         });
         if !is_wanted {
             return None;
+        }
+        let stack = combination.number_of(Dimension::Stack);
+        if stack != ABSENT {
+            self.labels.note_driver(combination.number_of(Dimension::Tag), stack);
         }
         let grouped = self.dimensions.iter().zip(list).take(self.grouped);
         let labels: Vec<u32> =

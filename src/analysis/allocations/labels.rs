@@ -3,6 +3,7 @@
 use super::figures::{OUTSTANDING, Reason};
 use super::lives::{LifeId, Lives};
 use super::query::Dimension;
+use super::tag_drivers::TagDrivers;
 use crate::analysis::stacks::{EventStacks, StackTexts};
 use crate::event::pool::PoolTag;
 use crate::facets::Label;
@@ -47,6 +48,8 @@ pub struct Labels<'t> {
     /// Names under which processes are put together, by their labels.
     put_together: Option<&'t BTreeMap<String, String>>,
     stacks: Option<EventStacks>,
+    /// Drivers of pool tags, where they are looked for.
+    drivers: Option<TagDrivers>,
     heaps: Numbered<u64>,
     /// Names of functions.
     functions: Numbered<String>,
@@ -74,7 +77,31 @@ impl<'t> Labels<'t> {
         stacks: Option<EventStacks>,
     ) -> Labels<'t> {
         let (heaps, functions, process_names) = (Numbered::new(), Numbered::new(), Numbered::new());
-        Labels { processes, put_together, stacks, heaps, functions, stack_texts: StackTexts::default(), process_names }
+        let (drivers, stack_texts) = (None, StackTexts::default());
+        Labels { processes, put_together, stacks, drivers, heaps, functions, stack_texts, process_names }
+    }
+
+    /// The same, and looks for the drivers of pool tags in the stacks.
+    pub fn with_drivers(self) -> Labels<'t> {
+        let drivers = self.stacks.is_some().then(TagDrivers::default);
+        Labels { drivers, ..self }
+    }
+
+    /// True where drivers of pool tags are looked for.
+    pub fn wants_drivers(&self) -> bool {
+        self.drivers.is_some()
+    }
+
+    /// A stack allocated with this tag.
+    pub fn note_driver(&mut self, tag: u32, stack: u32) {
+        if let (Some(drivers), Some(stacks)) = (&mut self.drivers, &self.stacks) {
+            drivers.note(tag, stack, || stacks.driver(stack));
+        }
+    }
+
+    /// The drivers that allocated with a tag.
+    pub fn drivers_of(&self, tag: u32) -> Option<String> {
+        self.drivers.as_ref()?.of(tag)
     }
 
     /// The number of a heap.

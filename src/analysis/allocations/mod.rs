@@ -4,16 +4,17 @@
 //! what is live; [`counting`] adds pieces up to rows with their [`figures`]; [`rows`] gives them names.
 //! Source: `docs/allocations.md`.
 
+mod blocks;
 mod by_process;
 mod closing;
 mod combination;
 mod commit;
 mod commit_counts;
+mod commit_replay;
 mod counted;
 mod counting;
 mod each_piece;
 mod figures;
-mod heap;
 mod holes;
 mod labels;
 mod lives;
@@ -21,14 +22,15 @@ mod page_set;
 mod pieces;
 #[cfg(feature = "cli")]
 mod pieces_of_stacks;
-mod pool;
 mod query;
 mod replay;
+mod replayed;
 mod resident_pages;
 mod rows;
 mod selections;
 #[cfg(feature = "cli")]
 mod tables;
+mod tag_drivers;
 mod timeline;
 mod warnings;
 
@@ -39,7 +41,7 @@ pub(crate) use pieces::ListedPiece;
 #[cfg(feature = "cli")]
 pub(crate) use pieces_of_stacks::{PieceOfStack, Pieces};
 pub use query::{AllocationOrder, AllocationQuery, Dimension};
-pub use replay::Check;
+pub use replayed::Check;
 pub use rows::AllocationRow;
 #[cfg(feature = "cli")]
 pub use tables::AllocationView;
@@ -51,9 +53,11 @@ use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::stacks::{EventStacks, StackTexts};
 use crate::error::Error;
+use crate::event::hooks::{STACK, STACK_KEY_KERNEL};
 use crate::facets::{Condition, Dimension as _};
 use crate::load::allocations::AllocationKind;
 use crate::model::window::Window;
+use crate::symbols::folders::SymbolFolders;
 use crate::trace::analysis_needs::{AnalysisNeeds, COMMIT_ALLOCATIONS, HEAP_ALLOCATIONS, POOL_ALLOCATIONS};
 use crate::trace::doubt::{self, Doubt, any_grave, texts};
 use crate::trace::readiness::Need;
@@ -63,7 +67,7 @@ use counted::Counted;
 use counting::Counting;
 use labels::Labels;
 use lives::{LifeId, Lives};
-use replay::Replayed;
+use replayed::Replayed;
 use resident_pages::ResidentPages;
 
 /// Steps of the curve on the first screen.
@@ -202,10 +206,14 @@ impl AllocationSet {
         let group_by = if query.group_by.is_empty() { vec![of.owner()] } else { query.group_by.clone() };
         let of_stacks = |conditions: &[Condition<Dimension>]| conditions.iter().any(|c| c.dimension.is_of_stacks());
         let wants_stacks = query.wants_stacks() || others.iter().any(|conditions| of_stacks(conditions));
-        let (stacks, told) = wants_stacks.then(|| EventStacks::new(trace, of.hooks(), &query.symbols)).unzip();
+        let wants_drivers = wants_drivers(trace, of, &group_by, wants_stacks);
+        let symbols = if wants_stacks { query.symbols.clone() } else { SymbolFolders::default() };
+        let (stacks, told) =
+            (wants_stacks || wants_drivers).then(|| EventStacks::new(trace, of.hooks(), &symbols)).unzip();
         let hole_until = holes::hole_until(trace);
         let lives = Lives::new(&trace.system().processes);
         let labels = Labels::new(trace.processes(), query.put_together.as_ref(), stacks);
+        let labels = if wants_drivers { labels.with_drivers() } else { labels };
         let (query_by, grid) = ((query, &group_by[..]), Some(grid));
         let mut counting = Counting::new((lives, labels), of, query_by, (range, grid), hole_until, others);
         let resident = asked.and_then(|at| trace.snapshots().get(at)).map(|at| ResidentPages::new(trace, at));
@@ -329,6 +337,16 @@ impl Whole {
             origin: clock.origin,
         }
     }
+}
+
+/// True where stacks tell which driver a pool tag is of. Stacks that nobody asked for are read if there are not too many: they are kept
+/// in memory.
+fn wants_drivers(trace: &Trace, of: AllocationKind, group_by: &[Dimension], wants_stacks: bool) -> bool {
+    const MOST_STACKS: u64 = 1_000_000;
+    let stacks = [STACK, STACK_KEY_KERNEL].map(|hook| trace.survey().kernel_count(hook));
+    let stacks = stacks.into_iter().fold(0, u64::saturating_add);
+    let has_tags = of == AllocationKind::Pool && group_by.contains(&Dimension::Tag);
+    has_tags && stacks > 0 && (wants_stacks || stacks <= MOST_STACKS)
 }
 
 /// The kind that is asked for, or the first recorded one that has the dimensions.

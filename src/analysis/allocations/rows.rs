@@ -49,10 +49,10 @@ pub fn rows(
     let row = |(numbers, figures): (Vec<u32>, Figures)| {
         let start = number_of(&numbers).and_then(|number| labels.start(number)).map(|start| clock.nanos(start));
         let tag = tag_at.and_then(|at| numbers.get(at)).filter(|tag| **tag != ABSENT);
-        let tag_use = tag.and_then(|tag| query.pool_tags.of(PoolTag(*tag)));
+        let tag_use = tag.and_then(|tag| tag_use(*tag, labels, query));
         let label = |(dimension, number): (&Dimension, &u32)| {
             let label = labels.of_row(*dimension, *number);
-            match (dimension, start, tag_use) {
+            match (dimension, start, &tag_use) {
                 (Dimension::Process, Some(start), _) if named.get(label.as_str()).is_some_and(|times| *times > 1) => {
                     let shown = format!("{label} from {:.3} s", start.seconds());
                     label.shown_as(&shown)
@@ -66,7 +66,7 @@ pub fn rows(
         };
         let instance = number_of(&numbers).and_then(|number| labels.instance(number));
         let labels = dimensions.iter().zip(&numbers).map(label).collect();
-        AllocationRow { labels, process_start: start, tag_use: tag_use.cloned(), instance, figures }
+        AllocationRow { labels, process_start: start, tag_use, instance, figures }
     };
     let mut rows: Vec<AllocationRow> = counted.into_iter().map(row).collect();
     rows.sort_by(|a, b| {
@@ -75,6 +75,15 @@ pub fn rows(
             .then_with(|| a.process_start.cmp(&b.process_start))
     });
     rows
+}
+
+/// What a tag stands for: as a file or we ourselves say, with the driver of its stacks where those do not name one.
+fn tag_use(tag: u32, labels: &Labels<'_>, query: &AllocationQuery) -> Option<TagUse> {
+    let driver = || labels.drivers_of(tag);
+    match query.pool_tags.of(PoolTag(tag)).cloned() {
+        Some(of_it) => Some(TagUse { driver: of_it.driver.or_else(driver), ..of_it }),
+        None => driver().map(|driver| TagUse { driver: Some(driver), text: String::new(), is_of_file: false }),
+    }
 }
 
 /// Which of two rows comes first.

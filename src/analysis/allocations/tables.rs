@@ -165,7 +165,7 @@ impl AllocationSet {
             }
             Dimension::Tag => {
                 let driver = row.tag_use.as_ref().and_then(|of_it| of_it.driver.as_deref());
-                let text = row.tag_use.as_ref().map(|of_it| of_it.text.as_str());
+                let text = row.tag_use.as_ref().map(|of_it| of_it.text.as_str()).filter(|text| !text.is_empty());
                 vec![Value::of_label(label), Value::maybe(driver, Value::text), Value::maybe(text, Value::text)]
             }
             _ => vec![self.stack_texts.value(label)],

@@ -1,6 +1,6 @@
 //! What makes the numbers doubtful.
 
-use super::replay::{Check, Replayed};
+use super::replayed::{Check, Replayed};
 use crate::load::allocation_rule::LeftOut;
 use crate::load::allocations::AllocationKind;
 use crate::trace::doubt::Doubt;

@@ -167,11 +167,16 @@ impl DelaySummary {
                 statistics.max = statistics.max.max(ticks);
             }
         });
+        let only_kind = summary.by_kind.iter().position(|of_kind| of_kind.count == summary.all.count);
         let mut groups = summary.by_kind.iter_mut().chain([&mut summary.all]).collect::<Vec<_>>();
         if sets.iter().map(|set| set.kept()).sum::<usize>() <= FEW {
             percentiles_by_sorting(sets, &mut groups);
         } else {
-            percentiles_by_digits(sets, &mut groups);
+            percentiles_by_digits(sets, &mut groups, only_kind.is_some());
+        }
+        // Where all are of one kind, only one of two equal groups was searched.
+        if let Some(of_kind) = only_kind.and_then(|kind| summary.by_kind.get_mut(kind)) {
+            *of_kind = summary.all;
         }
         summary
     }
@@ -232,8 +237,9 @@ struct Search {
     rank: u64,
 }
 
-/// Percentiles of many delays, digit by digit from the first on: no memory is needed for the delays in order.
-fn percentiles_by_digits(sets: &[&Delays], groups: &mut [&mut DelayStatistics]) {
+/// Percentiles of many delays, digit by digit from the first on: no memory is needed for the delays in order. `is_one_kind`: only those
+/// of all kinds are searched.
+fn percentiles_by_digits(sets: &[&Delays], groups: &mut [&mut DelayStatistics], is_one_kind: bool) {
     let mut searches = [[Search::default(); 3]; ALL + 1];
     for (searches, group) in searches.iter_mut().zip(groups.iter_mut()) {
         for (search, (_, rank)) in searches.iter_mut().zip(group.percentiles()) {
@@ -241,19 +247,32 @@ fn percentiles_by_digits(sets: &[&Delays], groups: &mut [&mut DelayStatistics]) 
         }
     }
     let bits = groups.iter().map(|group| u64::BITS - group.max.leading_zeros()).max().unwrap_or(0);
+    let shifts = (0..bits.next_multiple_of(8)).step_by(8).rev();
     let mut counts = vec![[[0u64; 256]; 3]; ALL + 1];
-    for shift in (0..bits.next_multiple_of(8)).step_by(8).rev() {
+    for (number, shift) in shifts.enumerate() {
         counts.fill([[0; 256]; 3]);
-        each(sets, |kind, ticks, count| {
-            let prefix = ticks.checked_shr(shift + 8).unwrap_or(0);
-            let digit = usize::from((ticks >> shift) as u8);
-            for group in [kind, ALL] {
-                let (Some(searches), Some(counts)) = (searches.get(group), counts.get_mut(group)) else { continue };
-                for (search, counts) in searches.iter().zip(counts) {
-                    counts[digit] += if search.prefix == prefix { count } else { 0 };
+        let of = |kind: usize| [ALL, kind].into_iter().take(2 - usize::from(is_one_kind));
+        if number == 0 {
+            // All percentiles look for the same digits.
+            each(sets, |kind, ticks, count| {
+                for group in of(kind) {
+                    let Some([first, ..]) = counts.get_mut(group) else { continue };
+                    first[usize::from((ticks >> shift) as u8)] += count;
                 }
-            }
-        });
+            });
+            counts.iter_mut().for_each(|[first, second, third]| (*second, *third) = (*first, *first));
+        } else {
+            each(sets, |kind, ticks, count| {
+                let prefix = ticks.checked_shr(shift + 8).unwrap_or(0);
+                let digit = usize::from((ticks >> shift) as u8);
+                for group in of(kind) {
+                    let (Some(searches), Some(counts)) = (searches.get(group), counts.get_mut(group)) else { continue };
+                    for (_, counts) in searches.iter().zip(counts).filter(|(search, _)| search.prefix == prefix) {
+                        counts[digit] += count;
+                    }
+                }
+            });
+        }
         for (search, counts) in searches.iter_mut().flatten().zip(counts.iter().flatten()) {
             search.next_digit(counts);
         }

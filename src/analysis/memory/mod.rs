@@ -7,6 +7,7 @@ pub mod query;
 pub(crate) mod tables;
 pub mod timeline;
 mod timeline_table;
+mod virtual_commit;
 pub mod working_sets;
 
 use crate::error::Error;
@@ -24,6 +25,7 @@ use counters::{COUNTERS, CounterColumn, CounterSummary, MemorySample, Repurposed
 use query::{MemoryDimension, MemoryQuery};
 use std::collections::BTreeMap;
 use timeline::MemoryTimeline;
+use virtual_commit::VirtualCommit;
 use working_sets::MemoryTrack;
 
 /// The source of the size of physical memory.
@@ -72,6 +74,8 @@ pub struct MemorySet {
     pub group_by: Option<MemoryDimension>,
     /// Counters or working sets at regular times, or at each sample.
     pub timeline: Option<MemoryTimeline>,
+    /// Commit by VirtualAlloc at the moments of a timeline of processes.
+    virtual_commit: Option<VirtualCommit>,
     clock: crate::etl::clock::Clock,
 }
 
@@ -106,6 +110,15 @@ impl MemorySet {
             Some(MemoryDimension::List | MemoryDimension::Priority) | None => None,
         };
         let timeline = MemoryTimeline::new(etl, query, &window, &counters.memory, &samples, tracks)?;
+        let virtual_commit = match &timeline {
+            Some(MemoryTimeline::Samples(moments) | MemoryTimeline::WorkingSets(moments))
+                if query.group_by == Some(MemoryDimension::Process) =>
+            {
+                VirtualCommit::new(trace, &processes, moments)?
+            }
+            _ => None,
+        };
+        let (virtual_commit, commit_doubts) = virtual_commit.unzip();
         let summary = |column: &CounterColumn| CounterSummary::new(*column, &samples);
         let mut set = MemorySet {
             warnings: Vec::new(),
@@ -125,9 +138,11 @@ impl MemorySet {
             sessions,
             group_by: query.group_by,
             timeline,
+            virtual_commit,
             clock: etl.clock,
         };
         set.doubts.extend(set.own_doubts(has(MEM_INFO), has(MEM_INFO_WS)));
+        set.doubts.extend(commit_doubts.into_iter().flatten());
         (set.warnings, set.doubtful) = (texts(&set.doubts), any_grave(&set.doubts));
         Ok(set)
     }

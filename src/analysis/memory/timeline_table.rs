@@ -10,7 +10,7 @@ use crate::analysis::table::{Column, Field, Fit, Line, Table, Value};
 use crate::event::memory_counters::WorkingSetSizes;
 use crate::facets::Dimension as _;
 use crate::moment::{At, Moment};
-use crate::units::Nanos;
+use crate::units::{Nanos, PAGE_BYTES};
 use std::cmp::Reverse;
 
 /// Columns of the printed table for processes or sessions, at most.
@@ -108,27 +108,63 @@ impl MemorySet {
             let column = Column::number(title);
             if place == 0 { column } else { column.fit(Fit::Leaves(u8::try_from(MOST_TRACKS - place).unwrap_or(0))) }
         };
+        // There is room for more of one process.
+        let only = self.tracks().first().filter(|_| self.virtual_commit.is_some() && self.tracks().len() == 1);
         let line = |moment: &Moment| {
             let pages = largest.iter().map(|track| Value::maybe(track.at(*moment), |now| size(now.working_set_pages)));
-            Line::new(std::iter::once(Value::Seconds(self.time(*moment))).chain(pages))
+            let more = only.into_iter().flat_map(|track| self.commit_values(track, *moment));
+            Line::new(std::iter::once(Value::Seconds(self.time(*moment))).chain(pages).chain(more))
         };
+        let is_of_processes = dimension == MemoryDimension::Process;
         let record = |(moment, track, now): (Moment, &MemoryTrack, &WorkingSetSizes)| {
-            vec![
+            let mut values = vec![
                 Value::ExactSeconds(self.time(moment)),
                 Value::of_label(&track.label),
                 Value::count(now.working_set_pages),
                 Value::count(now.private_working_set_pages),
                 Value::count(now.commit_pages),
-            ]
+            ];
+            if is_of_processes {
+                let commit = self.commit_by_virtual_alloc(track, moment, now);
+                values.push(Value::maybe(commit, |(pages, _)| Value::count(pages)));
+                values.push(Value::maybe(commit, |(_, difference)| Value::Count(difference)));
+            }
+            values
         };
+        let fields = ["time_s", dimension.name(), "working_set_pages", "private_working_set_pages", "commit_pages"];
+        let of_processes = ["virtual_alloc_pages", "commit_difference_pages"];
+        let fields = fields.into_iter().chain(of_processes.into_iter().filter(|_| is_of_processes));
+        let more = ["Commit", "VirtualAlloc", "Difference"].map(Column::number);
+        let columns = std::iter::once(Column::number("Time s")).chain(largest.iter().enumerate().map(heading));
         Table {
             title: None,
-            fields: ["time_s", dimension.name(), "working_set_pages", "private_working_set_pages", "commit_pages"]
-                .map(Field::new)
-                .to_vec(),
+            fields: fields.map(Field::new).collect(),
             records: rows.map(record).collect(),
-            columns: std::iter::once(Column::number("Time s")).chain(largest.iter().enumerate().map(heading)).collect(),
+            columns: columns.chain(more.into_iter().filter(|_| only.is_some())).collect(),
             lines: moments.iter().map(line).collect(),
         }
+    }
+
+    /// Pages that a process has committed by VirtualAlloc, and how many more it has by the kernel.
+    fn commit_by_virtual_alloc(
+        &self,
+        track: &MemoryTrack,
+        moment: Moment,
+        now: &WorkingSetSizes,
+    ) -> Option<(u64, i64)> {
+        let pages = self.virtual_commit.as_ref()?.pages(track.owner, moment)?;
+        let difference = i128::from(now.commit_pages) - i128::from(pages);
+        Some((pages, i64::try_from(difference).unwrap_or(i64::MAX)))
+    }
+
+    /// The kernel's commit of a process, that by VirtualAlloc, and the difference.
+    fn commit_values(&self, track: &MemoryTrack, moment: Moment) -> [Value; 3] {
+        let now = track.at(moment);
+        let commit = now.and_then(|now| self.commit_by_virtual_alloc(track, moment, now));
+        [
+            Value::maybe(now, |now| size(now.commit_pages)),
+            Value::maybe(commit, |(pages, _)| size(pages)),
+            Value::maybe(commit, |(_, pages)| Value::SizeDifference(pages.saturating_mul(PAGE_BYTES as i64))),
+        ]
     }
 }

@@ -17,6 +17,9 @@ use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
 use foldhash::{HashMap as FastMap, HashSet as FastSet};
 
+/// Files of the kernel itself, which every driver calls.
+const KERNEL: [&str; 6] = ["ntoskrnl.exe", "ntkrnlmp.exe", "ntkrnlpa.exe", "ntkrpamp.exe", "hal.dll", "verifier.dll"];
+
 /// Kernel and user part of a stack, with names.
 type NamedStack = (Option<ListId>, Option<ListId>);
 
@@ -139,6 +142,14 @@ impl EventStacks {
         let mut seen = FastSet::default();
         let is_first = |frame: &Frame| seen.insert(self.names.module(*frame));
         self.frames(number).filter(is_first).map(|frame| frame_labels::module(&self.names, frame)).collect()
+    }
+
+    /// The driver that a stack leads to first: the module of the innermost kernel frame outside of the kernel itself.
+    pub(crate) fn driver(&self, number: u32) -> Option<&str> {
+        let (kernel, _) = self.stacks.get(number as usize).copied().unwrap_or_default();
+        let frames = kernel.map_or(&[][..], |list| self.names.labels.get(list));
+        let mut modules = frames.iter().filter_map(|frame| self.names.module(*frame));
+        modules.find(|module| !KERNEL.iter().any(|own| own.eq_ignore_ascii_case(module)))
     }
 
     /// The frames of a stack, innermost first; one stands for none.
