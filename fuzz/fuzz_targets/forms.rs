@@ -24,7 +24,7 @@ use pfnset::answer::{self, Answer};
 use pfnset::forms::csv::Cells;
 use pfnset::forms::pages::{PageForm, PageText};
 use pfnset::forms::{self, Form, Look};
-use pfnset::internals::{EventForm, EventListing, EventRowQuery, RowWriter, event_heading, is_hidden};
+use pfnset::internals::{EventForm, EventListing, EventRowQuery, RowWriter, answers_of_code, event_heading, is_hidden};
 use pfnset::internals::{read_budgets, suggest, write_budgets};
 use pfnset::trace::Trace;
 use std::path::Path;
@@ -64,6 +64,7 @@ fn say(trace: &Trace) {
             written(answer::cpu::answer(&set, display));
         }
     }
+    answers_of_code(trace, &mut written);
     let query = PageQuery::default();
     if let Ok(listing) = PageListing::answer(trace, &query) {
         pages(trace, &listing);
@@ -83,9 +84,16 @@ fn say(trace: &Trace) {
 fn written(answer: Answer<'_>) {
     let answer = answer.of_files([NAME, "b.etl"]);
     let look = Look { width: 100, color: false, rows: None };
-    for form in
-        [Form::Text(look), Form::Json, Form::Csv(Cells::Plain), Form::Csv(Cells::Safe), Form::JsonLines, Form::Markdown]
-    {
+    for form in [
+        Form::Text(look),
+        Form::Json,
+        Form::Csv(Cells::Plain),
+        Form::Csv(Cells::Safe),
+        Form::JsonLines,
+        Form::Markdown,
+        Form::Collapsed,
+        Form::Firefox,
+    ] {
         let mut out = Vec::new();
         forms::write(&answer, form, &mut out).expect("room in memory");
         harmless(out);
