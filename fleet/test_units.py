@@ -249,6 +249,34 @@ class Job(InFolder):
         self.version("pfnset 2")
         self.assertEqual([runs(), runs()], [1, 0])
 
+    def test_cores_and_tags_of_the_command_line(self):
+        """Cores of a task are Spark's setting and pfnset's threads."""
+        self.put("in/a.etl", "in/b.etl")
+        settings = {}
+
+        class Builder:
+            def appName(self, _name):
+                return self
+
+            def config(self, name, value):
+                settings[name] = value
+                return self
+
+            def getOrCreate(self):
+                return Spark(settings)
+
+        modules = {"pyspark": types.ModuleType("pyspark"), "pyspark.sql": types.SimpleNamespace(SparkSession=types.SimpleNamespace(builder=Builder()))}
+        line = ["fleet.py", "export", "--program", self.program, "--out", os.path.join(self.folder, "out"), "--cores", "3",
+                "--tag", "build=7", "--flag=--pages", os.path.join(self.folder, "in")]
+        with mock.patch.dict(sys.modules, modules), mock.patch.object(sys, "argv", line), contextlib.redirect_stdout(io.StringIO()) as out:
+            with self.assertRaises(SystemExit) as end:
+                fleet.main()
+        self.assertEqual((end.exception.code, out.getvalue()), (0, "2 tasks done, 0 with traces that could not be read\n"))
+        self.assertEqual(settings, {"spark.task.cpus": "3"})
+        with open(os.path.join(self.folder, "calls"), encoding="utf-8") as calls:
+            flags = [json.loads(line)[2] for line in calls]
+        self.assertEqual(flags, [["--resume", "--pages", "--tag", "build=7", "-j", "3"]] * 2)
+
     def test_names_are_found_in_wrapped_lines(self):
         self.put("in/long.etl", "in/silent.etl")
         with mock.patch.dict(os.environ, COLUMNS="40"):

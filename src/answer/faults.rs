@@ -7,7 +7,7 @@ use crate::answer::content::{Answer, Units};
 use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::{self, TimeUnit};
 use crate::trace::doubt::grave;
-use crate::units::Nanos;
+use crate::units::{Nanos, counted};
 use serde_json::json;
 
 /// Rows of each table on the first screen, where the user does not say.
@@ -145,8 +145,8 @@ fn hard_line(set: &FaultSet, unit: TimeUnit) -> String {
         some => format!("; {} of them without a time that can be true", numbers::count(some)),
     };
     format!(
-        "{} hard faults read {}, {} of it again; threads waited {}{waits}, in {} of the window at least one{malformed}",
-        numbers::count(hard.events),
+        "{} read {}, {} of it again; threads waited {}{waits}, at least one of them during {}{malformed}",
+        counted(hard.events, "hard fault", "hard faults"),
         numbers::bytes(hard.bytes),
         numbers::bytes(hard.bytes_again),
         unit.show(hard.waited_ns),
@@ -166,9 +166,9 @@ fn disk_line(set: &FaultSet, unit: TimeUnit) -> String {
         some => format!("; {} without their start", numbers::count(some)),
     };
     format!(
-        "{} disk requests, {}, {} of it read again; the disks worked {}, responses took {}; at most {} open at once{no_start}\
+        "{}, {}, {} of it read again; the disks worked {}, responses took {}; at most {} open at once{no_start}\
          {unfinished}",
-        numbers::count(disk.operations),
+        counted(disk.operations, "disk request", "disk requests"),
         numbers::bytes(disk.bytes),
         numbers::bytes(disk.bytes_again),
         unit.show(disk.service_ns),
@@ -181,5 +181,5 @@ fn disk_line(set: &FaultSet, unit: TimeUnit) -> String {
 fn soft_line(set: &FaultSet) -> String {
     let kinds: Vec<String> =
         set.soft_kinds().iter().map(|(kind, events)| format!("{kind} {}", numbers::count(*events))).collect();
-    format!("{} soft faults: {}", numbers::count(set.soft_events()), kinds.join(", "))
+    format!("{}: {}", counted(set.soft_events(), "soft fault", "soft faults"), kinds.join(", "))
 }

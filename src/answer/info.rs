@@ -26,10 +26,12 @@ pub fn answer<'a>(info: &'a TraceInfo, path: &Path, files: &[RecordingFile]) -> 
     if let Some(table) = &table_of_files {
         facts = facts.has("files", Fact::Records(Records::of(table.clone())));
     }
+    let headline: Vec<String> = verdict.iter().map(|(what, said)| format!("{what}: {said}")).collect();
     Answer {
         warnings: texts(&info.doubts),
         grave: grave(&info.doubts),
-        headline: verdict.iter().map(|(what, said)| format!("{what}: {said}")).collect(),
+        closing: headline.clone(),
+        headline,
         facts,
         screen: Some(screen(info, files, table_of_files, &said)),
         tables: vec![rows(info, verdict, said).into()],

@@ -100,7 +100,7 @@ fn title(set: &MemorySet, unit: Unit) -> String {
             first.time.seconds(),
             last.time.seconds()
         ),
-        _ => "No samples of page lists".to_owned(),
+        _ => "No samples of page lists in the window".to_owned(),
     };
     let physical = match set.physical {
         Some((pages, _)) => format!("physical memory {}", numbers::bytes(pages.saturating_mul(4096))),

@@ -21,8 +21,10 @@ pub enum Archive {
 }
 
 /// Form, first bytes, name.
-const SIGNATURES: [(Archive, &[u8], &str); 7] = [
+const SIGNATURES: [(Archive, &[u8], &str); 8] = [
     (Archive::Zip, b"PK\x03\x04", "a ZIP archive"),
+    // One without files has only its end.
+    (Archive::Zip, b"PK\x05\x06", "a ZIP archive"),
     (Archive::Gzip, b"\x1f\x8b", "a gzip file"),
     (Archive::Cab, b"MSCF", "a CAB archive"),
     (Archive::Zstandard, b"\x28\xb5\x2f\xfd", "a Zstandard file"),

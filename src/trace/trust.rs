@@ -125,6 +125,17 @@ impl TrustReport {
         self.files().any(|file| file.cut.is_some() || file.cut_inside)
     }
 
+    /// Where the end of this file is missing: what of it is there.
+    pub(crate) fn cut_text(&self) -> Option<String> {
+        match self.cut {
+            Some((held, named)) => {
+                let held = counted(held, "buffer", "buffers");
+                Some(format!("it holds {held} of the {} that its header names", count(named)))
+            }
+            None => self.cut_inside.then(|| "it ends inside of its last buffer".to_owned()),
+        }
+    }
+
     /// Why the trace holds no events of a recorder keyword.
     pub fn absence_reason(&self, keyword: &str) -> AbsenceReason {
         let is_cut = self.is_cut();
@@ -141,12 +152,7 @@ impl TrustReport {
     /// The error of a command that cannot work without a keyword's events. `absent` says what is missing, `advice` what to
     /// record.
     pub fn cannot_run(&self, keyword: &str, absent: &str, advice: &str) -> Error {
-        let cut = match self.files().find_map(|file| file.cut) {
-            Some((held, named)) => {
-                format!("it holds {} of the {} that its header names", counted(held, "buffer", "buffers"), count(named))
-            }
-            None => "it ends inside of its last buffer".into(),
-        };
+        let cut = self.files().find_map(TrustReport::cut_text).unwrap_or_default();
         let lost = || self.files().find_map(TrustReport::lost_line).or_else(|| self.damage_line()).unwrap_or_default();
         match self.absence_reason(keyword) {
             AbsenceReason::CutOff => Error::MissingPart(format!(
@@ -257,14 +263,13 @@ impl TrustReport {
         let note = |code, text| Doubt::note(OF_TRACE, code, text);
         let mut lines = Vec::new();
         // What follows may be its consequence.
-        if let Some((held, named)) = self.cut {
+        if let Some(cut) = self.cut_text() {
             let text = format!(
-                "THE FILE IS CUT: it holds {} of the {} that its header names. What came after is unknown, so \
-                 numbers count only what is left, and pages whose rundown is missing have the wrong category. Copy it again",
-                counted(held, "buffer", "buffers"),
-                count(named),
+                "THE FILE IS CUT: {cut}. What came after is unknown, so numbers count only what is left, and pages \
+                 whose rundown is missing have the wrong category. Copy it again"
             );
-            lines.push(grave("file_cut", text).of(named.saturating_sub(held)));
+            let amount = self.cut.map(|(held, named)| named.saturating_sub(held));
+            lines.push(Doubt { amount, ..grave("file_cut", text) });
         }
         if let (Some(text), Some((held, named))) = (self.lacks_line(), self.lacks) {
             lines.push(grave("file_cut", text).of(named.saturating_sub(held)));

@@ -90,3 +90,62 @@ fn the_action_gives_the_script_all_that_it_reads() {
         assert!(action.contains(&input) && script.contains(&variable), "{variable}");
     }
 }
+
+/// The step that installs, with archives in a folder, and with a stand-in for cargo where none are named.
+#[test]
+fn the_action_installs_what_was_asked_for() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let shell = |line: &str| {
+        let done = Command::new("bash").args(["-euc", line]).current_dir(folder.path()).output().expect("bash");
+        assert!(done.status.success(), "{line}: {done:?}");
+        String::from_utf8(done.stdout).unwrap()
+    };
+    let name = "pfnset-7.8.9-x86_64-unknown-linux-musl";
+    shell(&format!(
+        "mkdir -p web/{name} tools; printf '#!/bin/sh\\necho installed\\n' > web/{name}/pfnset; chmod +x web/{name}/pfnset"
+    ));
+    shell("printf '#!/bin/sh\\necho \"$@\" >> calls\\n' > tools/cargo; chmod +x tools/cargo");
+    let digest =
+        shell(&format!("cd web; tar -czf {name}.tar.gz {name}; rm -r {name}; sha256sum {name}.tar.gz | cut -d' ' -f1"));
+    let install = |inputs: &[(&str, &str)]| {
+        let tools = format!("{}:{}", at("tools").display(), std::env::var("PATH").unwrap());
+        let mut command = Command::new("bash");
+        command.arg(root.join("dist/action")).arg("install").current_dir(folder.path());
+        command
+            .env("PATH", tools)
+            .env("RUNNER_TEMP", at("temp"))
+            .env("GITHUB_PATH", at("path"))
+            .env("RUNNER_OS", "Linux");
+        command.env("GITHUB_ACTION_PATH", root);
+        for input in ["PFNSET_ARCHIVES", "PFNSET_VERSION", "PFNSET_SHA256"] {
+            command.env(input, "");
+        }
+        let done = command.envs(inputs.iter().copied()).output().expect("bash");
+        (done.status.code().unwrap(), String::from_utf8_lossy(&done.stdout).into_owned())
+    };
+    let web = format!("file://{}", at("web").display());
+    let whole = [("PFNSET_ARCHIVES", web.as_str()), ("PFNSET_VERSION", "7.8.9"), ("PFNSET_SHA256", digest.trim())];
+    assert_eq!(install(&whole), (0, String::new()));
+    let path = std::fs::read_to_string(at("path")).unwrap();
+    assert_eq!(shell(&format!("PATH={}:$PATH pfnset", path.trim())), "installed\n");
+    // Another file in the archive's place, and what archives need.
+    for (input, value, says) in [
+        ("PFNSET_SHA256", "0".repeat(64).as_str(), "has another digest"),
+        ("PFNSET_SHA256", "", "sha256 is required with archives"),
+        ("PFNSET_VERSION", "", "version is required with archives"),
+        ("RUNNER_OS", "macOS", "there is no archive for macOS"),
+    ] {
+        let (code, out) = install(&[&whole[..], &[(input, value)]].concat());
+        assert!(code == 2 && out.contains(says), "{input}={value}: {code} {out}");
+    }
+    assert_eq!(std::fs::read_to_string(at("path")).unwrap(), path, "nothing else was installed");
+    // Without archives cargo builds it: the action's own sources, or a version.
+    assert_eq!(install(&[]).0, 0);
+    assert_eq!(install(&[("PFNSET_VERSION", "7.8.9")]).0, 0);
+    let to = at("temp/pfnset").display().to_string();
+    let calls = std::fs::read_to_string(at("calls")).unwrap();
+    let own = format!("install --path {} --locked --root {to}", root.display());
+    assert_eq!(calls, format!("{own}\ninstall pfnset --locked --version 7.8.9 --root {to}\n"));
+}

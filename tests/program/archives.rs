@@ -237,6 +237,7 @@ fn what_is_made_to_fill_the_disk_is_refused() {
     refused("outer.zip", &zip(&inner, zip::CompressionMethod::Stored), &[], "it holds a gzip file");
     refused("t.7z", b"7z\xbc\xaf\x27\x1c and more", &[], "a 7z archive, which is not read; unpack it");
     refused("text.gz", &gzip(b"no trace, but a text"), &[], "what it holds is no .etl file");
+    refused("none.zip", &zip(&[], zip::CompressionMethod::Stored), &[], "none.zip: it is empty");
 }
 
 /// A ZIP archive in which a second name stands for the bytes of the only file.

@@ -150,3 +150,15 @@ fn a_first_file_has_budgets_of_what_was_allocated() {
     let met = run(&["check", "alloc-x86.etl", "--budgets", budgets, "-q"]);
     assert!(met.code == 0 && met.out.contains("All pool, growth in a minute"), "{met:?}");
 }
+
+/// Limits of gigabytes in a minute were made of what three milliseconds allocated.
+#[test]
+fn a_first_file_guesses_no_growth_from_parts_of_a_second() {
+    let made = run(&["check", "--init", KEYS, "-q"]);
+    assert_eq!(made.code, 0, "{made:?}");
+    assert!(!made.out.contains("measure = \"growth_per_minute\""), "{}", made.out);
+    for kind in ["commit", "pool"] {
+        let says = format!("# No budgets of {kind} (analysis = \"{kind}\"): the trace is shorter than a second");
+        assert!(made.out.contains(&says), "{}", made.out);
+    }
+}

@@ -418,6 +418,10 @@ fn what_a_side_does_not_have_is_wrong_usage() {
     assert!(ran.code == 3 && ran.err.contains("no heading is \"Nonsense\""), "{ran:?}");
     let ran = diff(&folder, &["one.etl", "refset-small.etl", "--refset"]);
     assert!(ran.code == 4 && ran.err.contains("ReferenceSet"), "{ran:?}");
+    // Of two traces the message has to say which.
+    assert!(ran.err.starts_with("pfnset: LEFT (one.etl): the trace holds no page accesses"), "{}", ran.err);
+    let ran = diff(&folder, &["one.etl", "refset-small.etl", "--snapshot", "0,3"]);
+    assert!(ran.err.starts_with("pfnset: RIGHT (refset-small.etl): there is no snapshot 3"), "{}", ran.err);
 }
 
 #[test]
@@ -463,13 +467,13 @@ fn doubts_of_a_side_are_told() {
     let whole = std::fs::read(folder.path().join("resident-small.etl")).expect("the fixture");
     std::fs::write(folder.path().join("cut.etl"), &whole[..whole.len() - 0x5000]).expect("room for a trace");
     let ran = diff(&folder, &["resident-small.etl", "cut.etl"]);
-    assert!(ran.out.starts_with("! RIGHT: THE FILE IS DAMAGED"), "{}", ran.out);
+    assert!(ran.out.starts_with("! RIGHT: THE FILE IS CUT: it ends inside of its last buffer."), "{}", ran.out);
     assert_eq!(diff(&folder, &["resident-small.etl", "cut.etl", "--strict"]).code, 3);
     let kept = ["resident", "cut.etl", "--format", "json", "-q", "-o", "kept"];
     assert_eq!(run(&folder, &kept).code, 0);
     let ran = diff(&folder, &["kept", "cut.etl"]);
     assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(ran.out.contains("LEFT: when it was written: THE FILE IS DAMAGED"), "{}", ran.out);
+    assert!(ran.out.contains("LEFT: when it was written: THE FILE IS CUT: it ends inside"), "{}", ran.out);
 }
 
 #[test]

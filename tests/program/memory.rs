@@ -226,6 +226,11 @@ fn windows_conditions_and_timelines() {
         &["--group-by", "list,process"],
         &["--where", "list=Active"],
         &["--from", "2", "--to", "1"],
+        // Conditions that choose nothing of what is shown.
+        &["--timeline", "2s", "--where", "process=p1*"],
+        &["--group-by", "priority", "--where", "session=1"],
+        &["--group-by", "process", "--where", "priority=3"],
+        &["--format", "csv", "--where", "process=p1*"],
     ] {
         assert_eq!(run(&[&["memory", path(&file)], wrong].concat()).code, 2, "{wrong:?}");
     }

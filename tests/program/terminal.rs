@@ -87,6 +87,18 @@ fn doubts_are_said_again_below_long_tables() {
     assert!(short.lines().count() < 24 && short.matches("1,224 PFNs").count() == 1, "{short}");
 }
 
+/// README says that the first two lines tell what a trace is good for: of eighty lines they were out of sight.
+#[test]
+fn the_verdict_of_a_trace_stands_at_the_end_too() {
+    let test = "the_verdict_of_a_trace_stands_at_the_end_too";
+    let Some(shown) = on_a_terminal(test, 80, "pfnset info refset-small.etl") else { return };
+    let (begin, rest) = shown.split_once("\n\n").expect("a headline above the rest");
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let (verdict, last) = rest.trim_end().rsplit_once('\n').expect("lines");
+    assert!(begin.starts_with("Verdict: trust it with care") && words(verdict).ends_with(&words(begin)), "{shown}");
+    assert!(last.starts_with("! 1,224 PFNs"), "{shown}");
+}
+
 #[test]
 fn the_program_alone_fits_the_terminal() {
     let Some(shown) = on_a_terminal("the_program_alone_fits_the_terminal", 80, "pfnset") else { return };

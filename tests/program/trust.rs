@@ -209,6 +209,28 @@ fn a_gap_that_the_cut_explains_is_no_loss_of_the_recording() {
     }
 }
 
+/// The header names as many buffers as there are: the last one has no end. Only `info` called it cut, the others damaged.
+#[test]
+fn a_file_cut_inside_of_its_last_buffer_is_called_cut_everywhere() {
+    let cut = file_of(&fixture("resident-small.etl")[..350_000]);
+    let path = cut.path().to_str().unwrap();
+    for command in ["info", "resident", "processes", "allocations", "cpu"] {
+        let ran = run(&[command, path]);
+        let first = ran.out.lines().find(|line| line.starts_with("! ")).unwrap_or_default();
+        assert!(first.starts_with("! THE FILE IS CUT: it ends inside of its last buffer."), "{command}: {}", ran.out);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let dataset = folder.path().join("dataset");
+    let exported = run(&["export", path, "--out", dataset.to_str().unwrap(), "--format", "csv", "--tables", "traces"]);
+    assert_eq!(exported.code, 0, "{}", exported.err);
+    let part = std::fs::read_dir(dataset.join("traces")).unwrap().next().unwrap().unwrap().path().join("part-0.csv");
+    let mut lines = std::fs::read_to_string(part).unwrap().lines().map(str::to_owned).collect::<Vec<_>>().into_iter();
+    let (heading, row) = (lines.next().unwrap(), lines.next().unwrap());
+    let at = heading.split(',').position(|name| name == "is_cut").expect("a column");
+    // Of what stands before it only the list of tables has a comma.
+    assert_eq!(row.replace("warnings,traces", "").split(',').nth(at), Some("true"), "{row}");
+}
+
 #[test]
 fn what_a_cut_trace_still_holds_is_shown_with_a_warning() {
     let whole = fixture("refset-small.etl");

@@ -91,3 +91,25 @@ fn help_fits() {
         }
     }
 }
+
+/// Rows were in the order of a column that had left, or that no table had.
+#[test]
+fn the_column_that_rows_are_ordered_by_is_shown() {
+    for (line, heading) in [
+        ("cpu cpu-compressed.etl --sort switches", "Switches"),
+        ("cpu cpu-compressed.etl --sort ready", "Ready"),
+        ("cpu cpu-compressed.etl --sort preempted", "Lost to others"),
+        ("cpu cpu-compressed.etl --sort waits", "Waiting"),
+        ("allocations alloc-x86.etl --of pool --sort pieces", "Allocations"),
+        ("allocations alloc-x86.etl --of pool --sort lifetime", "Lives, p95"),
+        ("allocations alloc-x86.etl --of pool --sort oldest", "Oldest/s"),
+        ("allocations alloc-x86.etl --of pool --preset lifetimes --sort impacting", "Impacting"),
+        ("processes resident-small.etl --sort start", "Start s"),
+    ] {
+        let arguments: Vec<&str> = line.split(' ').collect();
+        let ran = finish(pfnset(&arguments).env("COLUMNS", "80"));
+        let headings = ran.out.lines().zip(ran.out.lines().skip(1)).find(|(_, below)| below.starts_with('─'));
+        let (headings, _) = headings.unwrap_or_else(|| panic!("{line}: {ran:?}"));
+        assert!(headings.contains(&format!("  {heading}")) && headings.width() <= 80, "{line}: {}", ran.out);
+    }
+}

@@ -123,7 +123,7 @@ impl AllocationSet {
             (self.rows.iter()).map(|row| Group { labels: row.labels.clone(), measure: row.figures }).collect();
         let mut tree = Node::tree(&groups, |a, b| compare(order, a, b), top);
         tree.measure = self.total;
-        let measured = columns(view);
+        let measured = columns(view, order);
         let table = Table::of_tree(Dimension::titles(&self.dimensions), &tree, self, &measured);
         if groups.len() > 1 { table.with_total(&tree, self, &measured) } else { table }
     }
@@ -222,43 +222,62 @@ impl AllocationSet {
     }
 }
 
-/// The columns of a view.
-fn columns(view: AllocationView) -> Vec<Measured<Figures, AllocationSet>> {
-    type Of = Measured<Figures, AllocationSet>;
-    const AT_END: Of = Measured::shown("At end", |figures, _| size(figures.at_end().bytes));
-    const GROWTH: Of = Measured::shown("Growth", |figures, _| {
-        Value::SizeDifference(i64::try_from(figures.growth()).unwrap_or(i64::MAX))
-    });
-    const IMPACTING: Of = Measured::shown("Impacting", |figures, _| size(figures.impacting.bytes));
-    const TRANSIENT: Of = Measured::shown("Transient", |figures, _| size(figures.transient.bytes));
-    const ALLOCATED: Of = Measured::shown("Allocated", |figures, _| size(figures.allocated().bytes));
-    const FREED: Of = Measured::shown("Freed", |figures, _| size(figures.freed().bytes));
-    const PEAK: Of = Measured::shown("Peak", |figures, _| {
-        if figures.rows > 1 { Value::Nothing } else { size(figures.peak.map_or(0, |(bytes, _)| bytes)) }
-    });
-    const DOUBTFUL: Of = Measured::shown("Doubtful", |figures, _| size(figures.doubtful_bytes));
-    const PIECES: Of = Measured::shown("Pieces", |figures, _| Value::Count(count(figures.at_end())));
-    const ALLOCATIONS: Of = Measured::shown("Allocations", |figures, _| Value::Count(count(figures.allocated())));
-    const FREES: Of = Measured::shown("Frees", |figures, _| Value::Count(count(figures.freed())));
-    const OLDEST: Of =
-        Measured::shown("Oldest/s", |figures, set| Value::maybe(figures.oldest, |time| Value::Seconds(set.time(time))));
-    const LIVES: Of = Measured::shown("Lives", |figures, _| Value::count(figures.lifetime.count));
-    const MEAN: Of = Measured::shown("Mean", |figures, set| {
-        let lifetime = &figures.lifetime;
-        duration(figures, set.mean_ns(lifetime.total, lifetime.count))
-    });
-    const P50: Of = Measured::shown("p50", |figures, set| duration(figures, set.ns(figures.lifetime.p50)));
-    const P95: Of = Measured::shown("p95", |figures, set| duration(figures, set.ns(figures.lifetime.p95)));
-    const P99: Of = Measured::shown("p99", |figures, set| duration(figures, set.ns(figures.lifetime.p99)));
-    const MAX: Of = Measured::shown("Longest", |figures, set| duration(figures, set.ns(figures.lifetime.max)));
-    const COMMITTED: Of = Measured::shown("Committed", |figures, _| of_pages(figures.at_snapshot.committed));
-    const RESIDENT: Of = Measured::shown("In RAM", |figures, _| of_pages(figures.at_snapshot.resident));
-    const ABSENT: Of = Measured::shown("Not in RAM", |figures, _| of_pages(figures.at_snapshot.absent()));
-    const ABSENT_SHARE: Of = Measured::shown("Share", |figures, _| {
-        let at = figures.at_snapshot;
-        if at.committed == 0 { Value::Nothing } else { Value::share(at.absent(), at.committed) }
-    });
-    match view {
+type Of = Measured<Figures, AllocationSet>;
+const AT_END: Of = Measured::shown("At end", |figures, _| size(figures.at_end().bytes));
+const GROWTH: Of =
+    Measured::shown("Growth", |figures, _| Value::SizeDifference(i64::try_from(figures.growth()).unwrap_or(i64::MAX)));
+const IMPACTING: Of = Measured::shown("Impacting", |figures, _| size(figures.impacting.bytes));
+const TRANSIENT: Of = Measured::shown("Transient", |figures, _| size(figures.transient.bytes));
+const ALLOCATED: Of = Measured::shown("Allocated", |figures, _| size(figures.allocated().bytes));
+const FREED: Of = Measured::shown("Freed", |figures, _| size(figures.freed().bytes));
+const PEAK: Of = Measured::shown("Peak", |figures, _| {
+    if figures.rows > 1 { Value::Nothing } else { size(figures.peak.map_or(0, |(bytes, _)| bytes)) }
+});
+const DOUBTFUL: Of = Measured::shown("Doubtful", |figures, _| size(figures.doubtful_bytes));
+const PIECES: Of = Measured::shown("Pieces", |figures, _| Value::Count(count(figures.at_end())));
+const ALLOCATIONS: Of = Measured::shown("Allocations", |figures, _| Value::Count(count(figures.allocated())));
+const FREES: Of = Measured::shown("Frees", |figures, _| Value::Count(count(figures.freed())));
+const OLDEST: Of =
+    Measured::shown("Oldest/s", |figures, set| Value::maybe(figures.oldest, |time| Value::Seconds(set.time(time))));
+const LIVES: Of = Measured::shown("Lives", |figures, _| Value::count(figures.lifetime.count));
+const MEAN: Of = Measured::shown("Mean", |figures, set| {
+    let lifetime = &figures.lifetime;
+    duration(figures, set.mean_ns(lifetime.total, lifetime.count))
+});
+const P50: Of = Measured::shown("p50", |figures, set| duration(figures, set.ns(figures.lifetime.p50)));
+const P95: Of = Measured::shown("p95", |figures, set| duration(figures, set.ns(figures.lifetime.p95)));
+const P99: Of = Measured::shown("p99", |figures, set| duration(figures, set.ns(figures.lifetime.p99)));
+/// Among sizes it needs to be told of what it is.
+const LIVES_P95: Of = Measured::shown("Lives, p95", |figures, set| duration(figures, set.ns(figures.lifetime.p95)));
+const MAX: Of = Measured::shown("Longest", |figures, set| duration(figures, set.ns(figures.lifetime.max)));
+const COMMITTED: Of = Measured::shown("Committed", |figures, _| of_pages(figures.at_snapshot.committed));
+const RESIDENT: Of = Measured::shown("In RAM", |figures, _| of_pages(figures.at_snapshot.resident));
+const ABSENT: Of = Measured::shown("Not in RAM", |figures, _| of_pages(figures.at_snapshot.absent()));
+const ABSENT_SHARE: Of = Measured::shown("Share", |figures, _| {
+    let at = figures.at_snapshot;
+    if at.committed == 0 { Value::Nothing } else { Value::share(at.absent(), at.committed) }
+});
+
+/// The column that shows why rows are in this order.
+fn ordered_by(view: AllocationView, order: AllocationOrder) -> Option<Of> {
+    Some(match order {
+        AllocationOrder::Name => return None,
+        AllocationOrder::AtEnd => AT_END,
+        AllocationOrder::Growth => GROWTH,
+        AllocationOrder::Impacting => IMPACTING,
+        AllocationOrder::Allocated => ALLOCATED,
+        AllocationOrder::Peak => PEAK,
+        AllocationOrder::Pieces => ALLOCATIONS,
+        AllocationOrder::Lifetime if view == AllocationView::Lifetimes => P95,
+        AllocationOrder::Lifetime => LIVES_P95,
+        AllocationOrder::Absent => ABSENT,
+        AllocationOrder::Oldest => OLDEST,
+    })
+}
+
+/// The columns of a view, with the one that rows are ordered by.
+fn columns(view: AllocationView, order: AllocationOrder) -> Vec<Of> {
+    let columns = match view {
         AllocationView::Outstanding => vec![
             AT_END,
             GROWTH.leaves(4),
@@ -278,7 +297,8 @@ fn columns(view: AllocationView) -> Vec<Measured<Figures, AllocationSet>> {
         }
         AllocationView::Lifetimes => vec![LIVES, MEAN, P50, P95, P99.leaves(0), MAX],
         AllocationView::NotResident => vec![ABSENT, ABSENT_SHARE.leaves(1), COMMITTED, RESIDENT, PIECES.spare(0)],
-    }
+    };
+    Of::ordered(columns, ordered_by(view, order))
 }
 
 fn count(amount: Amount) -> i64 {

@@ -9,8 +9,9 @@ use crate::analysis::refset::ReferenceSet;
 use crate::analysis::refset::query::{Dimension as ReferenceDimension, Query};
 use crate::analysis::refset::reason::AccessReason;
 use crate::analysis::resident::count_pages;
-use crate::analysis::resident::dimension::Dimension as ResidentDimension;
+use crate::analysis::resident::dimension::{Dimension as ResidentDimension, DimensionCode};
 use crate::analysis::resident::doubts;
+use crate::analysis::resident::group_counts::MOST_DIMENSIONS;
 use crate::analysis::resident::query::{SnapshotChoice, stacks_for};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::table::{Condition, Dimension as _};
@@ -19,11 +20,13 @@ use crate::etl::record_id::HookId;
 use crate::event::hooks::*;
 use crate::facets::Label;
 use crate::load::allocations::AllocationKind;
+use crate::model::snapshot::Snapshot;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::analysis_needs::{REFERENCE_SET, RESIDENT_SET};
 use crate::trace::doubt::{Doubt, any_grave};
 use crate::trace::{Parts, Trace};
 use crate::units::{Nanos, counted};
+use std::collections::BTreeMap;
 
 /// The values of a trace.
 #[derive(Debug, Default)]
@@ -70,9 +73,7 @@ impl TraceValues {
         let mut reference = has(Analysis::Reference).then(|| ReferenceValues::new(trace, &mut all));
         for budget in budgets {
             let value = match &budget.conditions {
-                Conditions::Resident(conditions) => {
-                    resident.as_mut().map(|values| values.value(trace, budget, conditions))
-                }
+                Conditions::Resident(conditions) => resident.as_mut().map(|values| values.value(budget, conditions)),
                 Conditions::Reference(conditions) => {
                     reference.as_mut().map(|values| values.value(trace, budget, conditions))
                 }
@@ -107,29 +108,35 @@ fn but_not_recorded(doubts: &[Doubt]) -> Vec<Doubt> {
     doubts.iter().filter(is_told).cloned().collect()
 }
 
-/// The resident set of a trace, or why it has none.
-struct ResidentValues(Result<usize, String>);
+/// What rows of the resident set are grouped by.
+const PAGES_BY: [ResidentDimension; 2] = [ResidentDimension::PROCESS, ResidentDimension::Category];
 
-impl ResidentValues {
-    fn new(trace: &Trace, all: &mut TraceValues) -> ResidentValues {
-        let snapshots = match trace.need_snapshots() {
-            Ok(snapshots) => snapshots,
-            Err(error) => return ResidentValues(Err(error.brief())),
-        };
-        let indices = SnapshotChoice::Last.indices(snapshots).unwrap_or_default();
-        all.add_doubts(&but_not_recorded(&doubts::of_snapshots(trace, &indices)));
-        let index = indices.first().copied();
-        ResidentValues(index.ok_or_else(|| "it has no whole snapshot".to_owned()))
+/// Pages of groups, by the codes of their dimensions.
+type PagesByCodes = BTreeMap<Vec<DimensionCode>, u64>;
+
+/// The resident set of a trace, or why it has none.
+struct ResidentValues<'t> {
+    trace: &'t Trace,
+    snapshot: Result<&'t Snapshot, String>,
+    /// Without stacks, which each budget can have others of.
+    context: Option<SnapshotContext<'t>>,
+    /// All pages, by the dimensions that budgets have conditions on.
+    counted: BTreeMap<Vec<ResidentDimension>, PagesByCodes>,
+}
+
+impl<'t> ResidentValues<'t> {
+    fn new(trace: &'t Trace, all: &mut TraceValues) -> ResidentValues<'t> {
+        let snapshot = trace.need_snapshots().map_err(|error| error.brief()).and_then(|snapshots| {
+            let indices = SnapshotChoice::Last.indices(snapshots).unwrap_or_default();
+            all.add_doubts(&but_not_recorded(&doubts::of_snapshots(trace, &indices)));
+            let last = indices.first().and_then(|index| snapshots.get(*index));
+            last.ok_or_else(|| "it has no whole snapshot".to_owned())
+        });
+        ResidentValues { trace, snapshot, context: None, counted: BTreeMap::new() }
     }
 
-    fn value(
-        &self,
-        trace: &Trace,
-        budget: &Budget,
-        conditions: &[Condition<ResidentDimension>],
-    ) -> Result<Value, String> {
-        let index = self.0.as_ref().map_err(String::clone)?;
-        let snapshot = trace.snapshots().get(*index).ok_or("it has no whole snapshot")?;
+    fn value(&mut self, budget: &Budget, conditions: &[Condition<ResidentDimension>]) -> Result<Value, String> {
+        let (trace, snapshot) = (self.trace, *self.snapshot.as_ref().map_err(String::clone)?);
         let evidence = Evidence::new(trace, &RESIDENT_SET);
         let time = (trace.time(snapshot.first.time), trace.time(snapshot.last_time));
         if let Some(fault) = evidence.fault("the page sequence", &PAGES, time, &budget.conditions) {
@@ -140,28 +147,69 @@ impl ResidentValues {
             let records = counted(impossible, "page record names a PFN", "page records name PFNs");
             return Err(format!("{records} that no machine has: the page sequence is damaged"));
         }
-        let dimensions = [ResidentDimension::PROCESS, ResidentDimension::Category];
-        let stacks = stacks_for(trace, &dimensions, conditions, &budget.symbols);
+        let stacks = stacks_for(trace, &PAGES_BY, conditions, &budget.symbols);
         let doubts: Vec<Doubt> = stacks.iter().flat_map(doubts::of_stacks).collect();
         if let Some(none) = doubts.iter().find(|doubt| doubt.code == "no_stacks") {
             return Err(none.text.clone());
         }
-        let context = SnapshotContext::with_stacks(trace, snapshot, stacks.as_ref());
-        let pages = count_pages(trace, &context, snapshot, &dimensions, conditions);
-        let row = |(codes, pages): (Vec<_>, u64)| Row {
-            labels: (dimensions.iter().zip(codes))
-                .map(|(dimension, code)| dimension.label(&context, code).to_string())
-                .collect(),
-            pages: i64::try_from(pages).unwrap_or(i64::MAX),
-        };
-        Ok(Value {
-            pages: pages.values().sum(),
-            total: snapshot.pages,
-            dimensions: dimensions.map(|dimension| dimension.name().to_owned()).to_vec(),
-            rows: pages.into_iter().map(row).collect(),
-            doubts: doubts.into_iter().map(|doubt| doubt.text).collect(),
-            ..Value::default()
-        })
+        let doubts: Vec<String> = doubts.into_iter().map(|doubt| doubt.text).collect();
+        if stacks.is_some() || conditions.len() > MOST_DIMENSIONS - 1 - PAGES_BY.len() {
+            let context = SnapshotContext::with_stacks(trace, snapshot, stacks.as_ref());
+            let pages = count_pages(trace, &context, snapshot, &PAGES_BY, conditions);
+            return Ok(of_pages(&context, pages, snapshot.pages, doubts));
+        }
+        let context = self.context.get_or_insert_with(|| SnapshotContext::new(trace, snapshot));
+        let mut dimensions = PAGES_BY.to_vec();
+        for condition in conditions.iter().filter(|condition| !PAGES_BY.contains(&condition.dimension)) {
+            dimensions.push(condition.dimension);
+        }
+        let all = self.counted.entry(dimensions);
+        let all = all.or_insert_with_key(|by| count_pages(trace, context, snapshot, by, &[]));
+        let pages = selected(context, all, conditions);
+        Ok(of_pages(context, pages, snapshot.pages, doubts))
+    }
+}
+
+/// Those pages that meet the conditions. Codes are those of [`PAGES_BY`], then one for each condition on another dimension.
+fn selected(
+    context: &SnapshotContext<'_>,
+    all: &PagesByCodes,
+    conditions: &[Condition<ResidentDimension>],
+) -> PagesByCodes {
+    let mut others = PAGES_BY.len()..;
+    let place = |condition: &Condition<ResidentDimension>| {
+        let own = PAGES_BY.iter().position(|dimension| *dimension == condition.dimension);
+        own.or_else(|| others.next()).unwrap_or_default()
+    };
+    let places: Vec<usize> = conditions.iter().map(place).collect();
+    let mut known: Vec<BTreeMap<DimensionCode, bool>> = vec![BTreeMap::new(); conditions.len()];
+    let mut passing = BTreeMap::new();
+    for (codes, pages) in all {
+        let passes = conditions.iter().zip(&places).zip(&mut known).all(|((condition, place), known)| {
+            let code = codes.get(*place).copied().unwrap_or(DimensionCode::None);
+            *known.entry(code).or_insert_with(|| condition.dimension.meets(context, code, condition))
+        });
+        if passes {
+            *passing.entry(codes.iter().take(PAGES_BY.len()).copied().collect()).or_default() += pages;
+        }
+    }
+    passing
+}
+
+fn of_pages(context: &SnapshotContext<'_>, pages: PagesByCodes, total: u64, doubts: Vec<String>) -> Value {
+    let row = |(codes, pages): (Vec<DimensionCode>, u64)| Row {
+        labels: (PAGES_BY.iter().zip(codes))
+            .map(|(dimension, code)| dimension.label(context, code).to_string())
+            .collect(),
+        pages: i64::try_from(pages).unwrap_or(i64::MAX),
+    };
+    Value {
+        pages: pages.values().sum(),
+        total,
+        dimensions: PAGES_BY.map(|dimension| dimension.name().to_owned()).to_vec(),
+        rows: pages.into_iter().map(row).collect(),
+        doubts,
+        ..Value::default()
     }
 }
 

@@ -101,7 +101,7 @@ impl<'t> Evidence<'t> {
         let FileEvidence { etl, trust, spans, .. } = file;
         let loss = &trust.loss;
         let known = self.losses.len();
-        self.anywhere = self.anywhere.take().or_else(|| cut(etl, trust).map(|reason| file.named(reason)));
+        self.anywhere = self.anywhere.take().or_else(|| cut(trust).map(|reason| file.named(reason)));
         for hole in &loss.holes {
             let what = format!("{} missing", counted(hole.missing, "buffer is", "buffers are"));
             self.losses.push(LossAt { from: hole.silent.0, to: hole.silent.1, what });
@@ -253,10 +253,6 @@ fn lacks_a_processor(etl: &EtlFile, spans: &[Option<Span>]) -> bool {
     etl.header.mode & MODE_NO_PER_PROCESSOR == 0 && (seen.len() as u64) < u64::from(etl.header.processors)
 }
 
-fn cut(etl: &EtlFile, trust: &TrustReport) -> Option<String> {
-    let is_inside = || etl.own_buffers().iter().any(|buffer| buffer.cut);
-    match trust.cut {
-        Some((held, named)) => Some(format!("the file is cut: it holds {held} of {named} buffers; copy it again")),
-        None => is_inside().then(|| "the file is cut inside of its last buffer; copy it again".to_owned()),
-    }
+fn cut(trust: &TrustReport) -> Option<String> {
+    trust.cut_text().map(|cut| format!("the file is cut: {cut}; copy it again"))
 }

@@ -3,12 +3,14 @@
 use crate::analysis::allocations::Dimension as AllocationDimension;
 use crate::analysis::check::budget::{Analysis, Budget, Conditions, Measure, MeasureUnit};
 use crate::analysis::check::measured::{TraceValues, Value};
+use crate::error::Missing;
 use crate::facets::vocabulary::CATEGORY;
 use crate::facets::{Dimension as _, NO_LABEL, ProcessFacet};
 use crate::load::allocations::AllocationKind;
 use crate::model::category::Category;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
+use crate::trace::analysis_needs::RESIDENT_SET;
 use crate::units::PAGE_BYTES;
 use std::collections::BTreeMap;
 
@@ -43,6 +45,11 @@ fn a_tenth_more(value: u64, unit: MeasureUnit) -> String {
         MeasureUnit::Pages => size(format!("{more} pages"), MIB / PAGE_BYTES),
         MeasureUnit::Bytes => size(format!("{} KiB", more.div_ceil(1 << 10)), MIB),
         MeasureUnit::Faults => more.to_string(),
+        // A tenth of a short wait is less than a millisecond.
+        MeasureUnit::Time if more < 10_000_000 => {
+            let micros = more.div_ceil(1_000);
+            format!("{}.{:03}", micros / 1_000, micros % 1_000)
+        }
         MeasureUnit::Time => more.div_ceil(1_000_000).to_string(),
     }
 }
@@ -166,8 +173,8 @@ fn of_pages((analysis, measure): (Analysis, Measure), value: &Value) -> Vec<Sugg
 /// Budgets for a trace, by what it holds; or why there are none.
 ///
 /// # Errors
-/// Why the trace has nothing that budgets could be made of.
-pub fn suggest(trace: &Trace) -> Result<Suggested, String> {
+/// Why the trace has nothing that budgets could be made of; for a trace without any of it how to record pages.
+pub fn suggest(trace: &Trace) -> Result<Suggested, Missing> {
     let mut measures = vec![
         (Analysis::Resident, Measure::Pages),
         (Analysis::Reference, Measure::HeldAtStop),
@@ -192,6 +199,10 @@ pub fn suggest(trace: &Trace) -> Result<Suggested, String> {
                 continue;
             }
         };
+        if measure == Measure::GrowthPerMinute && suggested.is_without(of) && value.pages > 0 && is_too_short(trace) {
+            suggested.without.push((of, TOO_SHORT.to_owned()));
+            continue;
+        }
         suggested.budgets.extend(match (of, measure) {
             // Of faults that there are none of, nothing tells what is usual.
             (Analysis::Faults, _) if value.pages == 0 => Vec::new(),
@@ -211,7 +222,17 @@ pub fn suggest(trace: &Trace) -> Result<Suggested, String> {
     // What was recorded says more than what was not.
     let is_recorded = |(of, _): &(Analysis, String)| matches!(of, Analysis::Allocations(_));
     suggested.without.sort_by_key(|without| !is_recorded(without));
-    Err(suggested.without.into_iter().next().map(|(_, reason)| reason).unwrap_or_default())
+    let first = suggested.without.into_iter().next();
+    let advice = first.as_ref().filter(|first| !is_recorded(first)).map(|_| RESIDENT_SET.advice.to_owned());
+    Err(Missing { what: first.map(|(_, reason)| reason).unwrap_or_default(), advice })
+}
+
+/// What grew in a part of a second says nothing of a minute.
+const TOO_SHORT: &str =
+    "the trace is shorter than a second: what grows in a minute would be a guess (growth_per_minute)";
+
+fn is_too_short(trace: &Trace) -> bool {
+    trace.survey().last().is_none_or(|last| trace.etl().clock.nanos(last).seconds() < 1.0)
 }
 
 #[cfg(test)]
@@ -229,6 +250,10 @@ mod tests {
             ["1 KiB", "1127 KiB", "11 MiB"].map(String::from)
         );
         assert_eq!(a_tenth_more(u64::MAX, MeasureUnit::Pages), "72057594037927936 MiB");
+        assert_eq!(
+            [71_428, 2_500_000, 964_385_000].map(|nanos| a_tenth_more(nanos, MeasureUnit::Time)),
+            ["0.079", "2.750", "1061"].map(String::from)
+        );
         assert_eq!(
             (process_name("a b.exe (4)"), process_name("Unknown (-1)"), process_name("n/a")),
             (Some("a b.exe"), None, None)

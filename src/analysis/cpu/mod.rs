@@ -11,6 +11,7 @@ mod interrupts;
 pub mod query;
 pub mod ready_delays;
 pub(crate) mod replay;
+mod row_measure;
 mod rows;
 mod sampled_and_exact;
 pub(crate) mod switch_stacks;

@@ -5,6 +5,7 @@ use crate::analysis::cpu::ready_delays::{DelayStatistics, ReadyKind};
 use crate::analysis::cpu::replay::processor::{ProcessorUse, RoutineTimes, TicksByUse};
 use crate::analysis::cpu::replay::scheduler::PreemptionTimes;
 use crate::analysis::cpu::replay::thread_counts::WaitTime;
+use crate::analysis::cpu::row_measure::{RowMeasure, ordered_by};
 use crate::analysis::cpu::{CpuRow, CpuUse, ProcessorTimes, SampledTime, StateTimes};
 use crate::analysis::cpu::{WakeupRow, interval};
 use crate::analysis::table::{Column, Dimension as _, Field, Group, Line, Measured, Node, Table, Value};
@@ -13,60 +14,6 @@ use std::collections::HashMap;
 
 /// A value of a row; times are those of the whole.
 pub(super) type Of<R> = Measured<R, CpuUse>;
-
-/// Sums of rows; times in ticks.
-#[derive(Debug, Clone, Copy, Default)]
-struct RowMeasure {
-    cpu: u64,
-    with_interrupts: u64,
-    switches: u64,
-    delays: u64,
-    delayed: u64,
-    p95: Option<u64>,
-    max: u64,
-    lost: u64,
-    waited: u64,
-}
-
-impl std::ops::AddAssign for RowMeasure {
-    fn add_assign(&mut self, other: RowMeasure) {
-        // A percentile is that of the only delays that there are; of several groups it is looked up.
-        self.p95 = match (self.delays, other.delays) {
-            (_, 0) => self.p95,
-            (0, _) => other.p95,
-            _ => None,
-        };
-        self.cpu = self.cpu.saturating_add(other.cpu);
-        self.with_interrupts = self.with_interrupts.saturating_add(other.with_interrupts);
-        self.switches += other.switches;
-        self.delays += other.delays;
-        self.delayed = self.delayed.saturating_add(other.delayed);
-        self.max = self.max.max(other.max);
-        self.lost = self.lost.saturating_add(other.lost);
-        self.waited = self.waited.saturating_add(other.waited);
-    }
-}
-
-impl RowMeasure {
-    fn new(row: &CpuRow) -> RowMeasure {
-        RowMeasure {
-            cpu: row.cpu,
-            with_interrupts: row.with_interrupts,
-            switches: row.switches,
-            delays: row.delays.all.count,
-            delayed: row.delays.all.total,
-            p95: (row.delays.all.count > 0).then_some(row.delays.all.p95),
-            max: row.delays.all.max,
-            lost: row.delays.lost().1,
-            waited: row.waited(),
-        }
-    }
-
-    /// A length of time that is only known where there are delays.
-    fn delay(&self, ticks: Option<u64>, set: &CpuUse) -> Value {
-        Value::maybe(ticks.filter(|_| self.delays > 0), |ticks| set.time(ticks))
-    }
-}
 
 /// What is known of all rows, also of sums of rows.
 const ROW: [Of<RowMeasure>; 9] = [
@@ -272,18 +219,13 @@ impl CpuUse {
     pub fn row_table(&self, order: CpuOrder, top: Option<usize>) -> Table {
         let group = |row: &CpuRow| Group { labels: row.labels.clone(), measure: RowMeasure::new(row) };
         let groups: Vec<Group<RowMeasure>> = self.rows.iter().map(group).collect();
-        let key = |m: &RowMeasure| match order {
-            CpuOrder::Cpu => m.cpu,
-            CpuOrder::Name => 0,
-            CpuOrder::Switches => m.switches,
-            CpuOrder::Ready => m.delayed,
-            CpuOrder::Preempted => m.lost,
-            CpuOrder::Waits => m.waited,
-        };
+        let (key, column) = ordered_by(order);
         let mut tree = Node::tree(&groups, |a, b| key(b).cmp(&key(a)), top);
         let known = self.subtotals.iter().map(|row| (shown(row), row.delays.all.p95)).collect();
         fill(&mut tree, &mut Vec::new(), &known);
-        let table = Table::of_groups(&self.dimensions, &groups, &tree, self, &ROW).with_total(&tree, self, &ROW);
+        let columns = Of::ordered(ROW.into_iter().collect(), column);
+        let table = Table::of_groups(&self.dimensions, &groups, &tree, self, &columns);
+        let table = table.with_total(&tree, self, &columns);
         self.with_whole_stacks(table, self.rows.iter())
     }
 

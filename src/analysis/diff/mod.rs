@@ -43,7 +43,7 @@ use crate::units::counted as number_of;
 use file_side::{FileQuery, FileSide};
 use pages::PageDifferences;
 use processes::{Matched, Starts};
-use query::{DiffPlan, DiffQuery, SIDES};
+use query::{DiffPlan, DiffQuery, SIDES, at_side};
 use source::SourceContent;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -264,12 +264,13 @@ fn read<'s>(sources: [&'s Source; 2], plan: &DiffPlan, query: &DiffQuery) -> Res
         side.rows = std::mem::take(&mut side.file.rows);
     }
     let near = sides.iter().find_map(|side| side.file.time);
-    for (side, ((source, snapshot), by_wpa)) in sides.iter_mut().zip(of_side()) {
+    for (at, (side, ((source, snapshot), by_wpa))) in sides.iter_mut().zip(of_side()).enumerate() {
         let Some(trace) = source.trace() else { continue };
+        let of_side = |error| at_side(error, at, &source.path);
         match plan.table {
             ExportedTable::Resident => {
                 let asked = (&plan.dimensions[..], &query.conditions[..], &query.symbols);
-                let mut resident = ResidentSide::new(trace, asked, snapshot, near)?;
+                let mut resident = ResidentSide::new(trace, asked, snapshot, near).map_err(of_side)?;
                 side.rows = resident.rows(&plan.dimensions, &query.conditions, by_wpa);
                 if plan.matching == Match::NameAndStart {
                     side.starts = resident.starts();
@@ -285,7 +286,8 @@ fn read<'s>(sources: [&'s Source; 2], plan: &DiffPlan, query: &DiffQuery) -> Res
                     &plan.dimensions,
                     &query.conditions,
                     (held(sources, plan), &query.symbols),
-                )?;
+                )
+                .map_err(of_side)?;
                 (side.rows, side.warnings, side.doubtful) = (found.rows, found.warnings, found.doubtful);
                 side.grave = found.grave;
             }

@@ -9,10 +9,11 @@ use crate::analysis::diff::tolerance::Tolerance;
 use crate::analysis::diff::trace_side::listed;
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::table::{Condition, Dimension as _};
-use crate::error::{Error, Reason};
+use crate::error::{Error, Missing, Reason};
 use crate::imported::wpa::columns::ExportedTable;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::doubt::{Doubt, OF_TRACE};
+use std::path::Path;
 
 /// A question.
 #[derive(Debug, Clone, Default)]
@@ -62,6 +63,18 @@ pub(crate) struct DiffPlan {
 
 /// Names of the sides in messages.
 pub(crate) const SIDES: [&str; 2] = ["LEFT", "RIGHT"];
+
+/// Which side lacks something.
+pub(super) fn at_side(error: Error, side: usize, path: &Path) -> Error {
+    let side = SIDES.get(side).copied().unwrap_or_default();
+    let named = |what: String| format!("{side} ({}): {what}", path.display());
+    match error {
+        Error::MissingEvents(Missing { what, advice }) => Error::MissingEvents(Missing { what: named(what), advice }),
+        Error::MissingPart(what) => Error::MissingPart(named(what)),
+        Error::Usage(what) => Error::Usage(named(what)),
+        other => other,
+    }
+}
 
 const fn name(table: ExportedTable) -> &'static str {
     match table {

@@ -115,7 +115,7 @@ pub(crate) fn write(
         count(|info| info.trust.loss.missing_buffers),
         count(|info| info.trust.damaged),
         count(|info| info.trust.misfit_records),
-        Cell::maybe(info, |info| Cell::Flag(info.trust.cut.is_some())),
+        Cell::maybe(info, |info| Cell::Flag(info.trust.is_cut())),
         Cell::maybe(doubts, |doubts| Cell::Flag(!any_grave(doubts))),
         Cell::maybe(warnings.as_deref(), Cell::Text),
     ])?;

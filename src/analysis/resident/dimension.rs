@@ -137,7 +137,7 @@ impl Dimension {
     }
 
     /// True when pages with a code meet a condition on this dimension: one on stacks may look at more than at the label.
-    pub(super) fn meets(
+    pub(crate) fn meets(
         self,
         context: &SnapshotContext<'_>,
         code: DimensionCode,

@@ -4,7 +4,7 @@ use crate::analysis::table::{Align, Column, Fit, Table, spelling};
 use crate::error::Error;
 
 impl Column {
-    /// The heading as it is written on a command line: without capitals, `_` for blanks; that of the user's unit is `size`.
+    /// The heading as it is written on a command line: without capitals and commas, `_` for blanks; that of the user's unit is `size`.
     pub fn name(&self) -> String {
         match self.title.as_ref() {
             "" => "size".to_owned(),
@@ -14,7 +14,7 @@ impl Column {
 }
 
 fn plain(name: &str) -> String {
-    name.trim().to_lowercase().replace([' ', '-', '/'], "_")
+    name.trim().to_lowercase().replace(',', "").replace([' ', '-', '/'], "_")
 }
 
 impl Table {
@@ -70,10 +70,19 @@ mod tests {
                 Column::number("Pages").fit(Fit::Leaves(1)),
                 Column::number(""),
                 Column::number("At s"),
+                Column::number("Off, points"),
             ],
-            lines: vec![Line::new([Value::text("a"), Value::Number(1), Value::Number(2), Value::Number(3)])],
+            lines: vec![Line::new([
+                Value::text("a"),
+                Value::Number(1),
+                Value::Number(2),
+                Value::Number(3),
+                Value::Number(4),
+            ])],
             ..Table::default()
         };
+        // A comma in the heading separates no names.
+        assert_eq!(table().with_columns("off_points").unwrap().lines[0].cells[1], Value::Number(4));
         let chosen = table().with_columns("at-S, size").unwrap();
         assert_eq!(chosen.columns.iter().map(Column::name).collect::<Vec<_>>(), ["process", "at_s", "size"]);
         assert_eq!(chosen.lines[0].cells, [Value::text("a"), Value::Number(3), Value::Number(2)]);

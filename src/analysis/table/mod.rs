@@ -314,6 +314,17 @@ impl<M, A> Measured<M, A> {
         Measured { fit: Fit::Spare(order), ..self }
     }
 
+    /// Columns with the one that rows are ordered by: it does not leave, and is added where it is not among them.
+    pub fn ordered(mut list: Vec<Measured<M, A>>, by: Option<Measured<M, A>>) -> Vec<Measured<M, A>> {
+        if let Some(by) = by {
+            match list.iter_mut().find(|column| column.title == by.title) {
+                Some(column) => column.fit = Fit::Stays,
+                None => list.push(by),
+            }
+        }
+        list
+    }
+
     /// The printed column, where it is one.
     pub fn column(&self) -> Option<Column> {
         Some(Column::number(self.title?).fit(self.fit))

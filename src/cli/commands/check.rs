@@ -112,9 +112,9 @@ impl Check {
         trace::prepare_all(common, &self.recordings)?;
         let recording = self.recordings.traces.first().context("no trace")?;
         let trace = trace::open_recording(common, recording)?;
-        let found = trace::with_bar(common, &trace, 3, || suggest(&trace)).map_err(|reason| {
+        let found = trace::with_bar(common, &trace, 3, || suggest(&trace)).map_err(|missing| {
             // What is missing may lie in the part that was lost.
-            if trace.trust().any() { Error::MissingPart(reason) } else { Error::MissingEvents(reason.into()) }
+            if trace.trust().any() { Error::MissingPart(missing.what) } else { Error::MissingEvents(missing) }
         })?;
         let mut out = output::open(&common.printing)?;
         suggestions::write(&mut out, &common.trace, &found)?;

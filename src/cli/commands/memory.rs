@@ -3,12 +3,13 @@
 use crate::analysis::memory::MemorySet;
 use crate::analysis::memory::order::MemoryOrder;
 use crate::analysis::memory::query::{MemoryDimension, MemoryQuery, TimelineStep};
-use crate::analysis::table::Condition;
+use crate::analysis::table::{Condition, Dimension as _};
 use crate::answer::memory;
 use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, RowArgs, conditions, grouped_by, refuse};
 use crate::cli::each::{Each, TraceQuestion};
 use crate::cli::exit::Exit;
 use crate::cli::{output, trace};
+use crate::error::Error;
 use crate::model::window::{Bound, duration};
 use anyhow::Context;
 use clap::Args;
@@ -121,6 +122,7 @@ impl Memory {
             "--timeline",
             &[(self.timeline.is_some() && rows.top.is_some(), "is shown as a whole: --top has no effect")],
         )?;
+        self.check_conditions(&query, is_object)?;
         let question = TraceQuestion { common, each: &self.each, schema: "pfnset.memory", unit: rows.unit() };
         let exit = question.answer(|_, trace, show| {
             let set = trace::with_bar(common, trace, 2, || MemorySet::answer(trace, &query))?;
@@ -129,5 +131,26 @@ impl Memory {
         })?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
         Ok(exit)
+    }
+
+    /// # Errors
+    /// A usage error for conditions on what is not shown: the first screen and a JSON object have both counters and processes.
+    fn check_conditions(&self, query: &MemoryQuery, is_object: bool) -> Result<(), Error> {
+        let is_for_people = matches!(self.common.format, OutputFormat::Table | OutputFormat::Markdown);
+        let is_plain = query.group_by.is_none() && self.timeline.is_none();
+        let shows_all = is_plain && is_for_people && !self.each.each;
+        if is_object || shows_all {
+            return Ok(());
+        }
+        let is_of_process = |of: MemoryDimension| matches!(of, MemoryDimension::Process | MemoryDimension::Session);
+        let shows_processes = query.group_by.is_some_and(is_of_process);
+        let mut conditions = query.conditions.iter().map(|condition| condition.dimension);
+        let Some(other) = conditions.find(|of| is_of_process(*of) != shows_processes) else { return Ok(()) };
+        let (shown, advice) = match shows_processes {
+            true => ("processes or sessions", "--group-by list or priority"),
+            false => ("counters of the system", "--group-by process or session"),
+        };
+        let reason = format!("{}: the rows are {shown}; {advice} shows what it chooses", other.name());
+        refuse("--where", &[(true, &reason)])
     }
 }

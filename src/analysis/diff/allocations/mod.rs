@@ -10,12 +10,12 @@ pub use rows::{AllocationDiffRow, AllocationMeasure, AllocationSums, AllocationT
 pub(super) use rows::{Key, limit};
 
 use super::processes::{Match, Matched, Starts};
-use super::query::SIDES;
+use super::query::{SIDES, at_side};
 use super::row_choice::RowChoice;
 use super::source::Source;
 use super::trace_side::starts;
 use crate::analysis::allocations::{AllocationQuery, AllocationSet, Dimension};
-use crate::error::{Error, Missing};
+use crate::error::Error;
 use crate::facets::Condition;
 use crate::load::allocations::AllocationKind;
 use crate::trace::doubt::{Doubt, any_grave, grave, texts};
@@ -181,17 +181,6 @@ fn matched(traces: [&Trace; 2], how: Match) -> Matched {
         Match::Pid | Match::Name => Default::default(),
     };
     Matched::new(labels.each_ref(), how, &starts)
-}
-
-/// Which side lacks something.
-pub(super) fn at_side(error: Error, side: usize, path: &std::path::Path) -> Error {
-    let side = SIDES.get(side).copied().unwrap_or_default();
-    let named = |what: String| format!("{side} ({}): {what}", path.display());
-    match error {
-        Error::MissingEvents(Missing { what, advice }) => Error::MissingEvents(Missing { what: named(what), advice }),
-        Error::MissingPart(what) => Error::MissingPart(named(what)),
-        other => other,
-    }
 }
 
 /// What is not in the sums, because nothing tells of it. Growth does not depend on it.

@@ -8,9 +8,9 @@ mod tables;
 
 pub use rows::{StackDiffRow, StackMeasure, StackTotals};
 
-use super::allocations::{at_side, trace};
+use super::allocations::trace;
 use super::processes::{Match, Matched, Starts};
-use super::query::SIDES;
+use super::query::{SIDES, at_side};
 use super::row_choice::RowChoice;
 use super::source::Source;
 use super::trace_side::starts;

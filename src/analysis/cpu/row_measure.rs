@@ -1,0 +1,73 @@
+//! What is summed of rows of `pfnset cpu`, and what orders them.
+
+use crate::analysis::cpu::query::CpuOrder;
+use crate::analysis::cpu::{CpuRow, CpuUse};
+use crate::analysis::table::{Measured, Value};
+
+/// Sums of rows; times in ticks.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct RowMeasure {
+    pub cpu: u64,
+    pub with_interrupts: u64,
+    pub switches: u64,
+    pub delays: u64,
+    pub delayed: u64,
+    pub p95: Option<u64>,
+    pub max: u64,
+    pub lost: u64,
+    pub waited: u64,
+}
+
+impl std::ops::AddAssign for RowMeasure {
+    fn add_assign(&mut self, other: RowMeasure) {
+        // A percentile is that of the only delays that there are; of several groups it is looked up.
+        self.p95 = match (self.delays, other.delays) {
+            (_, 0) => self.p95,
+            (0, _) => other.p95,
+            _ => None,
+        };
+        self.cpu = self.cpu.saturating_add(other.cpu);
+        self.with_interrupts = self.with_interrupts.saturating_add(other.with_interrupts);
+        self.switches += other.switches;
+        self.delays += other.delays;
+        self.delayed = self.delayed.saturating_add(other.delayed);
+        self.max = self.max.max(other.max);
+        self.lost = self.lost.saturating_add(other.lost);
+        self.waited = self.waited.saturating_add(other.waited);
+    }
+}
+
+impl RowMeasure {
+    pub fn new(row: &CpuRow) -> RowMeasure {
+        RowMeasure {
+            cpu: row.cpu,
+            with_interrupts: row.with_interrupts,
+            switches: row.switches,
+            delays: row.delays.all.count,
+            delayed: row.delays.all.total,
+            p95: (row.delays.all.count > 0).then_some(row.delays.all.p95),
+            max: row.delays.all.max,
+            lost: row.delays.lost().1,
+            waited: row.waited(),
+        }
+    }
+
+    /// A length of time that is only known where there are delays.
+    pub fn delay(&self, ticks: Option<u64>, set: &CpuUse) -> Value {
+        Value::maybe(ticks.filter(|_| self.delays > 0), |ticks| set.time(ticks))
+    }
+}
+
+type Of = Measured<RowMeasure, CpuUse>;
+
+/// What is greatest in the first row, and the column that shows it where the first columns do not.
+pub(super) fn ordered_by(order: CpuOrder) -> (fn(&RowMeasure) -> u64, Option<Of>) {
+    match order {
+        CpuOrder::Cpu => (|m| m.cpu, None),
+        CpuOrder::Name => (|_| 0, None),
+        CpuOrder::Switches => (|m| m.switches, Some(Of::shown("Switches", |m, _| Value::count(m.switches)))),
+        CpuOrder::Ready => (|m| m.delayed, Some(Of::shown("Ready", |m, set| set.time(m.delayed)))),
+        CpuOrder::Preempted => (|m| m.lost, Some(Of::shown("Lost to others", |m, set| set.time(m.lost)))),
+        CpuOrder::Waits => (|m| m.waited, Some(Of::shown("Waiting", |m, set| set.time(m.waited)))),
+    }
+}
