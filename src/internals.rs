@@ -42,6 +42,48 @@ pub fn tag_uses(file: &[u8], tags: &[u32]) -> Result<Vec<Option<String>>, String
     Ok(tags.iter().map(text).collect())
 }
 
+/// Shows the answers about code, faults and allocations of a trace one by one, for what checks forms.
+#[cfg(feature = "cli")]
+pub fn answers_of_code(trace: &crate::trace::Trace, show: &mut dyn FnMut(crate::answer::Answer<'_>)) {
+    use crate::analysis::stack_profile::StackProfile;
+    use crate::analysis::stacks::SymbolNeeds;
+    use crate::answer::faults::FaultView;
+    use crate::answer::numbers::{TimeUnit, Unit};
+    use crate::answer::{allocations, faults, stacks, symbols};
+    let mut query = StackQuery { whole_stacks: true, ..StackQuery::default() };
+    query.group_by("process,thread,module,function,stack").expect("dimensions");
+    if let Ok(set) = StackSet::answer(trace, &query) {
+        show(stacks::answer(&set, None, Unit::Auto, TimeUnit::Auto));
+        show(stacks::collapsed(&set, false));
+    }
+    if let Ok(profile) = StackProfile::answer(trace, &StackQuery::default()) {
+        show(stacks::profile(&profile));
+    }
+    if let Ok(needs) = SymbolNeeds::answer(trace, &Default::default()) {
+        show(symbols::answer(&needs));
+    }
+    let mut query = FaultQuery::default();
+    query.group_by("process,file,module").expect("dimensions");
+    if let Ok(set) = FaultSet::answer(trace, &query) {
+        for view in [FaultView::Summary, FaultView::Hard, FaultView::Disk, FaultView::Soft] {
+            show(faults::answer(&set, view, None, TimeUnit::Auto));
+        }
+    }
+    let mut query = AllocationQuery::default();
+    query.group_by("process,function").expect("dimensions");
+    if let Ok(set) = AllocationSet::answer(trace, &query) {
+        let display = allocations::AllocationDisplay {
+            view: crate::analysis::allocations::AllocationView::Outstanding,
+            is_summary: true,
+            is_timeline: false,
+            order: query.order,
+            top: None,
+            unit: Unit::Auto,
+        };
+        show(allocations::answer(&set, display));
+    }
+}
+
 /// Decompression of buffers.
 pub mod compression {
     pub use crate::etl::compression::outcome::{CompressionFault, Decompression};

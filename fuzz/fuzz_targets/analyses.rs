@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use pfnset::analysis::cpu::CpuUse;
 use pfnset::analysis::cpu::query::CpuQuery;
 use pfnset::analysis::memory::MemorySet;
-use pfnset::analysis::memory::query::{MemoryQuery, MemoryView, TimelineStep};
+use pfnset::analysis::memory::query::{MemoryQuery, TimelineStep};
 use pfnset::analysis::memory::working_sets::MemoryTrack;
 use pfnset::analysis::processes::{Dimension, ProcessQuery, ProcessSet};
 use pfnset::analysis::refset::ReferenceSet;
@@ -100,7 +100,7 @@ fn analyse(trace: &Trace) {
     }
     let query = MemoryQuery { all_samples: true, timeline: Some(TimelineStep::Samples), ..Default::default() };
     if let Ok(set) = MemorySet::answer(trace, &query) {
-        let view = MemoryView::default();
+        let view = Default::default();
         let kept =
             |track: &MemoryTrack| track.samples.len() as u64 == track.count && track.first.moment <= track.last.moment;
         assert!(set.processes.iter().chain(&set.sessions).all(kept));

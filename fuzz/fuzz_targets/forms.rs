@@ -10,7 +10,7 @@ use pfnset::analysis::cpu::query::{CpuOrder, CpuQuery};
 use pfnset::analysis::event_statistics::{EventFilter, EventStatistics};
 use pfnset::analysis::info::TraceInfo;
 use pfnset::analysis::memory::MemorySet;
-use pfnset::analysis::memory::query::{MemoryQuery, MemoryView};
+use pfnset::analysis::memory::query::MemoryQuery;
 use pfnset::analysis::pages::{PageListing, PageQuery};
 use pfnset::analysis::processes::{ProcessQuery, ProcessSet};
 use pfnset::analysis::refset;
@@ -24,7 +24,7 @@ use pfnset::answer::{self, Answer};
 use pfnset::forms::csv::Cells;
 use pfnset::forms::pages::{PageForm, PageText};
 use pfnset::forms::{self, Form, Look};
-use pfnset::internals::{EventForm, EventListing, EventRowQuery, RowWriter, event_heading, is_hidden};
+use pfnset::internals::{EventForm, EventListing, EventRowQuery, RowWriter, answers_of_code, event_heading, is_hidden};
 use pfnset::internals::{read_budgets, suggest, write_budgets};
 use pfnset::trace::Trace;
 use std::path::Path;
@@ -54,7 +54,7 @@ fn say(trace: &Trace) {
         written(answer::refset::answer(&set, Unit::Auto, RefsetView::Summary, &[]));
     }
     if let Ok(set) = MemorySet::answer(trace, &MemoryQuery::default()) {
-        written(answer::memory::answer(&set, MemoryView::default(), Unit::Auto));
+        written(answer::memory::answer(&set, Default::default(), Unit::Auto));
     }
     let mut query = CpuQuery::default();
     query.group_by("process,thread").expect("dimensions");
@@ -64,6 +64,7 @@ fn say(trace: &Trace) {
             written(answer::cpu::answer(&set, display));
         }
     }
+    answers_of_code(trace, &mut written);
     let query = PageQuery::default();
     if let Ok(listing) = PageListing::answer(trace, &query) {
         pages(trace, &listing);
@@ -83,9 +84,16 @@ fn say(trace: &Trace) {
 fn written(answer: Answer<'_>) {
     let answer = answer.of_files([NAME, "b.etl"]);
     let look = Look { width: 100, color: false, rows: None };
-    for form in
-        [Form::Text(look), Form::Json, Form::Csv(Cells::Plain), Form::Csv(Cells::Safe), Form::JsonLines, Form::Markdown]
-    {
+    for form in [
+        Form::Text(look),
+        Form::Json,
+        Form::Csv(Cells::Plain),
+        Form::Csv(Cells::Safe),
+        Form::JsonLines,
+        Form::Markdown,
+        Form::Collapsed,
+        Form::Firefox,
+    ] {
         let mut out = Vec::new();
         forms::write(&answer, form, &mut out).expect("room in memory");
         harmless(out);

@@ -3,12 +3,12 @@
 use crate::anonymized::process_names::ProcessNames;
 use crate::anonymized::{Changes, StandIns, TextKind, known};
 use crate::bytes::Cursor;
-use crate::etl::extended::{ITEM_PROVIDER_TRAITS, ITEM_SCHEMA, ITEMS_STACK, event_name, items, provider_name};
+use crate::etl::extended::{ITEM_PROVIDER_TRAITS, ITEM_SCHEMA, event_name, items, provider_name};
 use crate::etl::logfile::LogFileHeader;
 use crate::etl::record::{RawRecord, Record};
 use crate::etl::record_id::{Position, RecordId};
 use crate::event::hooks::LOG_FILE;
-use crate::event::personal::{PersonalPart, add_personal_parts};
+use crate::event::personal::{PersonalPart, add_parts_of_others, add_personal_parts};
 use crate::event::pool_snapshot::PoolSnapshot;
 use crate::event::{Decoded, Event, Oddity, decode};
 use crate::units::FileTime;
@@ -68,10 +68,19 @@ pub fn replace<'a>(raw: &RawRecord<'a>, whole: &mut [u8], tools: &Tools<'_>, par
                 zero(whole, payload.start.saturating_add(parsed)..payload.end);
             }
         }
-        Decoded::NotDecoded => {
-            tools.changes.zeroed.fetch_add(1, Ordering::Relaxed);
-            zero(whole, payload.clone());
-        }
+        Decoded::NotDecoded => match add_parts_of_others(&record, parts) {
+            Some(Ok(read)) => zero(whole, payload.start.saturating_add(read)..payload.end),
+            Some(fault) => {
+                tools.changes.zeroed.fetch_add(1, Ordering::Relaxed);
+                fill(raw, whole, payload.clone(), |again| {
+                    again.and_then(|record| add_parts_of_others(record, &mut Vec::new())) == Some(fault)
+                });
+            }
+            None => {
+                tools.changes.zeroed.fetch_add(1, Ordering::Relaxed);
+                zero(whole, payload.clone());
+            }
+        },
         found @ Decoded::Malformed(_) => {
             tools.changes.zeroed.fetch_add(1, Ordering::Relaxed);
             let kept = if is_header_of_file(&record) { numbers_of_file(&record) } else { 0 };
@@ -140,14 +149,17 @@ fn replace_guid(whole: &mut [u8], place: Range<usize>, names: &StandIns) {
 fn replace_items(raw: &RawRecord<'_>, record: &Record<'_>, whole: &mut [u8], names: &StandIns) {
     let is_of_microsoft = is_of_microsoft(record.extended);
     for item in items(record.extended) {
+        let place = place_of(item.data, raw.bytes);
+        if let Some(stack) = item.stack_bytes() {
+            zero(whole, place.start + stack..place.end);
+            continue;
+        }
         let name = match item.kind {
-            kind if ITEMS_STACK.contains(&kind) => continue,
             ITEM_SCHEMA | ITEM_PROVIDER_TRAITS if is_of_microsoft => continue,
             ITEM_SCHEMA => event_name(record.extended),
             ITEM_PROVIDER_TRAITS => provider_name(record.extended),
             _ => None,
         };
-        let place = place_of(item.data, raw.bytes);
         let name = name.map(|name| place_of(name.0, raw.bytes)).filter(|name| place.start < name.start);
         zero(whole, name.as_ref().map_or(place.start, |name| name.end)..place.end);
         whole.get_mut(name.unwrap_or_default()).into_iter().for_each(|name| names.narrow(name, TextKind::Names));

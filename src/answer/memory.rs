@@ -2,8 +2,9 @@
 
 use crate::analysis::memory::MemorySet;
 use crate::analysis::memory::counters::{CounterSummary, MemorySample};
-use crate::analysis::memory::query::{MemoryDimension, MemoryView};
+use crate::analysis::memory::query::MemoryDimension;
 use crate::analysis::memory::timeline::MemoryTimeline;
+use crate::analysis::memory::view::MemoryView;
 use crate::analysis::memory::working_sets::MemoryTrack;
 use crate::analysis::table::{Dimension as _, Line, Table, Value};
 use crate::answer::block::Block;

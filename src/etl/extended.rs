@@ -7,6 +7,9 @@
 use crate::bytes::{Cursor, Narrow};
 use crate::units::PointerSize;
 
+/// Bytes of a match id, with which the data of a stack begins.
+const MATCH_ID: usize = 8;
+
 /// Item types: stacks of 32-bit and 64-bit addresses.
 pub(crate) const ITEMS_STACK: [u16; 2] = [5, 6];
 /// Item type: schema of a TraceLogging event.
@@ -61,6 +64,21 @@ pub fn provider_name(extended: &[u8]) -> Option<Narrow<'_>> {
     cursor.narrow("provider name").ok()
 }
 
+impl Item<'_> {
+    /// Bytes of the data that hold a stack; `None` for other items.
+    pub(crate) fn stack_bytes(&self) -> Option<usize> {
+        let rest = self.data.len().checked_sub(MATCH_ID);
+        let holds = |bytes: usize| rest.filter(|rest| *rest >= bytes).map_or(0, |_| MATCH_ID + bytes);
+        Some(match self.kind {
+            5 => rest.map_or(0, |rest| MATCH_ID + rest / 4 * 4),
+            6 => rest.map_or(0, |rest| MATCH_ID + rest / 8 * 8),
+            17 => holds(4),
+            18 => holds(8),
+            _ => return None,
+        })
+    }
+}
+
 /// A stack that an event carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StackItem<'a> {
@@ -74,7 +92,7 @@ pub(crate) enum StackItem<'a> {
 pub(crate) fn stacks(extended: &[u8]) -> impl Iterator<Item = StackItem<'_>> {
     items(extended).filter_map(|item| {
         let mut cursor = Cursor::new(item.data, PointerSize::P8);
-        cursor.skip(8, "match id").ok()?;
+        cursor.skip(MATCH_ID, "match id").ok()?;
         match item.kind {
             5 => Some(StackItem::Frames(cursor.rest(), PointerSize::P4)),
             6 => Some(StackItem::Frames(cursor.rest(), PointerSize::P8)),
@@ -117,6 +135,9 @@ mod tests {
         let expected =
             [StackItem::Frames(&[1, 2, 3, 4], PointerSize::P4), StackItem::Key(9 | 1 << 56), StackItem::Key(9)];
         assert_eq!(stacks(&area.concat()).collect::<Vec<_>>(), expected);
+        let area = [area.concat(), item(6, &[0; 21]), item(5, &[0; 7])].concat();
+        let bytes: Vec<Option<usize>> = items(&area).map(|item| item.stack_bytes()).collect();
+        assert_eq!(bytes, [Some(12), None, Some(16), Some(12), Some(0), Some(16), Some(0)]);
     }
 
     #[test]

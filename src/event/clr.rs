@@ -18,6 +18,13 @@ pub const CLR_RUNDOWN: Uuid = uuid!("a669021c-c450-4609-a035-5af59af4df18");
 /// Event of [`CLR`] that holds a stack.
 pub const CLR_STACK: u16 = 82;
 
+/// Bytes before the frames of a stack.
+const STACK_HEAD: usize = 8;
+/// Bytes before the names of a method.
+const METHOD_HEAD: usize = 36;
+/// Bytes before the path of a module.
+const MODULE_HEAD: usize = 24;
+
 /// What happened to a method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MethodPhase {
@@ -73,6 +80,29 @@ impl<'a> Clr<'a> {
             (CLR | CLR_RUNDOWN, 152..=154) => Some(module(cursor)),
             _ => None,
         }
+    }
+}
+
+impl<'a> Clr<'a> {
+    /// The parts of the record that name something.
+    pub fn names(&self) -> impl Iterator<Item = Wide<'a>> {
+        let names = match self {
+            Clr::Stack(_) => [None, None],
+            Clr::Method(_, method) => [Some(method.namespace), Some(method.name)],
+            Clr::Module { il_path, .. } => [Some(*il_path), None],
+        };
+        names.into_iter().flatten()
+    }
+
+    /// Bytes of the payload up to the end of what is read of it.
+    pub fn read_bytes(&self) -> usize {
+        let numbers = match self {
+            Clr::Stack(frames) => STACK_HEAD + frames.bytes().len(),
+            Clr::Method(..) => METHOD_HEAD,
+            Clr::Module { .. } => MODULE_HEAD,
+        };
+        // Each text has a NUL.
+        self.names().fold(numbers, |sum, name| sum + name.0.len() + 2)
     }
 }
 
@@ -150,5 +180,15 @@ mod tests {
         let bytes = Bytes::new(24).u64(0, 7).wide(r"C:\a.dll").wide("");
         let Some(Ok(Clr::Module { module_id: 7, il_path })) = read(CLR, 152, P8, &bytes.0) else { panic!() };
         assert_eq!(il_path.text(), r"C:\a.dll");
+    }
+
+    #[test]
+    fn bytes_that_are_read_end_with_the_last_name() {
+        let length = |id: u16, bytes: &Bytes| match read(CLR, id, P8, &bytes.clone().wide("behind").0) {
+            Some(Ok(found)) => found.read_bytes() == bytes.0.len(),
+            _ => false,
+        };
+        assert!(length(82, &Bytes::new(24).u32(4, 2)));
+        assert!(length(143, &Bytes::new(36).wide("A.B").wide("")) && length(152, &Bytes::new(24).wide("C")));
     }
 }

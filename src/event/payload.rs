@@ -151,6 +151,11 @@ impl<'a> PointerArray<'a> {
         PointerArray { bytes, pointer }
     }
 
+    /// The bytes of the numbers.
+    pub(crate) fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
     /// How many numbers there are.
     pub fn len(&self) -> usize {
         self.bytes.len() / self.pointer.bytes()

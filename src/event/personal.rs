@@ -1,13 +1,18 @@
 //! The parts of an event that can say something about people: names of files, users, programs, hosts, registry keys; and
 //! bytes that no field has, which are what stood in the memory before.
 
+use super::clr::Clr;
+use super::disk_io::DiskEvent;
 use super::dispatch::Event;
 use super::fixed_text::FixedText;
 use super::header_group::PartitionName;
 use super::merged::AddedByMerge;
+use super::outcome::{Fault, Oddity, Parsed};
+use super::payload::Payload;
 use super::registry_hive::Hive;
 use super::sid::Sid;
 use crate::bytes::{Narrow, Wide};
+use crate::etl::record::Record;
 
 /// A part of a payload, by its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +74,8 @@ pub fn add_personal_parts<'a>(event: &Event<'a>, parts: &mut Vec<PersonalPart<'a
         Event::Thread { thread, .. } => thread.name.iter().for_each(|name| wide(&[*name])),
         Event::ThreadName(thread) => wide(&[thread.name]),
         Event::Image { image, .. } => wide(&[image.file_name]),
+        // The kernel's own word for a name that it does not know.
+        Event::FileName { file, .. } if file.is_unknown() => {}
         Event::FileName { file, .. } => wide(&[file.name]),
         Event::Mark(mark) => parts.push(PersonalPart::Mark(mark.text)),
         Event::ProfileInterval { interval, .. } => interval.source_name.iter().for_each(|name| wide(&[*name])),
@@ -155,6 +162,21 @@ pub fn add_personal_parts<'a>(event: &Event<'a>, parts: &mut Vec<PersonalPart<'a
         | Event::Virtualization(_)
         | Event::Boot(_) => {}
     }
+}
+
+/// The same of records that are read where they are needed, without an [`Event`]: of disk requests and of the .NET runtime. Gives how
+/// many bytes of the payload are read; `None` for other records.
+pub fn add_parts_of_others<'a>(record: &Record<'a>, parts: &mut Vec<PersonalPart<'a>>) -> Option<Result<usize, Fault>> {
+    if let Some(read) = Payload::of(record).and_then(|payload| DiskEvent::read(&payload)) {
+        return Some(read.map(|Parsed { oddity, .. }| match oddity {
+            Some(Oddity::Longer { parsed }) => parsed,
+            _ => record.payload.len(),
+        }));
+    }
+    Some(Clr::read(record)?.map(|read| {
+        parts.extend(read.names().map(PersonalPart::Wide));
+        read.read_bytes()
+    }))
 }
 
 /// Records that merging adds.

@@ -9,9 +9,6 @@ use foldhash::HashMap as FastMap;
 
 /// Between the parts of a line.
 const BETWEEN: &str = " - ";
-/// Largest file that is read, bytes: some fifty times the one of 2024.
-pub(crate) const MOST_BYTES: u64 = 16 << 20;
-
 /// Longest name of a driver and longest text that are kept, characters; those of Windows' own file end at some hundred. A text may stand
 /// for many tags, and each row has a copy.
 const LONGEST: usize = 512;

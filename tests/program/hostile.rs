@@ -9,7 +9,7 @@ use etl_writer::payloads::image::Image;
 use etl_writer::payloads::memory::hard_fault;
 use etl_writer::payloads::process::{self, Process};
 use etl_writer::payloads::thread::{self, Switch, Thread};
-use etl_writer::payloads::{file, perf};
+use etl_writer::payloads::{file, memory, perf, pool};
 use etl_writer::{Rec, Session, Trace, tracelogging_schema};
 use pfnset::internals::is_hidden;
 use serde_json::Value;
@@ -58,6 +58,14 @@ fn folder() -> TempDir {
     }
     std::fs::write(folder.path().join("m.etl"), marked).unwrap();
     std::fs::write(folder.path().join("c.etl"), scheduled()).unwrap();
+    let tags = NAMES.map(|name| format!("\u{1b}[?? - {name} - {name}\n")).concat();
+    std::fs::write(folder.path().join("tags.txt"), tags).unwrap();
+    let budget = |analysis: &str, dimension: &str| {
+        let pattern = "where = { DIM = \"*\" }".replace("DIM", dimension);
+        format!("[[budget]]\nname = \"b\\u009b\\u202e\"\nanalysis = \"{analysis}\"\n{pattern}\nmax = \"1\"\n")
+    };
+    let budgets = budget("faults", "file") + &budget("commit", "function").replace("\"1\"", "\"1 KiB\"");
+    std::fs::write(folder.path().join("b.toml"), budgets).unwrap();
     std::fs::write(folder.path().join("f.etl"), faulted()).unwrap();
     folder
 }
@@ -71,16 +79,19 @@ fn faulted() -> Vec<u8> {
         // Each ends a thousand ticks after it began.
         records.extend([1, 2].map(|nth| {
             let begin = session.t0 + 99_000 + (3 * (number - 1) + nth) * 1000;
-            hard_fault(P8, begin, 0, 0x10_0000, number * 16, 4, 4096)
+            memory::hard_fault(P8, begin, 0, 0x10_0000, number * 16, 4, 4096)
         }));
     }
     let stamped: Vec<_> = records.into_iter().zip((session.t0 + 100_000..).step_by(1000)).collect();
     Trace::new(session).push_all(stamped.into_iter().map(|(record, time)| record.at(time))).finish()
 }
 
-/// Context switches of processes with such names, between marks with such names.
+/// Context switches of processes with such names, between marks with such names; samples, hard faults and allocations of their code,
+/// which lies in images and methods of the .NET runtime with such names.
 fn scheduled() -> Vec<u8> {
+    let session = Session { processors: 1, ..Session::windows10() };
     let mut records = Vec::new();
+    let time_of = |records: &Vec<Rec>| session.t0 + 1000 * records.len() as u64;
     for (number, name) in (0u32..).zip(NAMES) {
         let (pid, tid) = (400 + 4 * number, 800 + 4 * number);
         records.push(Process::new(pid, name).rec(P8, 4, process::START));
@@ -88,11 +99,33 @@ fn scheduled() -> Vec<u8> {
         records.push(perf::mark_record(P8, &format!("click{number}\u{1b}]0;x\u{7}\r\n\u{202e}{name}")));
         records.push(Switch { new: tid, state: 2, ..Switch::default() }.rec(P8, 4));
         records.push(Switch { old: tid, state: 5, ..Switch::default() }.rec(P8, 4));
+        let (base, key) = (0x40_0000 + 0x10_0000 * u64::from(number), 0xffff_8000_0000_0000 + 64 * u64::from(number));
+        let image = Image { base, size: 0x1000, pid, name: format!("\\Device\\{name}"), ..Image::default() };
+        records.push(image.rec(P8, 3, etl_writer::payloads::image::LOAD));
+        records.push(method(base + 0x8000, name).by(tid, pid));
+        records.push(file::name(P8, file::RUNDOWN, key, &format!("\\{name}")));
+        for event in [
+            perf::sample(P8, base + 8, tid, 0),
+            memory::hard_fault(P8, session.t0, 0, base, key, tid, 4096),
+            memory::virtual_alloc(P8, base + 0x2_0000, 0x1000, pid, 0x1000).by(tid, pid),
+            pool::pool(P8, 0x0e20, 0x200, *b"\x1b[\x9b2", 64, key).by(tid, pid),
+        ] {
+            let time = time_of(&records);
+            records.push(event);
+            records.push(perf::stack(P8, time, pid, tid, &[base + 8, base + 0x8008, base + 0x10]));
+        }
     }
-    let session = Session { processors: 1, ..Session::windows10() };
     let times = (session.t0..).step_by(1000);
     let stamped: Vec<_> = records.into_iter().zip(times).map(|(record, time)| record.at(time)).collect();
     Trace::new(session).push_all(stamped).finish()
+}
+
+/// A method of the .NET runtime.
+fn method(start: u64, name: &str) -> Rec {
+    const CLR: [u8; 16] = *b"\x23\x0d\x3c\xe1\xbc\xcc\x12\x4e\x93\x1b\xd9\xcc\x2e\xee\x27\xe4";
+    let head = [[1u64, 2, start].map(u64::to_le_bytes).concat(), vec![0, 0x10, 0, 0], vec![0; 8]].concat();
+    let texts = format!("{name}\0{name}\0\0").encode_utf16().flat_map(u16::to_le_bytes).collect();
+    Rec::event(P8, CLR, 143, 0, [head, texts].concat())
 }
 
 fn run(folder: &Path, arguments: &[&str]) -> Ran {
@@ -142,7 +175,7 @@ fn is_harmless(ran: &Ran, what: &[&str]) {
     }
 }
 
-const ASKED: [&[&str]; 16] = [
+const ASKED: [&[&str]; 32] = [
     &["faults", "f.etl", "--of", "again"],
     &["info", "h.etl"],
     &["events", "h.etl"],
@@ -159,6 +192,22 @@ const ASKED: [&[&str]; 16] = [
     &["cpu", "c.etl", "--from", "click1*", "--to", "click4*"],
     &["cpu", "c.etl", "--group-by", "process,thread"],
     &["cpu", "c.etl", "--preset", "waits"],
+    &["cpu", "c.etl", "--group-by", "process,stack"],
+    &["stacks", "c.etl"],
+    &["stacks", "c.etl", "--tree"],
+    &["stacks", "c.etl", "--group-by", "process,thread,module,function,stack"],
+    &["stacks", "c.etl", "--of", "virtual-alloc", "--where", "function=\u{1b}]x;nothing\u{202e}*"],
+    &["faults", "c.etl"],
+    &["faults", "c.etl", "--group-by", "process,file,module"],
+    &["allocations", "c.etl", "--group-by", "process,function,stack"],
+    &["allocations", "c.etl", "--of", "pool", "--group-by", "tag", "--pooltags", "tags.txt"],
+    &["allocations", "c.etl", "--timeline", "10us", "--group-by", "process"],
+    &["symbols", "c.etl"],
+    &["diff", "c.etl", "c.etl", "--of", "samples", "--all"],
+    &["diff", "c.etl", "c.etl", "--allocations", "--group-by", "process,function", "--all"],
+    &["check", "c.etl", "--budgets", "b.toml"],
+    &["events", "c.etl", "--name", "*Sample*"],
+    &["resident", "h.etl", "--group-by", "process,function"],
 ];
 
 #[test]
@@ -171,6 +220,19 @@ fn nothing_hidden_comes_through_any_form() {
         let ran = run(folder.path(), &all);
         assert!(ran.code < 3 && ran.code != 2, "{all:?}: {}", ran.err);
         is_harmless(&ran, &all);
+    }
+    for (arguments, forms) in [
+        (["stacks", "c.etl"].as_slice(), ["collapsed", "firefox"].as_slice()),
+        (&["stacks", "c.etl", "--of", "virtual-alloc"], &["collapsed", "firefox"]),
+        (&["events", "c.etl", "--rows", "--stacks"], &["table", "csv", "jsonl"]),
+        (&["symbols", "c.etl"], &["manifest"]),
+    ] {
+        for form in forms {
+            let all = [arguments, &["--format", form, "--color", "always"]].concat();
+            let ran = run(folder.path(), &all);
+            assert_eq!(ran.code, 0, "{all:?}: {}", ran.err);
+            is_harmless(&ran, &all);
+        }
     }
     let named = "h\u{1b}[2J\u{202e}.etl";
     std::fs::copy(folder.path().join("h.etl"), folder.path().join(named)).unwrap();

@@ -40,7 +40,7 @@ impl Folder {
     /// Arguments with the paths of files instead of their names.
     fn arguments(&self, line: &str) -> Vec<String> {
         let path = |word: &str| match word.split('!').next() {
-            Some(name @ ("TRACE" | "BUDGETS" | "OUT" | "LINK" | "ZIP")) => {
+            Some(name @ ("TRACE" | "BUDGETS" | "OUT" | "LINK" | "ZIP" | "SMALL")) => {
                 word.replacen(name, self.at(name).to_str().unwrap(), 1)
             }
             _ => word.to_owned(),
@@ -102,6 +102,7 @@ fn an_input_is_never_written_over() {
     archive.start_file("a.etl", zip::write::SimpleFileOptions::default()).unwrap();
     std::io::copy(&mut File::open(folder.at("TRACE")).unwrap(), &mut archive).unwrap();
     archive.finish().unwrap();
+    fs::write(folder.at("SMALL"), "Ntfs - ntfs.sys - a list of pool tags").unwrap();
     let before = folder.content();
     for line in [
         "resident ZIP!a.etl -o ZIP",
@@ -115,6 +116,9 @@ fn an_input_is_never_written_over() {
         "check LINK --budgets BUDGETS --junit TRACE",
         "check ZIP!a.etl --budgets BUDGETS --save-baseline ZIP",
         "check TRACE --budgets BUDGETS -o BUDGETS",
+        "allocations TRACE --of pool --group-by tag --pooltags SMALL -o SMALL",
+        "events TRACE --rows --manifest SMALL -o SMALL",
+        "anonymize TRACE --secret-file SMALL --force -o SMALL",
     ] {
         let arguments = folder.arguments(line);
         let ran = run(&arguments.iter().map(String::as_str).collect::<Vec<_>>());

@@ -7,6 +7,7 @@ pub mod query;
 pub(crate) mod tables;
 pub mod timeline;
 mod timeline_table;
+pub(crate) mod view;
 mod virtual_commit;
 pub mod working_sets;
 

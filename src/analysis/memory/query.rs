@@ -1,4 +1,4 @@
-//! A query about memory over time, and what people see of its rows.
+//! A query about memory over time.
 
 use crate::error::Error;
 use crate::facets::vocabulary::{LIST, PRIORITY};
@@ -60,31 +60,4 @@ impl MemoryQuery {
         let mut of_it = self.conditions.iter().filter(|condition| condition.dimension == dimension);
         of_it.all(|condition| condition.lets_pass([label]))
     }
-}
-
-/// How rows of processes and sessions are ordered for people; equal ones by label.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum MemoryOrder {
-    /// The largest working set at any time first.
-    #[default]
-    Most,
-    /// The largest working set at the end first.
-    End,
-    /// The largest private working set at the end first.
-    Private,
-    /// The most commit at the end first.
-    Commit,
-    /// What grew most from its first to its last sample first.
-    Growth,
-    /// By label.
-    Name,
-}
-
-/// What people see of the rows; programs have all of them.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct MemoryView {
-    /// Rows of a table; `None` = all, and some in the short tables.
-    pub top: Option<usize>,
-    /// How rows by process or session are ordered.
-    pub order: MemoryOrder,
 }

@@ -2,7 +2,8 @@
 
 use crate::analysis::memory::MemorySet;
 use crate::analysis::memory::counters::{CounterSummary, Repurposed};
-use crate::analysis::memory::query::{MemoryDimension, MemoryOrder, MemoryView};
+use crate::analysis::memory::query::MemoryDimension;
+use crate::analysis::memory::view::{MemoryOrder, MemoryView};
 use crate::analysis::memory::working_sets::MemoryTrack;
 use crate::analysis::table::group::natural;
 use crate::analysis::table::{Column, Field, Fit, Line, Table, Value};

@@ -9,15 +9,14 @@ use crate::answer::allocations::{self, AllocationDisplay};
 use crate::cli::args::{ColumnArgs, Common, OneOf, RowArgs, conditions, grouped_by, help, refuse, span};
 use crate::cli::exit::Exit;
 use crate::cli::symbols::SymbolArgs;
-use crate::cli::{notes, output, trace};
+use crate::cli::{notes, output, small_file, trace};
 use crate::error::Error;
 use crate::load::allocations::AllocationKind;
-use crate::model::pool_tags::{MOST_BYTES, PoolTags};
+use crate::model::pool_tags::PoolTags;
 use crate::model::window::Bound;
 use crate::units::Nanos;
 use anyhow::Context;
 use clap::{Args, ValueHint};
-use std::io::Read;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -141,12 +140,8 @@ impl Allocations {
     fn pool_tags(&self) -> anyhow::Result<PoolTags> {
         let Some(path) = &self.pooltags else { return Ok(PoolTags::default()) };
         let fault = |reason: String| Error::Usage(format!("--pooltags {}: {reason}", path.display()));
-        let file = std::fs::File::open(path).map_err(|error| fault(error.to_string()))?;
-        let mut bytes = Vec::new();
-        file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|error| fault(error.to_string()))?;
-        if bytes.len() as u64 > MOST_BYTES {
-            return Err(fault("it has more than 16 MiB: this is no list of pool tags".into()).into());
-        }
+        output::spare(path, &self.common, "the list of pool tags")?;
+        let bytes = small_file::read(path).map_err(|error| fault(error.to_string()))?;
         Ok(PoolTags::read(&bytes).map_err(fault)?)
     }
 

@@ -3,7 +3,7 @@
 use crate::anonymized::{self, StandIns};
 use crate::cli::args::Base;
 use crate::cli::exit::Exit;
-use crate::cli::{new_file, notes, small_file, trace};
+use crate::cli::{new_file, notes, output, small_file, trace};
 use crate::units::count;
 use anyhow::{Context, bail};
 use clap::Args;
@@ -71,6 +71,7 @@ impl Anonymize {
     /// The secret: from the file, the command line or the environment, else a random one.
     fn secret(&self) -> anyhow::Result<Vec<u8>> {
         if let Some(file) = &self.secret_file {
+            output::spare(file, &self.base.printing, "the file of the secret")?;
             let text = small_file::read(file).with_context(|| format!("cannot read {}", file.display()))?;
             let secret = text.trim_ascii_end();
             if secret.is_empty() {

@@ -64,15 +64,16 @@ pub struct RowsArgs {
 /// Largest manifest that is read, bytes: those of Windows have some megabytes.
 const LARGEST_MANIFEST: u64 = 64 << 20;
 
-fn manifest(path: &PathBuf) -> Result<UserManifest, Error> {
+fn manifest(path: &PathBuf, printing: &Printing) -> anyhow::Result<UserManifest> {
+    output::spare(path, printing, "the manifest")?;
     let wrong = |reason: String| Error::Usage(format!("--manifest {}: {reason}", path.display()));
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(|error| wrong(error.to_string()))?;
     file.take(LARGEST_MANIFEST + 1).read_to_end(&mut bytes).map_err(|error| wrong(error.to_string()))?;
     if bytes.len() as u64 > LARGEST_MANIFEST {
-        return Err(wrong(format!("it has more than {} MiB", LARGEST_MANIFEST >> 20)));
+        return Err(wrong(format!("it has more than {} MiB", LARGEST_MANIFEST >> 20)).into());
     }
-    UserManifest::read(path.display().to_string(), &bytes).map_err(wrong)
+    Ok(UserManifest::read(path.display().to_string(), &bytes).map_err(wrong)?)
 }
 
 fn margin(text: &str) -> Result<Nanos, String> {
@@ -98,7 +99,7 @@ impl RowsArgs {
             to: self.to.clone(),
             around: self.around.clone().map(|moment| (moment, self.margin.unwrap_or(MARGIN))),
             head: self.head,
-            manifests: self.manifest.iter().map(manifest).collect::<Result<_, _>>()?,
+            manifests: self.manifest.iter().map(|path| manifest(path, printing)).collect::<anyhow::Result<_>>()?,
             stacks: if self.stacks {
                 Some(self.symbols.folders(printing.quiet, printing.output.as_deref())?)
             } else {

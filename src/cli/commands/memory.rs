@@ -1,7 +1,8 @@
 //! `pfnset memory`: from its flags to the report.
 
 use crate::analysis::memory::MemorySet;
-use crate::analysis::memory::query::{MemoryDimension, MemoryOrder, MemoryQuery, MemoryView, TimelineStep};
+use crate::analysis::memory::query::{MemoryDimension, MemoryQuery, TimelineStep};
+use crate::analysis::memory::view::{MemoryOrder, MemoryView};
 use crate::analysis::table::{Condition, Dimension as _};
 use crate::answer::memory;
 use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, RowArgs, conditions, grouped_by, refuse};

@@ -23,6 +23,10 @@ const HEAD: usize = 8;
 /// Most elements of a document: those of .NET have some thousand.
 const MOST_NODES: u32 = 1 << 19;
 
+/// Most attributes of an element, and most namespaces of a document. The reader of XML compares each attribute with all others of its
+/// element, and each namespace with all those around it.
+const MOST_ATTRIBUTES: usize = 256;
+
 /// A part of a manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chunk<'a> {
@@ -81,6 +85,9 @@ impl Manifest {
     /// # Errors
     /// The reason why the document is not well-formed XML.
     pub fn read(xml: &str) -> Result<Vec<Manifest>, String> {
+        if !is_compared_quickly(xml) {
+            return Err(format!("more than {MOST_ATTRIBUTES} attributes of an element, or as many namespaces"));
+        }
         let options = ParsingOptions { nodes_limit: MOST_NODES, ..ParsingOptions::default() };
         let document = Document::parse_with_options(xml, options).map_err(|error| error.to_string())?;
         let strings = strings(&document);
@@ -98,6 +105,13 @@ impl Manifest {
         }
         Ok(all)
     }
+}
+
+/// Whether no element has too many attributes and the document not too many namespaces. No value holds a `<`, and each stands between
+/// quotes.
+fn is_compared_quickly(xml: &str) -> bool {
+    let quotes = |part: &str| part.bytes().filter(|byte| matches!(byte, b'"' | b'\'')).count();
+    xml.matches("xmlns").count() <= MOST_ATTRIBUTES && xml.split('<').all(|part| quotes(part) <= 2 * MOST_ATTRIBUTES)
 }
 
 /// The text of a file: UTF-8, or UTF-16 with its mark.
@@ -322,6 +336,23 @@ mod tests {
         let counts = manifest.schemas[&(5, 0)].properties.iter().map(|property| property.count);
         assert_eq!(counts.collect::<Vec<_>>(), [Amount::None, Amount::Fixed(2)]);
         assert_eq!(manifest.maps["B"].name(1, 3).as_deref(), Ok("One"));
+    }
+
+    #[test]
+    fn many_attributes_and_namespaces_are_refused() {
+        let of = |what: &str, inside: &str| {
+            let provider = "<provider guid='{00000000-0000-0000-0000-000000000001}'/>";
+            Manifest::read(&format!("<m {what}>{inside}{provider}</m>")).map(|manifests| manifests.len())
+        };
+        let many = |count, one: fn(usize) -> String| (0..count).map(one).collect::<Vec<_>>().join(" ");
+        let attributes = |count| many(count, |number| format!("a{number}=''"));
+        let namespaces = |count| many(count, |number| format!("xmlns:n{number}=\"u{number}\""));
+        assert_eq!((of(&attributes(256), ""), of(&namespaces(256), "")), (Ok(1), Ok(1)));
+        assert!(of(&attributes(257), "").is_err() && of(&namespaces(257), "").is_err());
+        let nested: String = (0..300).map(|number| format!("<a xmlns:n{number}='u'>")).collect();
+        assert!(of("", &(nested + &"</a>".repeat(300))).is_err());
+        // A comment with as many signs of equality is none.
+        assert_eq!(of("", &format!("<!-- {} -->", "=".repeat(3000))), Ok(1));
     }
 
     #[test]

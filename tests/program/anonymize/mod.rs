@@ -98,6 +98,31 @@ fn tables_are_the_same_but_for_names() {
     assert!(compared >= 10, "{compared} tables");
 }
 
+/// Records that are read for one command alone: disk requests, stacks as keys, methods of the .NET runtime.
+#[test]
+fn stacks_and_faults_are_the_same_but_for_names() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let all = traces();
+    let named = |name: &str| all.iter().rev().find(|path| path.ends_with(name));
+    for (name, tables) in [
+        ("faults-x86.etl", &[&["faults", "--group-by", "file,kind"][..], &["faults", "--of", "disk"]][..]),
+        ("stacks-keys.etl", &[&["stacks"], &["stacks", "--group-by", "process,stack"], &["symbols"]]),
+        ("stacks-managed.etl", &[&["stacks"], &["stacks", "--group-by", "module,function"]]),
+        ("net.4.5.2.x64.etl", &[&["stacks"], &["faults"]]),
+    ] {
+        let Some(trace) = named(name) else {
+            eprintln!("SKIPPED: no {name}");
+            continue;
+        };
+        let new = anonymized(trace, folder.path());
+        for table in tables {
+            let [before, after] = [trace, &new].map(|trace| figures(table, trace));
+            assert!(before.as_ref().is_some_and(|figures| figures.len() > 20), "{name} {table:?}");
+            assert_eq!(before, after, "{name} {table:?}");
+        }
+    }
+}
+
 /// With one secret two traces have the same stand-ins, so their differences are the same ones.
 #[test]
 fn differences_of_two_traces_are_the_same() {

@@ -40,6 +40,9 @@ fn new_bytes(bytes: &[u8]) -> String {
     latin(&new.to_ascii_lowercase())
 }
 
+/// Provider of the .NET runtime, as its bytes.
+const CLR: [u8; 16] = *b"\x23\x0d\x3c\xe1\xbc\xcc\x12\x4e\x93\x1b\xd9\xcc\x2e\xee\x27\xe4";
+
 fn patched(mut rec: Rec, at: usize, bytes: &[u8]) -> Rec {
     rec.payload[at..at + bytes.len()].copy_from_slice(bytes);
     rec
@@ -72,7 +75,23 @@ fn recs_with_texts() -> Vec<(Rec, &'static [&'static str])> {
         .with_item(11, &tracelogging_schema("FjordTransfer", &[("fieldOttoline", 1)]))
         .with_item(12, b"\x10\0LedgerProvider\0")
         .with_item(4, b"EXTSIDOTTOLINE99");
+    // Events of the .NET runtime: a method, and the module that it is of.
+    let texts = |texts: &[&str]| -> Vec<u8> { texts.iter().flat_map(|text| wide(&format!("{text}\0"))).collect() };
+    let method = [vec![1; 36], texts(&["Fjordbank.Ledger", "TransferOttoline", "void (Signature Cordelia)"])].concat();
+    let module = [vec![1; 24], texts(&[r"C:\Fjordbank\Kestrelvault.dll", r"C:\Wilhelmina\native.dll"])].concat();
+    let clr = |id, payload| Rec::event(P8, CLR, id, 0, payload);
     vec![
+        (clr(143, method), &["Fjordbank.Ledger", "TransferOttoline", "Cordelia"]),
+        (clr(152, module), &["Fjordbank", "Kestrelvault", "Wilhelmina"]),
+        (clr(143, wide("a method Cordelia without its end")), &["Cordelia"]),
+        (clr(82, [vec![0, 0, 0, 0, 1, 0, 0, 0], vec![7; 8], wide("StaleVandermeer")].concat()), &["StaleVandermeer"]),
+        (Rec::system(P8, 0x010c, 3, b"\x00\x91\0\0\0\0\0\0\x07\0\0\0PELICAN in a request".to_vec()), &["PELICAN"]),
+        (
+            Rec::event(P8, [1; 16], 7, 0, vec![])
+                .with_item(6, &[vec![0; 16], b"Theodor".to_vec()].concat())
+                .with_item(18, &[vec![0; 16], b"Persephone".to_vec()].concat()),
+            &["Theodor", "Persephone"],
+        ),
         (process(8, |p| p.command = "fjordbank.exe --password=Zx9qKvelt".into()), &["fjordbank", "Zx9qKvelt"]),
         (process(12, |p| p.package = "FjordCorp.Ledgerize_1.2.3_x64__8wekyb3d8bbwe".into()), &["FjordCorp.Ledgerize"]),
         (
