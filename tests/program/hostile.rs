@@ -6,7 +6,6 @@ use crate::program::{Ran, finish, fixtures, pfnset};
 use crate::random_cases::one_in;
 use etl_writer::Ptr::P8;
 use etl_writer::payloads::image::Image;
-use etl_writer::payloads::memory::hard_fault;
 use etl_writer::payloads::process::{self, Process};
 use etl_writer::payloads::thread::{self, Switch, Thread};
 use etl_writer::payloads::{file, memory, perf, pool};
@@ -62,7 +61,7 @@ fn folder() -> TempDir {
     std::fs::write(folder.path().join("tags.txt"), tags).unwrap();
     let budget = |analysis: &str, dimension: &str| {
         let pattern = "where = { DIM = \"*\" }".replace("DIM", dimension);
-        format!("[[budget]]\nname = \"b\\u009b\\u202e\"\nanalysis = \"{analysis}\"\n{pattern}\nmax = \"1\"\n")
+        format!("[[budget]]\nname = \"b\\u009b\\u202e{analysis}\"\nanalysis = \"{analysis}\"\n{pattern}\nmax = \"1\"\n")
     };
     let budgets = budget("faults", "file") + &budget("commit", "function").replace("\"1\"", "\"1 KiB\"");
     std::fs::write(folder.path().join("b.toml"), budgets).unwrap();
