@@ -10,7 +10,7 @@ use std::time::Duration;
 const TRACE: &str = "resident-small.etl";
 
 /// Runs the program where no more than this many KiB of addresses can be had.
-fn in_memory(kibibytes: u32, arguments: &[&str]) -> Ran {
+pub(crate) fn in_memory(kibibytes: u32, arguments: &[&str]) -> Ran {
     let mut command = assert_cmd::Command::new("sh");
     command.args(["-c", &format!("ulimit -v {kibibytes}; exec \"$@\""), "sh"]).arg(program());
     // Each thread would take 64 MiB of addresses of its own; the allocator of the program for Linux would keep what it had.

@@ -80,6 +80,22 @@ fn every_line_fits() {
     assert!(wide.is_empty(), "{}", wide.join("\n"));
 }
 
+/// Where nothing fits, lines may be wider, and the program does not fail.
+#[test]
+fn no_terminal_is_too_narrow() {
+    let commands = trace_commands();
+    let lines = commands.iter().map(String::as_str).chain(FLAGS);
+    let runs = lines.flat_map(|line| [0, 1, 3, 9, 15, 22].map(|width| (line, width)));
+    for (line, width) in runs.filter(|(line, _)| *line == "pages").chain(one_in(8, runs.clone().collect())) {
+        let [command, flags @ ..] = &line.split(' ').collect::<Vec<_>>()[..] else { panic!("no command") };
+        for trace in ["resident-small.etl", "refset-small.etl"] {
+            let arguments = [&[*command, trace], flags].concat();
+            let ran = finish(pfnset(&arguments).env("COLUMNS", width.to_string()));
+            assert!(ran.code == 0 || ran.code == 4, "{line} at {width}: {}", ran.err);
+        }
+    }
+}
+
 #[test]
 fn help_fits() {
     for command in ["--help".to_owned()].into_iter().chain(trace_commands()) {
