@@ -215,7 +215,7 @@ fn nothing_hidden_comes_through_any_form() {
     let folder = folder();
     let forms = ["table", "json", "csv", "jsonl", "markdown"];
     let all = ASKED.iter().flat_map(|asked| forms.map(|form| ["always", "never"].map(|color| (asked, form, color))));
-    for (asked, form, color) in one_in(3, all.flatten().collect()) {
+    for (asked, form, color) in one_in(6, all.flatten().collect()) {
         let all = [asked, &["--format", form, "--color", color][..]].concat();
         let ran = run(folder.path(), &all);
         assert!(ran.code < 3 && ran.code != 2, "{all:?}: {}", ran.err);

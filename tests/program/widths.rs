@@ -54,12 +54,12 @@ fn runs() -> Vec<(PathBuf, String, usize)> {
     for trace in etl_files(&fixtures()) {
         let lines = with_flags.iter().flat_map(|line| [60, 80, 100].map(|width| (line, width)));
         let lines = lines.map(|(line, width)| (trace.clone(), line.to_string(), width));
-        runs.extend(one_in(8, lines.collect()));
+        runs.extend(one_in(16, lines.collect()));
     }
     let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/traces");
     for trace in ["real", "synthetic"].iter().flat_map(|folder| etl_files(&samples.join(folder))) {
         let lines = commands.iter().map(|command| (trace.clone(), command.clone(), 60));
-        runs.extend(one_in(8, lines.collect()));
+        runs.extend(one_in(16, lines.collect()));
     }
     runs
 }
