@@ -76,6 +76,7 @@ impl<T: Copy + Eq + Hash> FrameTrie<T> {
     }
 
     /// The number of a list, innermost frame first; `None` of one without frames.
+    #[cfg(test)]
     pub fn id(&mut self, list: &[T]) -> Option<PathId> {
         list.iter().rev().fold(None, |outer, frame| Some(self.inside(outer, *frame)))
     }

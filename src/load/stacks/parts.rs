@@ -212,7 +212,6 @@ mod tests {
         let found: Vec<_> = all.all().iter().map(|part| (all.carrier(part), all.owner(&part.value))).collect();
         let first = (0u32..).zip(carriers).map(|(number, carrier)| (carrier, owner(number)));
         let second = (0u32..).zip(carriers).map(|(number, carrier)| (carrier, owner(20 - number))).rev();
-        // At 21 both have one; the first one of them is the first one.
         assert_eq!(found, first.chain(second).collect::<Vec<_>>());
         assert!(all.has_clr_stacks());
     }
