@@ -59,7 +59,7 @@ pub(super) fn processes(counted: &SnapshotCounts, context: &SnapshotContext<'_>)
     // These belong to processes too, and nothing tells to which.
     let unowned = (counted.unowned != ByList::default()).then(|| Group {
         labels: vec![Label::nothing().shown_as(OWNER_NOT_RECORDED)],
-        measure: PageCounts::of_lists(&counted.unowned),
+        measure: PageCounts::of_lists(counted.unowned),
     });
     ResidentOrder::Pages.tree(&counted.owners.iter().map(group).chain(unowned).collect::<Vec<_>>(), None)
 }
