@@ -54,6 +54,7 @@ mod refset;
 mod refset_stacks;
 mod report;
 mod report_differences;
+mod reproducers;
 mod resident;
 mod resident_stacks;
 mod saved_results;
