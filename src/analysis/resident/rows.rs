@@ -48,7 +48,7 @@ pub(super) fn groups(
 }
 
 /// What people read for AWE and large pages before Windows 11.
-pub(crate) const OWNER_NOT_RECORDED: &str = "AWE, large pages (owner not recorded)";
+pub(crate) const OWNER_NOT_RECORDED: &str = "owner not recorded (AWE, large)";
 
 /// Processes with pages of their own, most pages first.
 pub(super) fn processes(counted: &SnapshotCounts, context: &SnapshotContext<'_>) -> Node<PageCounts> {
