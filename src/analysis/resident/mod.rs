@@ -20,7 +20,7 @@ pub(crate) mod group_counts;
 pub mod page_counts;
 pub mod query;
 mod ranges_by_address;
-mod rows;
+pub(crate) mod rows;
 pub(crate) mod snapshot_context;
 #[cfg(etl_writer)] // only this repository has it
 #[cfg(test)]

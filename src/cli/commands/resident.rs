@@ -27,7 +27,7 @@ Columns:
 Without --group-by: physical memory, the largest categories by class, and the
 processes with most pages of their own (private memory, page tables, working-set
 metadata, AWE and large pages) in 24 lines. Before Windows 11 no owner of AWE and
-large pages is recorded: they count as the kernel's. In use is what is neither modified,
+large pages is recorded: they have a row of their own. In use is what is neither modified,
 standby nor free. Modified includes modified-no-write, free includes zero; other
 is bad and in transition.
 
