@@ -6,16 +6,20 @@
 use crate::analysis::cpu::replay::processor_event::{ProcessorEvent, ProcessorEvents, StepPart};
 use crate::analysis::cpu::replay::scheduler::Scheduler;
 use crate::analysis::cpu::switch_stacks::{KeptStack, SwitchStacks};
-use crate::etl::tournament_tree::{Key, TournamentTree};
+use crate::etl::tournament_tree::{Head, TournamentTree};
 use crate::load::event_values::ThreadEvent;
 use crate::moment::{At, Moment};
 use crate::units::Ticks;
 use rayon::prelude::*;
+use std::hint::black_box;
 use std::ops::Range;
 use std::slice::Iter;
 
 /// Events that are merged together, about.
 const EVENTS: usize = 1 << 12;
+
+/// How many events before its turn comes the state of an event's threads is loaded.
+const LOADED_AHEAD: usize = 6;
 
 /// What events in order are passed on to.
 pub(crate) trait InOrder {
@@ -27,6 +31,12 @@ pub(crate) trait InOrder {
 
     /// A thread event.
     fn thread_event(&mut self, event: &At<ThreadEvent>);
+
+    /// Loads what an event that comes soon will need, and returns something of it, so that the compiler leaves it in.
+    #[inline(always)]
+    fn load(&self, _: &ProcessorEvent) -> u64 {
+        0
+    }
 }
 
 impl<S: KeptStack> InOrder for Scheduler<'_, S> {
@@ -39,6 +49,11 @@ impl<S: KeptStack> InOrder for Scheduler<'_, S> {
 
     fn thread_event(&mut self, event: &At<ThreadEvent>) {
         Scheduler::thread_event(self, event);
+    }
+
+    #[inline(always)]
+    fn load(&self, event: &ProcessorEvent) -> u64 {
+        Scheduler::load(self, event)
     }
 }
 
@@ -83,19 +98,22 @@ impl<'t, S: KeptStack> MergedEvents<'t, S> {
 
     /// Passes everything on in order.
     pub(crate) fn replay(&self, reader: &mut impl InOrder<Stack = S>) {
-        let mut threads = self.threads.iter();
+        let (mut threads, mut loaded) = (self.threads.iter(), 0);
         for Stretch { list, stacks, thread_events } in &self.stretches {
             let (mut from, mut parts) = (0, list.parts.as_slice());
             for until in thread_events.iter().copied().map(Some).chain([None]) {
                 let events = list.events.get(from..until.unwrap_or(list.events.len())).unwrap_or_default();
                 let stacks = stacks.get(from..from + events.len()).unwrap_or_default();
                 for ((index, event), stack) in (from..).zip(events).zip(stacks) {
+                    // Threads are in no order: their state is in the second cache at best.
+                    loaded ^= list.events.get(index + LOADED_AHEAD).map_or(0, |event| reader.load(event));
                     reader.event(event, take_parts(&mut parts, index), *stack);
                 }
                 from += events.len();
                 until.and_then(|_| threads.next()).into_iter().for_each(|event| reader.thread_event(event));
             }
         }
+        black_box(loaded);
     }
 }
 
@@ -115,12 +133,14 @@ impl<S: KeptStack> Stretch<S> {
         let mut place = 0;
         let mut sources: Vec<Source<'_>> = lists.iter().map(|list| Source::new(list, from, until)).collect();
         let mut threads = threads.iter().peekable();
-        let mut least = TournamentTree::new();
-        for (number, source) in sources.iter().enumerate() {
-            least.set(number, source.key(number));
+        let heads = sources.iter().filter_map(Source::head);
+        let mut least = TournamentTree::new(heads.map(|(time, _)| time).min().unwrap_or_default());
+        for (number, source) in (0..).zip(&sources) {
+            least.set(number, source.head());
         }
         let mut next = least.get();
-        while let Some(source) = sources.get_mut(next.slot())
+        while let Some(slot) = next
+            && let Some(source) = sources.get_mut(slot)
             && let (Some(event), Some(&order)) = (source.events.next(), source.orders.next())
         {
             let moment = Moment { time: event.time, order };
@@ -134,7 +154,7 @@ impl<S: KeptStack> Stretch<S> {
             source.index += 1;
             out.events.push(*event);
             stacks.push(S::find(known, moment, &mut place));
-            next = least.set(next.slot(), source.key(next.slot()));
+            next = least.set(slot as u16, source.head());
         }
         thread_events.extend(threads.map(|_| out.events.len()));
     }
@@ -164,13 +184,11 @@ impl<'l> Source<'l> {
         }
     }
 
-    /// Key of the next event. Records of equal time and rank are of one buffer, whose events are in order already.
+    /// When the next event was logged. Records of equal time and rank are of one buffer, whose events are in order already.
     #[inline(always)]
-    fn key(&self, number: usize) -> Key {
-        match (self.events.as_slice().first(), self.orders.as_slice().first()) {
-            (Some(event), Some(order)) => Key::new(event.time, (order >> 32) as u32, number),
-            _ => Key::NONE,
-        }
+    fn head(&self) -> Option<Head> {
+        let (event, order) = (self.events.as_slice().first()?, self.orders.as_slice().first()?);
+        Some((event.time, (order >> 32) as u32))
     }
 }
 
