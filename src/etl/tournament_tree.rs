@@ -86,7 +86,7 @@ impl TournamentTree {
         let leaves = (slot + 1).next_power_of_two();
         let before = std::mem::replace(&mut self.nodes, vec![NONE; 2 * leaves]);
         let heads = std::mem::replace(&mut self.heads, vec![Head::default(); leaves]);
-        for ((slot, key), head) in (0..).zip(before.iter().skip(before.len() / 2)).zip(heads) {
+        for ((slot, key), head) in (0..=u16::MAX).zip(before.iter().skip(before.len() / 2)).zip(heads) {
             self.set(slot, (*key != NONE).then_some(head));
         }
     }

@@ -11,15 +11,11 @@ use crate::load::event_values::ThreadEvent;
 use crate::moment::{At, Moment};
 use crate::units::Ticks;
 use rayon::prelude::*;
-use std::hint::black_box;
 use std::ops::Range;
 use std::slice::Iter;
 
 /// Events that are merged together, about.
 const EVENTS: usize = 1 << 12;
-
-/// How many events before its turn comes the state of an event's threads is loaded.
-const LOADED_AHEAD: usize = 6;
 
 /// What events in order are passed on to.
 pub(crate) trait InOrder {
@@ -31,12 +27,6 @@ pub(crate) trait InOrder {
 
     /// A thread event.
     fn thread_event(&mut self, event: &At<ThreadEvent>);
-
-    /// Loads what an event that comes soon will need, and returns something of it, so that the compiler leaves it in.
-    #[inline(always)]
-    fn load(&self, _: &ProcessorEvent) -> u64 {
-        0
-    }
 }
 
 impl<S: KeptStack> InOrder for Scheduler<'_, S> {
@@ -49,11 +39,6 @@ impl<S: KeptStack> InOrder for Scheduler<'_, S> {
 
     fn thread_event(&mut self, event: &At<ThreadEvent>) {
         Scheduler::thread_event(self, event);
-    }
-
-    #[inline(always)]
-    fn load(&self, event: &ProcessorEvent) -> u64 {
-        Scheduler::load(self, event)
     }
 }
 
@@ -98,22 +83,19 @@ impl<'t, S: KeptStack> MergedEvents<'t, S> {
 
     /// Passes everything on in order.
     pub(crate) fn replay(&self, reader: &mut impl InOrder<Stack = S>) {
-        let (mut threads, mut loaded) = (self.threads.iter(), 0);
+        let mut threads = self.threads.iter();
         for Stretch { list, stacks, thread_events } in &self.stretches {
             let (mut from, mut parts) = (0, list.parts.as_slice());
             for until in thread_events.iter().copied().map(Some).chain([None]) {
                 let events = list.events.get(from..until.unwrap_or(list.events.len())).unwrap_or_default();
                 let stacks = stacks.get(from..from + events.len()).unwrap_or_default();
                 for ((index, event), stack) in (from..).zip(events).zip(stacks) {
-                    // Threads are in no order: their state is in the second cache at best.
-                    loaded ^= list.events.get(index + LOADED_AHEAD).map_or(0, |event| reader.load(event));
                     reader.event(event, take_parts(&mut parts, index), *stack);
                 }
                 from += events.len();
                 until.and_then(|_| threads.next()).into_iter().for_each(|event| reader.thread_event(event));
             }
         }
-        black_box(loaded);
     }
 }
 
@@ -135,7 +117,7 @@ impl<S: KeptStack> Stretch<S> {
         let mut threads = threads.iter().peekable();
         let heads = sources.iter().filter_map(Source::head);
         let mut least = TournamentTree::new(heads.map(|(time, _)| time).min().unwrap_or_default());
-        for (number, source) in (0..).zip(&sources) {
+        for (number, source) in (0..=u16::MAX).zip(&sources) {
             least.set(number, source.head());
         }
         let mut next = least.get();

@@ -147,16 +147,6 @@ impl<'p, S: KeptStack> Scheduler<'p, S> {
         }
     }
 
-    /// Loads the state of the threads of an event that comes soon; what is returned has no meaning.
-    #[inline(always)]
-    pub fn load(&self, event: &ProcessorEvent) -> u64 {
-        let of = |thread| self.instances.current(thread).map_or(0, |id| self.instances.load(id) ^ self.counts.load(id));
-        match event.kind {
-            ProcessorEventKind::Switch => of(event.thread) ^ of(event.other),
-            _ => of(event.thread),
-        }
-    }
-
     #[inline(always)]
     fn take_run(&mut self, processor: u16) -> Option<Run<S>> {
         self.runs.get_mut(usize::from(processor))?.take()

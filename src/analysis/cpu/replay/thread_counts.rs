@@ -115,13 +115,6 @@ impl<S: KeptStack> CountsByThread<S> {
         &mut self.all[at]
     }
 
-    /// Loads the counts of a thread.
-    #[inline(always)]
-    pub fn load(&self, instance: ThreadIndex) -> u64 {
-        let wait = |counts: &ThreadCounts| counts.waits.first().map_or(counts.cpu, |(_, wait)| wait.ticks ^ counts.cpu);
-        self.all.get(instance as usize).map_or(0, wait)
-    }
-
     #[cold]
     fn grow(&mut self, at: usize) {
         self.all.resize_with(at + 1, ThreadCounts::default);

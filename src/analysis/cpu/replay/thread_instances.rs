@@ -110,50 +110,49 @@ pub(crate) struct ReadiedAtEnd {
     pub records: Box<EarlyReadyRecords>,
 }
 
-/// A thread from its start to its end. What each switch changes comes first, in two cache lines.
+/// A thread from its start to its end.
 #[derive(Debug, Clone)]
-#[repr(C, align(64))]
 pub struct ThreadInstance {
-    /// Since when it does what it does.
+    /// Thread id.
+    pub thread_id: u32,
+    /// What it does.
+    pub state: State,
+    /// Since when.
     pub since: Ticks,
-    /// Ready records of the current run.
-    pub early_ready: Option<Box<EarlyReadyRecords>>,
-    /// It is ready, unless a later record says that it still waited.
-    pub pending: Option<PendingEntry>,
-    /// What pairs of processes count it as, once they do.
-    pub process_number: Option<ProcessNumber>,
-    /// Clock ticks at which it ran.
-    pub charged: u64,
-    /// Who took the processor away.
-    pub preemptor: ThreadIndex,
     /// Where it runs; where the record was logged at its ready time.
     pub processor: u16,
+    /// Why it is ready.
+    pub ready: ReadyKind,
+    /// Who took the processor away.
+    pub preemptor: ThreadIndex,
     /// Why it waits, or waited last.
     pub wait: WaitReason,
     /// Where that wait began.
     pub wait_processor: u16,
-    /// What it does.
-    pub state: State,
-    /// Why it is ready.
-    pub ready: ReadyKind,
+    /// It is ready, unless a later record says that it still waited.
+    pub pending: Option<PendingEntry>,
     /// Its end was logged while it ran.
     pub ends_at_switch_out: bool,
     /// Another record than a rundown was about it.
     pub has_records: bool,
-    /// True when pairs count it at all: the user's conditions on thread ids hold.
-    pub is_wanted: bool,
+    /// Ready records of the current run.
+    pub early_ready: Option<Box<EarlyReadyRecords>>,
     /// Ticks of the window by [`State`].
     pub profile: [u64; 4],
+    /// Clock ticks at which it ran.
+    pub charged: u64,
     /// Samples that met it.
     pub samples: u64,
-    /// Thread id.
-    pub thread_id: u32,
     /// When it began; [`Ticks`] of `i64::MIN`: before the trace.
     pub begin: Ticks,
     /// When it has ended.
     pub end: Option<Ticks>,
     /// Its process.
     pub process: Option<ProcessEvidence>,
+    /// What pairs of processes count it as, once they do.
+    pub process_number: Option<ProcessNumber>,
+    /// True when pairs count it at all: the user's conditions on thread ids hold.
+    pub is_wanted: bool,
 }
 
 /// From what a thread's process is known.
@@ -277,12 +276,6 @@ impl ThreadInstances {
             self.sparse.insert(thread_id, instance);
         }
         instance
-    }
-
-    /// Loads the state of an instance.
-    #[inline(always)]
-    pub fn load(&self, instance: ThreadIndex) -> u64 {
-        self.all.get(instance as usize).map_or(0, |instance| instance.state as u64 ^ instance.profile[0])
     }
 
     /// An instance by its index.
