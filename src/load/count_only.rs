@@ -133,7 +133,12 @@ impl CountOnly {
                 Some(all) => all.add(time),
                 None => all = Some(Run::new(time, 0)),
             }
-            each(CountedRecord { hook, time, payload: bytes.get(usize::from(payload_at)..).unwrap_or_default(), offset });
+            each(CountedRecord {
+                hook,
+                time,
+                payload: bytes.get(usize::from(payload_at)..).unwrap_or_default(),
+                offset,
+            });
         }
         all
     }

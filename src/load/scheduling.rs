@@ -202,7 +202,6 @@ impl<'r> SchedulingScan<'r> {
             facts: Vec::new(),
         }
     }
-
 }
 
 /// When a context switch was logged, and its old thread.

@@ -136,7 +136,8 @@ pub(super) fn decimal(out: &mut Vec<u8>, value: u64) {
 #[inline]
 pub(super) fn hex(out: &mut Vec<u8>, value: u64, digits: usize) {
     let count = (16 - value.leading_zeros() as usize / 4).max(digits).clamp(1, 16);
-    let [high, low] = [(value << (4 * (16 - count))) >> 32, (value << (4 * (16 - count))) & 0xffff_ffff].map(eight_digits);
+    let [high, low] =
+        [(value << (4 * (16 - count))) >> 32, (value << (4 * (16 - count))) & 0xffff_ffff].map(eight_digits);
     let mut text = *b"0x0000000000000000";
     text[2..10].copy_from_slice(&high);
     text[10..].copy_from_slice(&low);
