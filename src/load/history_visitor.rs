@@ -157,6 +157,10 @@ impl Visitor for HistoryVisitor<'_> {
         self.count_only.take_kinds()
     }
 
+    fn take_classic(&mut self, first: &RawRecord<'_>, area: &EventArea<'_>, rest: &mut Records<'_>) -> Option<Run> {
+        self.count_only.take_classic(first, area, rest)
+    }
+
     fn take_run(
         &mut self,
         first: &RawRecord<'_>,

@@ -216,7 +216,8 @@ fn snapshot_set(
     snapshot: &Snapshot,
     stacks: Option<&CommitStacks>,
 ) -> SnapshotSet {
-    let context = SnapshotContext::with_stacks(trace, snapshot, stacks);
+    let mut context = SnapshotContext::with_stacks(trace, snapshot, stacks);
+    context.pool_tags = query.pool_tags.clone();
     let plan = SnapshotPlan::new(query);
     let mut counted = plan.count(trace.etl(), &context, snapshot, query);
     let mut rows = rows::groups(&mut counted, &plan, &query.group_by, &context);
