@@ -3,6 +3,7 @@
 //! Rows are typed and never collected: [`SnapshotPages::stream`] passes each to a formatter on the thread that read it
 //! and gives the text to a writer in order. `forms::pages` decides how a row looks.
 
+use crate::analysis::resident::batch_classify::BatchClassifier;
 use crate::analysis::resident::classify::{ClassifiedPage, Detail};
 use crate::analysis::resident::commit_stacks::CommitStacks;
 use crate::analysis::resident::dimension::{Dimension, DimensionCode, detail_code};
@@ -64,6 +65,8 @@ pub struct SnapshotPages<'l> {
     listing: &'l PageListing<'l>,
     snapshot: &'l Snapshot,
     context: SnapshotContext<'l>,
+    /// What makes the categories of its pages wrong, beyond what the listing says.
+    pub(crate) doubt: Option<Doubt>,
 }
 
 named_enum! {
@@ -192,8 +195,6 @@ pub struct PageListing<'e> {
     pub warnings: Vec<String>,
     /// Those that make numbers wrong.
     pub(crate) grave: Vec<Doubt>,
-    /// True when data was lost or the file is damaged.
-    pub doubtful: bool,
     /// Numbers of the snapshots asked for.
     pub snapshots: Vec<usize>,
 }
@@ -210,14 +211,15 @@ impl<'e> PageListing<'e> {
         let mut doubts = doubts::before_counting(trace, &snapshots);
         doubts.extend(stacks.iter().flat_map(doubts::of_stacks));
         let (warnings, grave) = (texts(&doubts), grave(&doubts));
-        Ok(PageListing { trace, query, stacks, warnings, doubtful: !grave.is_empty(), grave, snapshots })
+        Ok(PageListing { trace, query, stacks, warnings, grave, snapshots })
     }
 
     /// A snapshot of the trace with everything that its pages are joined with.
     pub fn snapshot(&self, index: usize) -> Option<SnapshotPages<'_>> {
         let snapshot = self.trace.snapshots().get(index)?;
         let context = SnapshotContext::with_stacks(self.trace, snapshot, self.stacks.as_ref());
-        Some(SnapshotPages { listing: self, snapshot, context })
+        let doubt = doubts::of_context(self.trace, &context, (index, self.snapshots.len()), snapshot);
+        Some(SnapshotPages { listing: self, snapshot, context, doubt })
     }
 }
 
@@ -246,11 +248,12 @@ impl SnapshotPages<'_> {
         let conditions = &self.listing.query.conditions;
         self.snapshot.stream(
             self.listing.trace.etl(),
-            || Filter::new(conditions),
-            |filter, text, page, time| {
-                let classified = self.context.classify(&page);
-                if conditions.is_empty() || filter.passes(&self.context, &page, &classified) {
-                    format(text, &self.row(page, time, &classified));
+            || (BatchClassifier::new(&self.context), Filter::new(conditions)),
+            |(classifier, _), pages| classifier.classify(pages),
+            |(classifier, filter), text, place, page, time| {
+                let Some(classified) = classifier.classified_pages(place + 1).last() else { return };
+                if conditions.is_empty() || filter.passes(&self.context, &page, classified) {
+                    format(text, &self.row(page, time, classified));
                 }
             },
             write,

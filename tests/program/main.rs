@@ -59,6 +59,7 @@ mod resident;
 mod resident_stacks;
 mod saved_results;
 mod stacks;
+mod strict;
 mod symbols;
 mod terminal;
 mod trust;
