@@ -210,8 +210,9 @@ mod tests {
         all.take(other, &[list(1), list(2)]);
         all.sort();
         let found: Vec<_> = all.all().iter().map(|part| (all.carrier(part), all.owner(&part.value))).collect();
-        let first = (0u32..).zip(carriers).map(|(number, carrier)| (carrier, owner(number)));
-        let second = (0u32..).zip(carriers).map(|(number, carrier)| (carrier, owner(20 - number))).rev();
+        let numbers = 0..carriers.len() as u32;
+        let first = numbers.clone().zip(carriers).map(|(number, carrier)| (carrier, owner(number)));
+        let second = numbers.zip(carriers).map(|(number, carrier)| (carrier, owner(20 - number))).rev();
         assert_eq!(found, first.chain(second).collect::<Vec<_>>());
         assert!(all.has_clr_stacks());
     }
