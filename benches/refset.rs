@@ -7,7 +7,7 @@
 mod generated;
 
 use etl_writer::refset::RefsetSpec;
-use generated::most_anonymous_kib;
+use generated::{AgainstFloor, against_floor, most_anonymous_kib};
 use pfnset::analysis::refset::ReferenceSet;
 use pfnset::analysis::refset::query::Query;
 use pfnset::trace::Trace;
@@ -18,6 +18,9 @@ const THREADS: usize = 2;
 const ROUNDS: usize = 7;
 
 fn main() {
+    if generated::is_floor() {
+        return;
+    }
     // `cargo test --benches` runs benches too, to see that they work: a small trace will do then.
     let test = std::env::args().any(|argument| argument == "--test");
     let spec = if test { RefsetSpec::small() } else { RefsetSpec::default() };
@@ -67,9 +70,14 @@ fn measure(spec: &RefsetSpec, rounds: usize) {
     println!("{} page events in {median:.2?} (median of {rounds}): {:.2} million/s", spec.events, rate / 1e6);
     println!("    times: {times:.2?}");
     // In a process of its own: the memory of several runs in one process is not that of a run.
-    let mut command = Command::new(env!("CARGO_BIN_EXE_pfnset"));
-    command.arg("refset").arg(&path).arg("-j").arg(THREADS.to_string()).stderr(Stdio::null());
-    if let Some(kib) = most_anonymous_kib(&mut command) {
+    let command = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pfnset"));
+        command.arg("refset").arg(&path).arg("-j").arg(THREADS.to_string()).stderr(Stdio::null());
+        command
+    };
+    let AgainstFloor { run, floor, ratio, .. } = against_floor(&path, rounds, command);
+    println!("    the whole command {run:.2?}, floor {floor:.2?}: {ratio:.1} floors (median of the pairs)");
+    if let Some(kib) = most_anonymous_kib(&mut command()) {
         println!("    most anonymous memory: {} MiB, for {held} pages held at the peak", kib / 1024);
     }
 }

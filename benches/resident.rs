@@ -9,7 +9,7 @@
 mod generated;
 
 use etl_writer::ResidentSpec;
-use generated::{floor, median, most_anonymous_kib, timed};
+use generated::{AgainstFloor, against_floor, median, most_anonymous_kib, timed};
 use pfnset::analysis::resident::query::ResidentQuery;
 use pfnset::analysis::resident::{ResidentSet, SnapshotContext};
 use pfnset::trace::Trace;
@@ -48,19 +48,7 @@ fn phases(path: &Path, rounds: usize) {
 /// Prints the figures of a trace; false when the command had too much memory.
 fn measure(pages: u64, rounds: usize) -> bool {
     let trace = generated::resident(&ResidentSpec { pages, ..ResidentSpec::default() });
-    let run = |command: &mut Command| assert!(command.status().expect("the command runs").success());
-    run(&mut floor(&trace)); // the file into the page cache
-    let (mut floors, mut runs) = (Vec::new(), Vec::new());
-    for _ in 0..rounds {
-        floors.push(timed(|| run(&mut floor(&trace))));
-        runs.push(timed(|| run(&mut command(&trace))));
-    }
-    let ratios = floors.iter().zip(&runs).map(|(floor, run)| run.div_duration_f64(*floor));
-    let mut ratios: Vec<f64> = ratios.collect();
-    ratios.sort_unstable_by(f64::total_cmp);
-    let ratio = ratios.get(rounds / 2).copied().unwrap_or_default();
-    let least = runs.iter().min().copied().unwrap_or_default();
-    let (floor, run) = (median(floors), median(runs));
+    let AgainstFloor { run, least, floor, ratio } = against_floor(&trace, rounds, || command(&trace));
     let page = run.as_secs_f64() * 1e9 / pages as f64;
     println!("{pages} pages: {run:.1?} (median of {rounds}, least {least:.1?}), {page:.1} ns a page");
     println!("    floor {floor:.1?}: {ratio:.1} floors (median of the pairs)");

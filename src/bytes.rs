@@ -440,6 +440,7 @@ macro_rules! layout {
                 ///
                 /// # Errors
                 /// A fault when the payload is shorter than the layout.
+                #[inline]
                 pub fn $read(payload: &super::Payload<'a>) -> super::Read<Self> {
                     payload.read::<$name>($known)
                 }

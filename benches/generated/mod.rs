@@ -45,6 +45,37 @@ pub fn floor(trace: &Path) -> Command {
     command
 }
 
+/// Times of a command and of the [`floor`] of its trace, run in turns.
+pub struct AgainstFloor {
+    /// Median of the command.
+    pub run: Duration,
+    /// The fastest.
+    pub least: Duration,
+    /// Median of the floor.
+    pub floor: Duration,
+    /// How many floors the command takes, median of the pairs.
+    pub ratio: f64,
+}
+
+/// Measures a command that `command` makes, its output read by nobody.
+pub fn against_floor(trace: &Path, rounds: usize, command: impl Fn() -> Command) -> AgainstFloor {
+    let run = |mut command: Command| {
+        let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
+        assert!(status.expect("the command runs").success());
+    };
+    run(floor(trace)); // the file into the page cache
+    let (mut floors, mut runs) = (Vec::new(), Vec::new());
+    for _ in 0..rounds {
+        floors.push(timed(|| run(floor(trace))));
+        runs.push(timed(|| run(command())));
+    }
+    let mut ratios: Vec<f64> = floors.iter().zip(&runs).map(|(floor, run)| run.div_duration_f64(*floor)).collect();
+    ratios.sort_unstable_by(f64::total_cmp);
+    let ratio = ratios.get(rounds / 2).copied().unwrap_or_default();
+    let least = runs.iter().min().copied().unwrap_or_default();
+    AgainstFloor { run: median(runs), least, floor: median(floors), ratio }
+}
+
 /// True when this process is a [`floor`]; it has done its work then.
 pub fn is_floor() -> bool {
     let arguments: Vec<_> = std::env::args_os().skip(1).collect();

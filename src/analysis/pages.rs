@@ -3,6 +3,7 @@
 //! Rows are typed and never collected: [`SnapshotPages::stream`] passes each to a formatter on the thread that read it
 //! and gives the text to a writer in order. `forms::pages` decides how a row looks.
 
+use crate::analysis::resident::batch_classify::BatchClassifier;
 use crate::analysis::resident::classify::{ClassifiedPage, Detail};
 use crate::analysis::resident::commit_stacks::CommitStacks;
 use crate::analysis::resident::dimension::{Dimension, DimensionCode, detail_code};
@@ -247,11 +248,12 @@ impl SnapshotPages<'_> {
         let conditions = &self.listing.query.conditions;
         self.snapshot.stream(
             self.listing.trace.etl(),
-            || Filter::new(conditions),
-            |filter, text, page, time| {
-                let classified = self.context.classify(&page);
-                if conditions.is_empty() || filter.passes(&self.context, &page, &classified) {
-                    format(text, &self.row(page, time, &classified));
+            || (BatchClassifier::new(&self.context), Filter::new(conditions)),
+            |(classifier, _), pages| classifier.classify(pages),
+            |(classifier, filter), text, place, page, time| {
+                let Some(classified) = classifier.classified_pages(place + 1).last() else { return };
+                if conditions.is_empty() || filter.passes(&self.context, &page, classified) {
+                    format(text, &self.row(page, time, classified));
                 }
             },
             write,

@@ -132,7 +132,7 @@ impl<'a> Alike<'a> {
 /// that it ends inside of the area.
 #[derive(Debug)]
 pub(crate) struct KnownHeads<T> {
-    /// By the last bits of the hook id: those of events that are often together differ.
+    /// By [`KnownHeads::place_of`]: those of events that are often together differ.
     slots: [Option<Known<T>>; KNOWN],
 }
 
@@ -153,9 +153,10 @@ impl<T: Copy> Default for KnownHeads<T> {
 }
 
 impl<T: Copy> KnownHeads<T> {
-    /// The place of a hook id.
+    /// The place of a hook id. The kind alone would give context switches and deferred procedure calls the same one.
+    #[inline(always)]
     pub const fn place_of(hook: HookId) -> usize {
-        hook.0 as usize % KNOWN
+        (hook.0 as usize + (hook.0 >> 6) as usize) % KNOWN
     }
 
     /// Notes what the first eight bytes of a kernel record with this hook id say; what its place knew before is forgotten.
@@ -169,7 +170,7 @@ impl<T: Copy> KnownHeads<T> {
     #[inline(always)]
     fn get(&self, head: [u8; 8]) -> Option<&Known<T>> {
         let head = u64::from_le_bytes(head);
-        self.slots[(head >> 48) as usize % KNOWN].as_ref().filter(|known| known.head == head)
+        self.slots[Self::place_of(HookId((head >> 48) as u16))].as_ref().filter(|known| known.head == head)
     }
 }
 

@@ -54,6 +54,7 @@ impl ContextSwitch {
     ///
     /// # Errors
     /// A fault when there are fewer bytes than the version has.
+    #[inline]
     pub fn read(payload: &Payload<'_>) -> Read<ContextSwitch> {
         let known = 1..=4;
         if payload.version < 2 { payload.read::<SwitchV1>(known) } else { payload.read::<SwitchLayout>(known) }

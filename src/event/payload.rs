@@ -98,6 +98,7 @@ impl<'a> Payload<'a> {
 
     /// The rule for fixed layouts of `expected` bytes: up to a pointer's size more is tail padding of a C structure,
     /// more than that is reported, less is a fault.
+    #[inline]
     pub(crate) fn fixed(&self, expected: usize, known: Versions) -> Result<Option<Oddity>, Fault> {
         let Some(more) = self.bytes.len().checked_sub(expected) else { return Err(Fault::Length { expected }) };
         Ok(if !known.contains(&self.version) {

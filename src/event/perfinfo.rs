@@ -187,6 +187,7 @@ impl Interrupt {
     ///
     /// # Errors
     /// A fault when there are fewer bytes than the layout has.
+    #[inline]
     pub fn read(payload: &Payload<'_>, kind: InterruptKind) -> Read<Interrupt> {
         let message = kind == InterruptKind::Message;
         let expected = size::<InterruptLayout>(payload.pointer) + if message { size_of::<U32>() } else { 0 };
@@ -235,6 +236,12 @@ pub struct Dpc {
 
 layout! {
     DpcLayout<P> = 16 / 12 bytes => Dpc, fn read(ANY) { initial_time: I64, routine: P }
+}
+
+/// When an interrupt or a deferred procedure call began: the first field of both.
+#[inline(always)]
+pub(crate) fn initial_time(payload: &[u8]) -> Option<Ticks> {
+    payload.first_chunk().map(|time| Ticks(i64::from_le_bytes(*time)))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use crate::event::hooks::{PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2};
 use crate::event::payload::{HEAP, heap_hook};
 use crate::event::{Decoded, decode, is_judged_by_length};
 use crate::load::walk::{KindRun, Run, Visitor};
+use crate::units::Ticks;
 
 /// Takes the records that can be counted without decoding them: those whose validity depends on version and length alone.
 /// The first record of a kind and length is decoded; if it is valid, all with the same first 8 bytes are.
@@ -23,8 +24,23 @@ pub struct CountOnly {
 /// What the first eight bytes of a record say to whom only counts it.
 #[derive(Debug, Clone, Copy)]
 struct Counted {
+    hook: HookId,
     kind: u8,
     time_at: u8,
+    payload_at: u8,
+}
+
+/// A record that was counted, for who needs a field of it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CountedRecord<'a> {
+    /// Its hook id.
+    pub hook: HookId,
+    /// When it was logged.
+    pub time: Ticks,
+    /// What follows its header.
+    pub payload: &'a [u8],
+    /// Where the record lies in the area.
+    pub offset: u32,
 }
 
 impl Default for CountOnly {
@@ -56,7 +72,7 @@ impl CountOnly {
 
     /// Takes records of one kind.
     #[inline(always)]
-    pub fn take_kind(
+    fn take_kind(
         &mut self,
         first: &RawRecord<'_>,
         hook: HookId,
@@ -82,14 +98,50 @@ impl CountOnly {
     }
 
     /// Notes a kind of records, so that [`Visitor::take_mixed`] takes them.
-    fn note(&mut self, first: &RawRecord<'_>, hook: HookId) {
+    pub(crate) fn note(&mut self, first: &RawRecord<'_>, hook: HookId) {
         let place = KnownHeads::<Counted>::place_of(hook);
         let Some(slot) = self.kinds.get_mut(place).filter(|kind| kind.is_none_or(|kind| kind.run.records == 0)) else {
             return;
         };
+        let Some(payload) = first.kernel_payload() else { return };
+        let (time_at, payload_at) = (first.kernel_time_at() as u8, (first.bytes.len() - payload.len()) as u8);
         let run = Run { record_bytes: first.bytes.len(), ..Run::NONE };
         *slot = Some(KindRun { header: first.header, hook, version: first.kernel_version(), run });
-        self.heads.note(first, hook, Counted { time_at: first.kernel_time_at() as u8, kind: place as u8 });
+        self.heads.note(first, hook, Counted { hook, kind: place as u8, time_at, payload_at });
+    }
+
+    /// Takes the next records of the noted kinds, and calls `each` for each of them.
+    #[inline(always)]
+    pub(crate) fn take_noted<'a>(
+        &mut self,
+        area: &EventArea<'_>,
+        rest: &mut Records<'a>,
+        mut each: impl FnMut(CountedRecord<'a>),
+    ) -> Option<Run> {
+        let mut all: Option<Run> = None;
+        while let Some((counted, bytes, offset)) = rest.next_known(&self.heads) {
+            let Counted { hook, kind, time_at, payload_at } = counted;
+            let time = RawRecord::time_in(bytes, usize::from(time_at));
+            if !area.stamps.contains(time) {
+                rest.go_back_to(offset);
+                break;
+            }
+            if let Some(Some(KindRun { run, .. })) = self.kinds.get_mut(usize::from(kind)) {
+                run.records += 1;
+                (run.earliest, run.latest) = (run.earliest.min(time), run.latest.max(time));
+            }
+            match &mut all {
+                Some(all) => all.add(time),
+                None => all = Some(Run::new(time, 0)),
+            }
+            each(CountedRecord {
+                hook,
+                time,
+                payload: bytes.get(usize::from(payload_at)..).unwrap_or_default(),
+                offset,
+            });
+        }
+        all
     }
 }
 
@@ -133,23 +185,7 @@ impl Visitor for CountOnly {
 
     #[inline(always)]
     fn take_mixed(&mut self, area: &EventArea<'_>, rest: &mut Records<'_>) -> Option<Run> {
-        let mut all: Option<Run> = None;
-        while let Some((counted, bytes, offset)) = rest.next_known(&self.heads) {
-            let time = RawRecord::time_in(bytes, usize::from(counted.time_at));
-            if !area.stamps.contains(time) {
-                rest.go_back_to(offset);
-                break;
-            }
-            if let Some(Some(KindRun { run, .. })) = self.kinds.get_mut(usize::from(counted.kind)) {
-                run.records += 1;
-                (run.earliest, run.latest) = (run.earliest.min(time), run.latest.max(time));
-            }
-            match &mut all {
-                Some(all) => all.add(time),
-                None => all = Some(Run::new(time, 0)),
-            }
-        }
-        all
+        self.take_noted(area, rest, |_| {})
     }
 
     fn take_kinds(&mut self) -> Vec<KindRun> {

@@ -4,9 +4,9 @@
 //! buffer; a [`SchedulingReader`] reads a buffer's records later, when their turn comes. `analysis::cpu` interprets them.
 
 use crate::etl::buffer_order::ranks;
-use crate::etl::event_area::{EventArea, Records};
-use crate::etl::record::{RawRecord, Record};
-use crate::etl::record_id::HookId;
+use crate::etl::event_area::{EventArea, KnownHeads, Records};
+use crate::etl::record::{HeaderType, RawRecord, Record};
+use crate::etl::record_id::{HookId, Position};
 use crate::etl::{EtlFile, Scratch};
 use crate::event::cswitch::{CompactSwitches, ContextSwitch, ReadyThread, wait_reasons_of_build};
 use crate::event::hooks::{
@@ -14,11 +14,11 @@ use crate::event::hooks::{
     THREADED_DPC, TIMER_DPC,
 };
 use crate::event::outcome::Parsed;
-use crate::event::perfinfo::{Dpc, DpcKind, Interrupt, InterruptKind, ProfileSample};
+use crate::event::perfinfo::{Dpc, DpcKind, Interrupt, InterruptKind, ProfileSample, initial_time};
 use crate::event::{Decoded, Event, Payload, decode};
-use crate::load::count_only::CountOnly;
-use crate::load::timed_records::{for_each_moment, order_of};
-use crate::load::walk::{Run, Visitor};
+use crate::load::count_only::{CountOnly, CountedRecord};
+use crate::load::timed_records::{hook_and_time, order_of};
+use crate::load::walk::{KindRun, Run, Visitor};
 use crate::moment::Moment;
 use crate::units::Ticks;
 
@@ -138,6 +138,18 @@ impl BufferFacts {
         BufferFacts { buffer, reaches_back_to: None, first_switch: None, last_switch: None }
     }
 
+    /// A switch at this time, which `read` reads where it may be the first one.
+    #[inline(always)]
+    fn switches(&mut self, time: Ticks, read: impl FnOnce() -> Option<(Moment, u32)>) {
+        if self.first_switch.is_none_or(|(first, _)| time < first.time)
+            && let Some((moment, old)) = read()
+        {
+            self.first_switch = Some((moment, old));
+        }
+        self.last_switch = self.last_switch.max(Some(time));
+    }
+
+    #[inline(always)]
     fn reaches(&mut self, time: Ticks) {
         self.reaches_back_to = Some(self.reaches_back_to.map_or(time, |earliest| earliest.min(time)));
     }
@@ -190,10 +202,13 @@ impl<'r> SchedulingScan<'r> {
             facts: Vec::new(),
         }
     }
+}
 
-    fn moment(&self, area: &EventArea<'_>, offset: u32, time: Ticks) -> Moment {
-        Moment { time, order: order_of(self.rank, area, offset) }
-    }
+/// When a context switch was logged, and its old thread.
+#[cold]
+fn first_switch(record: &RawRecord<'_>, hook: HookId, area: &EventArea<'_>, rank: &[u32]) -> Option<(Moment, u32)> {
+    let old = ContextSwitch::read(&payload(record, hook)?).ok()?.value.old_thread_id;
+    Some((Moment { time: record.kernel_time()?, order: order_of(rank, area, record.position.offset) }, old))
 }
 
 impl Visitor for SchedulingScan<'_> {
@@ -203,40 +218,47 @@ impl Visitor for SchedulingScan<'_> {
         first: &RawRecord<'_>,
         hook: HookId,
         area: &EventArea<'_>,
-        rest: &mut Records<'_>,
+        _: &mut Records<'_>,
     ) -> Option<Run> {
-        let is_used = std::mem::replace(&mut self.is_used, true);
-        match hook {
-            READY_THREAD | SAMPLED_PROFILE => self.count_only.take_kind(first, hook, area, rest),
-            CSWITCH => {
-                let run = self.count_only.take_kind(first, hook, area, rest)?;
-                if self.current.first_switch.is_none_or(|(first, _)| run.first < first.time) {
-                    let old = ContextSwitch::read(&payload(first, hook)?).ok()?.value.old_thread_id;
-                    let moment = self.moment(area, first.position.offset, run.first);
-                    self.current.switch(moment, old, run.latest);
-                }
-                self.current.last_switch = self.current.last_switch.max(Some(run.latest));
-                Some(run)
-            }
-            _ if interruption_of(hook).is_some() => {
-                // One by one, because each reaches back to another time; most are alone.
-                let time = first.kernel_time().filter(|time| area.stamps.contains(*time))?;
-                if !self.count_only.is_valid(first, hook) {
-                    return None;
-                }
-                // Interrupts begin with the same two fields.
-                self.current.reaches(Dpc::read(&payload(first, hook)?).ok()?.value.initial_time);
-                Some(Run::new(time, first.bytes.len()))
-            }
-            _ => {
-                self.is_used = is_used;
-                None
-            }
+        let is_interruption = interruption_of(hook).is_some();
+        if !is_interruption && !matches!(hook, READY_THREAD | SAMPLED_PROFILE | CSWITCH) {
+            return None;
         }
+        self.is_used = true;
+        let time = first.kernel_time().filter(|time| area.stamps.contains(*time))?;
+        if !self.count_only.is_valid(first, hook) {
+            return None;
+        }
+        self.count_only.note(first, hook);
+        if hook == CSWITCH {
+            self.current.switches(time, || first_switch(first, hook, area, self.rank));
+        } else if is_interruption {
+            self.current.reaches(initial_time(first.kernel_payload()?)?);
+        }
+        Some(Run::new(time, first.bytes.len()))
+    }
+
+    #[inline(always)]
+    fn take_mixed(&mut self, area: &EventArea<'_>, rest: &mut Records<'_>) -> Option<Run> {
+        let SchedulingScan { rank, count_only, current, is_used, .. } = self;
+        let run = count_only.take_noted(area, rest, |CountedRecord { hook, time, payload, offset }| match hook {
+            CSWITCH => current.switches(time, || {
+                let record = area.records().at_offset(offset).next()?;
+                first_switch(&record, hook, area, rank)
+            }),
+            READY_THREAD | SAMPLED_PROFILE => {}
+            _ => initial_time(payload).into_iter().for_each(|time| current.reaches(time)),
+        })?;
+        *is_used = true;
+        Some(run)
+    }
+
+    fn take_kinds(&mut self) -> Vec<KindRun> {
+        self.count_only.take_kinds()
     }
 
     fn event(&mut self, record: &Record<'_>, event: &Event<'_>, time: Ticks, area: &EventArea<'_>) {
-        let moment = self.moment(area, record.position.offset, time);
+        let moment = Moment { time, order: order_of(self.rank, area, record.position.offset) };
         match event {
             Event::ContextSwitch(switch) => self.current.switch(moment, switch.old_thread_id, time),
             Event::CompactSwitches(batch) => {
@@ -297,17 +319,29 @@ impl<'e> SchedulingReader<'e> {
         let file = usize::from(area.buffer.file);
         let mut latest = found.latest_of(area.buffer.file);
         let mut reader = BufferReader { found, wait_reasons: self.wait_reasons, is_sorted: true };
-        for_each_moment(area, &self.rank, self.etl.before_first(), |raw, hook, moment| {
-            let is_wanted = match hook {
-                Some(hook) => reader.kernel_record(raw, hook, moment, area).is_some(),
-                None => reader.decode(raw, moment, area).is_some(),
+        let rank = order_of(&self.rank, area, 0);
+        let (mut records, mut time, mut heads) = (area.records(), self.etl.before_first(), KnownHeads::default());
+        loop {
+            // Nearly all records begin like one before.
+            let (moment, taken) = if let Some((layout, bytes, offset)) = records.next_known::<KernelLayout>(&heads) {
+                let own = RawRecord::time_in(bytes, usize::from(layout.time_at));
+                time = if area.stamps.contains(own) { own } else { time };
+                let moment = Moment { time, order: rank | u64::from(offset) };
+                (moment, reader.kernel_record(&layout.payload(bytes), layout.logged_by(bytes), moment))
+            } else if let Some(raw) = records.next() {
+                let hook;
+                (hook, time) = hook_and_time(area, &raw, time);
+                let moment = Moment { time, order: rank | u64::from(raw.position.offset) };
+                (moment, reader.record(&raw, hook, moment, area, &mut heads))
+            } else {
+                break;
             };
-            if is_wanted && moment.time < latest {
+            if taken.is_some() && moment.time < latest {
                 (reader.is_sorted, reader.found.went_back) = (false, reader.found.went_back + 1);
-            } else if is_wanted {
+            } else if taken.is_some() {
                 latest = moment.time;
             }
-        });
+        }
         let is_sorted = reader.is_sorted;
         found.latest.get_mut(file).into_iter().for_each(|slot| *slot = latest);
         if !is_sorted && let Some(own) = found.events.get_mut(begin..) {
@@ -323,30 +357,71 @@ struct BufferReader<'f> {
     is_sorted: bool,
 }
 
-impl BufferReader<'_> {
-    /// Takes a record; `None` if it is not about the scheduler or does not fit its layout.
+/// What the first eight bytes of a scheduling record with a kernel header say.
+#[derive(Debug, Clone, Copy)]
+struct KernelLayout {
+    hook: HookId,
+    header: HeaderType,
+    version: u8,
+    time_at: u8,
+    payload_at: u8,
+}
+
+impl KernelLayout {
     #[inline(always)]
-    fn kernel_record(&mut self, raw: RawRecord<'_>, hook: HookId, moment: Moment, area: &EventArea<'_>) -> Option<()> {
-        let what = match hook {
-            CSWITCH => switch(&ContextSwitch::read(&payload(&raw, hook)?).ok()?.value),
-            READY_THREAD => {
-                let Parsed { value, .. } = ReadyThread::read(&payload(&raw, hook)?).ok()?;
-                ready(&value, raw.kernel_ids().0)
-            }
-            SAMPLED_PROFILE => sample(&ProfileSample::read(&payload(&raw, hook)?).ok()?.value),
-            COMPACT_CSWITCH | SAMPLED_PROFILE_CACHE => {
-                return self.decode(raw, moment, area);
-            }
-            _ => {
+    fn payload<'a>(&self, bytes: &'a [u8]) -> Payload<'a> {
+        let KernelLayout { hook, version, header, payload_at, .. } = *self;
+        Payload { hook, version, pointer: header.pointer(), bytes: bytes.get(payload_at.into()..).unwrap_or_default() }
+    }
+
+    /// The thread that logged a record, where headers of its kind name it.
+    #[inline(always)]
+    fn logged_by(&self, bytes: &[u8]) -> Option<u32> {
+        RawRecord { header: self.header, position: Position { buffer: 0, offset: 0 }, bytes }.kernel_ids().0
+    }
+}
+
+impl BufferReader<'_> {
+    /// Takes a record whose first eight bytes are new; `None` as for [`BufferReader::kernel_record`]. They are noted in `heads`.
+    #[inline(never)]
+    fn record(
+        &mut self,
+        raw: &RawRecord<'_>,
+        hook: Option<HookId>,
+        moment: Moment,
+        area: &EventArea<'_>,
+        heads: &mut KnownHeads<KernelLayout>,
+    ) -> Option<()> {
+        let Some(hook) = hook else { return self.decode(*raw, moment, area) };
+        if matches!(hook, COMPACT_CSWITCH | SAMPLED_PROFILE_CACHE) {
+            return self.decode(*raw, moment, area);
+        }
+        if interruption_of(hook).is_none() && !matches!(hook, CSWITCH | READY_THREAD | SAMPLED_PROFILE) {
+            return None;
+        }
+        let payload = payload(raw, hook)?;
+        let payload_at = raw.bytes.len() - payload.bytes.len();
+        let (time_at, payload_at) = (raw.kernel_time_at() as u8, payload_at as u8);
+        heads.note(raw, hook, KernelLayout { hook, header: raw.header, version: payload.version, time_at, payload_at });
+        self.kernel_record(&payload, raw.kernel_ids().0, moment)
+    }
+
+    /// Takes a record with a kernel header; `None` if it does not fit its layout.
+    #[inline(always)]
+    fn kernel_record(&mut self, payload: &Payload<'_>, logged_by: Option<u32>, moment: Moment) -> Option<()> {
+        let what = match payload.hook {
+            CSWITCH => switch(&ContextSwitch::read(payload).ok()?.value),
+            READY_THREAD => ready(&ReadyThread::read(payload).ok()?.value, logged_by),
+            SAMPLED_PROFILE => sample(&ProfileSample::read(payload).ok()?.value),
+            hook => {
                 let kind = interruption_of(hook)?;
-                let payload = payload(&raw, hook)?;
                 // Both begin with the time and the routine; which lengths are valid differs.
                 let (begin, routine) = if kind == Interruption::Isr {
                     let line = if hook == ISR_MSI { InterruptKind::Message } else { InterruptKind::Line };
-                    let Parsed { value, .. } = Interrupt::read(&payload, line).ok()?;
+                    let Parsed { value, .. } = Interrupt::read(payload, line).ok()?;
                     (value.initial_time, value.routine)
                 } else {
-                    let Parsed { value, .. } = Dpc::read(&payload).ok()?;
+                    let Parsed { value, .. } = Dpc::read(payload).ok()?;
                     (value.initial_time, value.routine)
                 };
                 self.found.interruptions.push(InterruptionEvent { end: moment, begin, routine, kind });

@@ -9,9 +9,10 @@
 
 use crate::etl::EtlFile;
 use crate::etl::file::Scratch;
+use crate::etl::record::RawRecord;
 use crate::event::page::PageIdentity;
 use crate::load::page_run::PageRun;
-use crate::model::snapshot::Snapshot;
+use crate::model::snapshot::{BATCH, Snapshot};
 use crate::units::Ticks;
 use std::collections::BTreeMap;
 use std::io;
@@ -164,8 +165,9 @@ impl Slice {
 }
 
 impl Snapshot {
-    /// Calls `page` for all pages with their times, in parallel, each thread with its own state. The text that `page` appends
-    /// is passed to `write` in PFN order, in pieces that contain whole pages.
+    /// Calls `batch` for all pages in batches of up to [`BATCH`], in parallel, each thread with its own state, and then `page`
+    /// for each page of the batch with its place there and its time. The text that `page` appends is passed to `write` in PFN
+    /// order, in pieces that contain whole pages.
     ///
     /// # Errors
     /// The first error of `write`; nothing is written after it.
@@ -173,12 +175,13 @@ impl Snapshot {
         &self,
         etl: &EtlFile,
         state: impl Fn() -> S + Sync,
-        page: impl Fn(&mut S, &mut Vec<u8>, PageIdentity, Ticks) + Sync,
+        batch: impl Fn(&mut S, &[PageIdentity]) + Sync,
+        page: impl Fn(&mut S, &mut Vec<u8>, usize, PageIdentity, Ticks) + Sync,
         write: &mut dyn FnMut(&[u8]) -> io::Result<()>,
     ) -> io::Result<()> {
         if rayon::current_thread_index().is_some() {
             // A thread of the pool would wait for work that it has to do itself.
-            return self.stream_alone(etl, state(), page, write);
+            return self.stream_alone(etl, state(), batch, page, write);
         }
         let writer = OrderedWriter {
             state: Mutex::new(State {
@@ -199,11 +202,14 @@ impl Snapshot {
                 let mut reader = Reader::new(etl);
                 while let Some((slice, text)) = writer.take(self, etl) {
                     let mut text = Some(text);
-                    reader.read(self, slice, |identity, time| {
-                        let Some(buffer) = &mut text else { return false };
-                        page(&mut state, buffer, identity, time);
-                        if buffer.len() >= PIECE_BYTES {
-                            text = writer.hand_over(slice.number, std::mem::take(buffer), false);
+                    reader.read(self, slice, |pages, times| {
+                        batch(&mut state, pages);
+                        for (place, (identity, time)) in pages.iter().zip(times).enumerate() {
+                            let Some(buffer) = &mut text else { return false };
+                            page(&mut state, buffer, place, *identity, *time);
+                            if buffer.len() >= PIECE_BYTES {
+                                text = writer.hand_over(slice.number, std::mem::take(buffer), false);
+                            }
                         }
                         true
                     });
@@ -221,19 +227,26 @@ impl Snapshot {
         &self,
         etl: &EtlFile,
         mut state: S,
-        page: impl Fn(&mut S, &mut Vec<u8>, PageIdentity, Ticks),
+        batch: impl Fn(&mut S, &[PageIdentity]),
+        page: impl Fn(&mut S, &mut Vec<u8>, usize, PageIdentity, Ticks),
         write: &mut dyn FnMut(&[u8]) -> io::Result<()>,
     ) -> io::Result<()> {
         let (mut next, mut reader, mut text) = (Slice::default(), Reader::new(etl), Vec::new());
         while let Some(slice) = next.cut(&self.runs, |buffer| is_compressed(etl, buffer)) {
             let mut written = Ok(());
-            reader.read(self, slice, |identity, time| {
-                page(&mut state, &mut text, identity, time);
-                if text.len() >= PIECE_BYTES {
-                    written = write(&text);
-                    text.clear();
+            reader.read(self, slice, |pages, times| {
+                batch(&mut state, pages);
+                for (place, (identity, time)) in pages.iter().zip(times).enumerate() {
+                    page(&mut state, &mut text, place, *identity, *time);
+                    if text.len() >= PIECE_BYTES {
+                        written = write(&text);
+                        text.clear();
+                    }
+                    if written.is_err() {
+                        return false;
+                    }
                 }
-                written.is_ok()
+                true
             });
             written.and_then(|()| write(&text))?;
             text.clear();
@@ -248,23 +261,58 @@ struct Reader<'e> {
     scratch: Scratch,
     /// Buffer in `scratch`, and its bytes.
     decompressed: Option<(u32, usize)>,
+    batch: Batch,
+}
+
+/// Pages that wait until there are [`BATCH`] of them, and their times.
+#[derive(Default)]
+struct Batch {
+    pages: Vec<PageIdentity>,
+    times: Vec<Ticks>,
+}
+
+impl Batch {
+    /// Adds a page; false when `visit` was called and returned that.
+    #[inline(always)]
+    fn push(
+        &mut self,
+        page: PageIdentity,
+        time: Ticks,
+        visit: &mut impl FnMut(&[PageIdentity], &[Ticks]) -> bool,
+    ) -> bool {
+        self.pages.push(page);
+        self.times.push(time);
+        self.pages.len() < BATCH || self.end(visit)
+    }
+
+    /// Visits the pages that wait.
+    fn end(&mut self, visit: &mut impl FnMut(&[PageIdentity], &[Ticks]) -> bool) -> bool {
+        let goes_on = self.pages.is_empty() || visit(&self.pages, &self.times);
+        self.pages.clear();
+        self.times.clear();
+        goes_on
+    }
 }
 
 impl<'e> Reader<'e> {
-    const fn new(etl: &'e EtlFile) -> Reader<'e> {
-        Reader { etl, scratch: Scratch::new(), decompressed: None }
+    fn new(etl: &'e EtlFile) -> Reader<'e> {
+        Reader { etl, scratch: Scratch::new(), decompressed: None, batch: Batch::default() }
     }
 
-    /// Visits the slice's pages until `visit` returns false.
-    fn read(&mut self, snapshot: &Snapshot, slice: Slice, mut visit: impl FnMut(PageIdentity, Ticks) -> bool) {
+    /// Visits the slice's pages with their times, in batches of up to [`BATCH`], until `visit` returns false.
+    fn read(&mut self, snapshot: &Snapshot, slice: Slice, mut visit: impl FnMut(&[PageIdentity], &[Ticks]) -> bool) {
         let (mut left, mut skip) = (slice.pages, slice.skip);
         for run in snapshot.runs.get(slice.run..).unwrap_or_default() {
             let pages = run.pages.saturating_sub(skip).min(left);
-            if left == 0 || !self.read_run(run, skip, pages, &mut visit) {
+            if left == 0 {
+                break;
+            }
+            if !self.read_run(run, skip, pages, &mut visit) {
                 return;
             }
             (left, skip) = (left - pages, 0);
         }
+        self.batch.end(&mut visit);
     }
 
     #[inline]
@@ -273,13 +321,14 @@ impl<'e> Reader<'e> {
         run: &PageRun,
         skip: u32,
         pages: u32,
-        visit: &mut impl FnMut(PageIdentity, Ticks) -> bool,
+        visit: &mut impl FnMut(&[PageIdentity], &[Ticks]) -> bool,
     ) -> bool {
-        let area = match self.decompressed.filter(|&(index, _)| index == run.buffer) {
-            Some((index, len)) => self.etl.area_over(index, self.scratch.get(..len).unwrap_or_default()),
+        let Reader { etl, scratch, decompressed, batch } = self;
+        let area = match decompressed.filter(|&(index, _)| index == run.buffer) {
+            Some((index, len)) => etl.area_over(index, scratch.get(..len).unwrap_or_default()),
             None => {
-                let area = self.etl.area(run.buffer as usize, &mut self.scratch);
-                self.decompressed = area.buffer.is_compressed().then_some((run.buffer, area.bytes.len()));
+                let area = etl.area(run.buffer as usize, scratch);
+                *decompressed = area.buffer.is_compressed().then_some((run.buffer, area.bytes.len()));
                 area
             }
         };
@@ -295,19 +344,37 @@ impl<'e> Reader<'e> {
         let landed = area.records().at_offset(jump).next().and_then(|record| run.page_of(&record)).map(|page| page.pfn);
         let (start, mut skip) = if landed == wanted { (jump, 0) } else { (run.start, skip) };
         let (mut left, mut time) = (pages, run.first.time);
-        for record in area.records().at_offset(start) {
-            if left == 0 {
-                return true;
-            }
-            let Some(page) = run.page_of(&record) else { continue };
-            time = area.time_of(&record).unwrap_or(time);
+        let mut records = area.records().at_offset(start);
+        while left > 0 {
+            let Some(first) = records.next() else { return true };
+            let Some(page) = run.page_of(&first) else { continue };
+            time = area.time_of(&first).unwrap_or(time);
             if skip > 0 {
                 skip -= 1;
-                continue;
+            } else {
+                left -= 1;
+                if !batch.push(page, time, visit) {
+                    return false;
+                }
             }
-            left -= 1;
-            if !visit(page, time) {
-                return false;
+            // Nearly all records that follow are of the same kind and size, so their fields have the same offsets.
+            let Some(payload) = first.hook().and_then(|_| first.kernel_payload()) else { continue };
+            let (payload_at, time_at) = (first.bytes.len() - payload.len(), first.kernel_time_at());
+            let alike = records.alike(&first, left.saturating_add(skip) as usize);
+            for record in alike.parts(0) {
+                let own = RawRecord::time_in(record, time_at);
+                time = if area.stamps.contains(own) { own } else { time };
+                if skip > 0 {
+                    skip -= 1;
+                    continue;
+                }
+                let payload = record.get(payload_at..).unwrap_or_default();
+                // It has the length of the first one.
+                let page = PageIdentity::read(payload, first.header.pointer()).unwrap_or_default();
+                left -= 1;
+                if !batch.push(page, time, visit) {
+                    return false;
+                }
             }
         }
         true

@@ -378,7 +378,7 @@ fn a_baseline_of_several_runs_has_a_median_and_a_spread() {
     let out = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(out.contains("; baseline: median ") && out.contains(": the value is within their spread"), "{}", ran.out);
     assert!(
-        out.contains(" watch ") && out.contains(" more than max_growth 0 B, no more than a run of the"),
+        out.contains(" watch ") && out.contains(" more than max_growth 0 KiB, no more than a run of the baseline"),
         "{}",
         ran.out
     );

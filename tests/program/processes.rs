@@ -328,7 +328,7 @@ fn awe_and_large_pages_without_an_owner_are_told() {
     let pages: u64 = rows.iter().map(|row| row["pages"].as_u64().unwrap()).sum();
     assert_eq!(pages, 9, "{rows:?}");
     let screen = out(&["resident", "resident-small.etl", "--all", "--unit", "pages"]);
-    let line = screen.lines().find(|line| line.contains("AWE, large pages (owner not recorded)")).expect("a row");
+    let line = screen.lines().find(|line| line.contains("owner not recorded (AWE, large)")).expect("a row");
     assert!(line.split_whitespace().any(|word| word == "9"), "{screen}");
     let listed = out(&["processes", "resident-small.etl"]);
     assert!(

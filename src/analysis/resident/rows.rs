@@ -48,7 +48,7 @@ pub(super) fn groups(
 }
 
 /// What people read for AWE and large pages before Windows 11.
-pub(crate) const OWNER_NOT_RECORDED: &str = "AWE, large pages (owner not recorded)";
+pub(crate) const OWNER_NOT_RECORDED: &str = "owner not recorded (AWE, large)";
 
 /// Processes with pages of their own, most pages first.
 pub(super) fn processes(counted: &SnapshotCounts, context: &SnapshotContext<'_>) -> Node<PageCounts> {
@@ -59,7 +59,7 @@ pub(super) fn processes(counted: &SnapshotCounts, context: &SnapshotContext<'_>)
     // These belong to processes too, and nothing tells to which.
     let unowned = (counted.unowned != ByList::default()).then(|| Group {
         labels: vec![Label::nothing().shown_as(OWNER_NOT_RECORDED)],
-        measure: PageCounts::of_lists(&counted.unowned),
+        measure: PageCounts::of_lists(counted.unowned),
     });
     ResidentOrder::Pages.tree(&counted.owners.iter().map(group).chain(unowned).collect::<Vec<_>>(), None)
 }

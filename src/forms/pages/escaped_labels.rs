@@ -5,7 +5,10 @@ use crate::event::page::{PageList, PageUse};
 use crate::model::category::Category;
 use crate::model::drive_paths::DrivePaths;
 
-/// Texts by number, stored one after the other in one string.
+/// Bytes that are copied at once. As many are copied each time, because a copy of a known size is no call.
+const CHUNK: usize = 32;
+
+/// Texts by number, stored one after the other in one string, and [`CHUNK`] bytes after the last one.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Texts {
     bytes: Vec<u8>,
@@ -19,15 +22,25 @@ impl Texts {
             put(&mut texts.bytes, value);
             texts.ends.push(texts.bytes.len());
         }
+        texts.bytes.extend_from_slice(&[0; CHUNK]);
         texts.bytes.shrink_to_fit();
         texts
     }
 
-    /// The text of a number; nothing for a number that has none.
+    /// Appends the text of a number; nothing for a number that has none.
     #[inline]
-    pub(super) fn get(&self, number: usize) -> &[u8] {
+    pub(super) fn put(&self, out: &mut Vec<u8>, number: usize) {
+        let Some(&end) = self.ends.get(number) else { return };
         let start = number.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
-        self.ends.get(number).and_then(|&end| self.bytes.get(start..end)).unwrap_or_default()
+        let length = out.len() + (end - start);
+        let mut rest = self.bytes.get(start..).unwrap_or_default();
+        while out.len() < length
+            && let Some((chunk, after)) = rest.split_first_chunk::<CHUNK>()
+        {
+            out.extend_from_slice(chunk);
+            rest = after;
+        }
+        out.truncate(length);
     }
 
     /// How many there are.
@@ -122,14 +135,26 @@ pub(super) fn decimal(out: &mut Vec<u8>, value: u64) {
 /// Appends `0x1f`, with at least `digits` digits.
 #[inline]
 pub(super) fn hex(out: &mut Vec<u8>, value: u64, digits: usize) {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut text = *b"0x0000000000000000";
-    for (place, byte) in text.iter_mut().skip(2).rev().enumerate() {
-        *byte = DIGITS[(value >> (4 * place) & 15) as usize];
-    }
     let count = (16 - value.leading_zeros() as usize / 4).max(digits).clamp(1, 16);
-    out.extend_from_slice(b"0x");
-    out.extend_from_slice(text.get(18 - count..).unwrap_or_default());
+    let [high, low] =
+        [(value << (4 * (16 - count))) >> 32, (value << (4 * (16 - count))) & 0xffff_ffff].map(eight_digits);
+    let mut text = *b"0x0000000000000000";
+    text[2..10].copy_from_slice(&high);
+    text[10..].copy_from_slice(&low);
+    let length = out.len() + 2 + count;
+    out.extend_from_slice(&text);
+    out.truncate(length);
+}
+
+/// Eight hexadecimal digits, all at once: each in a byte of one number.
+#[inline]
+fn eight_digits(value: u64) -> [u8; 8] {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let mut digits = (value | value << 16) & 0x0000_ffff_0000_ffff;
+    digits = (digits | digits << 8) & 0x00ff_00ff_00ff_00ff;
+    digits = (digits | digits << 4) & 0x0f0f_0f0f_0f0f_0f0f;
+    let letters = (digits + 6 * ONES) >> 4 & ONES; // of digits above 9
+    (digits + u64::from(b'0') * ONES + letters * u64::from(b'a' - b'0' - 10)).to_be_bytes()
 }
 
 /// Appends blanks until the text that began at `start` is `width` bytes long.
@@ -164,8 +189,14 @@ mod tests {
 
     #[test]
     fn texts_are_found_by_number() {
-        let texts = Texts::new(["a", "", "bcd"], |out, text| out.extend_from_slice(text.as_bytes()));
-        assert_eq!([0, 1, 2, 3].map(|n| texts.get(n)), [&b"a"[..], b"", b"bcd", b""]);
+        let long = "x".repeat(2 * CHUNK + 1);
+        let texts = Texts::new(["a", "", "bcd", &long], |out, text| out.extend_from_slice(text.as_bytes()));
+        let put = |number| {
+            let mut out = b"> ".to_vec();
+            texts.put(&mut out, number);
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!([0, 1, 2, 3, 4].map(put), ["> a", "> ", "> bcd", &format!("> {long}"), "> "]);
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub struct PageText<'s> {
     /// True when keys of unknown processes are their ids.
     keys_are_ids: bool,
     /// Text with which each row of CSV or JSON lines begins.
-    start: Vec<u8>,
+    start: Texts,
 }
 
 /// A form with the columns of its table.
@@ -61,7 +61,8 @@ impl<'s> PageText<'s> {
         };
         let keys_are_ids = names.reading == KeyReading::ProcessId;
         let layout = Layout { form, columns: PageColumns::fitting(width) };
-        PageText { layout, etl, labels: EscapedLabels::new(names, &layout), start: start.into_bytes(), keys_are_ids }
+        let start = Texts::new([start], |out, text| out.extend_from_slice(text.as_bytes()));
+        PageText { layout, etl, labels: EscapedLabels::new(names, &layout), start, keys_are_ids }
     }
 
     /// The lines above the first row. `width` is that of a table.
@@ -103,7 +104,7 @@ impl<'s> PageText<'s> {
     }
 
     fn csv(&self, out: &mut Vec<u8>, row: &PageRow) {
-        out.extend_from_slice(&self.start);
+        self.start.put(out, 0);
         decimal(out, row.page.pfn);
         out.push(b',');
         self.place(out, row);
@@ -124,12 +125,12 @@ impl<'s> PageText<'s> {
         out.push(b',');
         self.detail(out, row.detail);
         out.push(b',');
-        out.extend_from_slice(self.labels.flags.get(row.flags()));
+        self.labels.flags.put(out, row.flags());
         out.push(b'\n');
     }
 
     fn jsonl(&self, out: &mut Vec<u8>, row: &PageRow) {
-        out.extend_from_slice(&self.start);
+        self.start.put(out, 0);
         decimal(out, row.page.pfn);
         self.place(out, row);
         self.categories(out, row);
@@ -154,7 +155,7 @@ impl<'s> PageText<'s> {
         out.extend_from_slice(b",\"detail\":");
         self.detail(out, row.detail);
         out.extend_from_slice(b",\"flags\":");
-        out.extend_from_slice(self.labels.flags.get(row.flags()));
+        self.labels.flags.put(out, row.flags());
         out.extend_from_slice(b"}\n");
     }
 
@@ -178,7 +179,7 @@ impl<'s> PageText<'s> {
             pad(out, start, columns.width(PageColumn::Address));
         }
         if columns.has(PageColumn::Flags) {
-            out.extend_from_slice(self.labels.flags.get(row.flags()));
+            self.labels.flags.put(out, row.flags());
             out.extend_from_slice(b"  ");
         }
         let start = out.len();
@@ -233,7 +234,7 @@ impl<'s> PageText<'s> {
             _ => self.detail(out, row.file),
         }
         out.extend_from_slice(b", ");
-        out.extend_from_slice(self.labels.flags.get(row.flags()));
+        self.labels.flags.put(out, row.flags());
         out.extend_from_slice(b", ");
         self.categories(out, row);
         out.push(b'\n');
@@ -242,17 +243,13 @@ impl<'s> PageText<'s> {
     #[inline]
     fn place(&self, out: &mut Vec<u8>, row: &PageRow) {
         let page = &row.page;
-        out.extend_from_slice(self.labels.places.get(escaped_labels::place(
-            page.list(),
-            page.priority(),
-            page.page_use(),
-        )));
+        self.labels.places.put(out, escaped_labels::place(page.list(), page.priority(), page.page_use()));
     }
 
     #[inline]
     fn categories(&self, out: &mut Vec<u8>, row: &PageRow) {
         let number = escaped_labels::categories(row.category, row.wpa);
-        out.extend_from_slice(self.labels.categories.get(number));
+        self.labels.categories.put(out, number);
     }
 
     #[inline]
@@ -264,7 +261,7 @@ impl<'s> PageText<'s> {
             DimensionCode::Unknown(key) => return self.unknown(out, key, self.keys_are_ids),
             _ => processes.len().saturating_sub(2),
         };
-        out.extend_from_slice(processes.get(number));
+        processes.put(out, number);
     }
 
     #[inline]
@@ -274,9 +271,9 @@ impl<'s> PageText<'s> {
             DimensionCode::None | DimensionCode::Shared => {
                 out.extend_from_slice(if quote { b"\"n/a\"" } else { b"n/a" })
             }
-            DimensionCode::Number(index) => out.extend_from_slice(self.labels.files.get(index as usize)),
+            DimensionCode::Number(index) => self.labels.files.put(out, index as usize),
             DimensionCode::Unknown(key) => self.unknown(out, key, false),
-            DimensionCode::Driver(index) => out.extend_from_slice(self.labels.drivers.get(index as usize)),
+            DimensionCode::Driver(index) => self.labels.drivers.put(out, index as usize),
             DimensionCode::Combined => out.extend_from_slice(if quote { b"\"CombinedPage\"" } else { b"CombinedPage" }),
             DimensionCode::PoolTag(tag) => self.layout.text(out, &tag.to_string()),
         }

@@ -6,7 +6,7 @@
 use crate::analysis::cpu::replay::processor_event::{ProcessorEvent, ProcessorEvents, StepPart};
 use crate::analysis::cpu::replay::scheduler::Scheduler;
 use crate::analysis::cpu::switch_stacks::{KeptStack, SwitchStacks};
-use crate::etl::tournament_tree::{Key, TournamentTree};
+use crate::etl::tournament_tree::{Head, TournamentTree};
 use crate::load::event_values::ThreadEvent;
 use crate::moment::{At, Moment};
 use crate::units::Ticks;
@@ -115,12 +115,14 @@ impl<S: KeptStack> Stretch<S> {
         let mut place = 0;
         let mut sources: Vec<Source<'_>> = lists.iter().map(|list| Source::new(list, from, until)).collect();
         let mut threads = threads.iter().peekable();
-        let mut least = TournamentTree::new();
-        for (number, source) in sources.iter().enumerate() {
-            least.set(number, source.key(number));
+        let heads = sources.iter().filter_map(Source::head);
+        let mut least = TournamentTree::new(heads.map(|(time, _)| time).min().unwrap_or_default());
+        for (number, source) in (0..=u16::MAX).zip(&sources) {
+            least.set(number, source.head());
         }
         let mut next = least.get();
-        while let Some(source) = sources.get_mut(next.slot())
+        while let Some(slot) = next
+            && let Some(source) = sources.get_mut(slot)
             && let (Some(event), Some(&order)) = (source.events.next(), source.orders.next())
         {
             let moment = Moment { time: event.time, order };
@@ -134,7 +136,7 @@ impl<S: KeptStack> Stretch<S> {
             source.index += 1;
             out.events.push(*event);
             stacks.push(S::find(known, moment, &mut place));
-            next = least.set(next.slot(), source.key(next.slot()));
+            next = least.set(slot as u16, source.head());
         }
         thread_events.extend(threads.map(|_| out.events.len()));
     }
@@ -164,13 +166,11 @@ impl<'l> Source<'l> {
         }
     }
 
-    /// Key of the next event. Records of equal time and rank are of one buffer, whose events are in order already.
+    /// When the next event was logged. Records of equal time and rank are of one buffer, whose events are in order already.
     #[inline(always)]
-    fn key(&self, number: usize) -> Key {
-        match (self.events.as_slice().first(), self.orders.as_slice().first()) {
-            (Some(event), Some(order)) => Key::new(event.time, (order >> 32) as u32, number),
-            _ => Key::NONE,
-        }
+    fn head(&self) -> Option<Head> {
+        let (event, order) = (self.events.as_slice().first()?, self.orders.as_slice().first()?);
+        Some((event.time, (order >> 32) as u32))
     }
 }
 
