@@ -14,15 +14,17 @@ pub use crate::analysis::faults::{FaultQuery, FaultSet};
 pub use crate::analysis::overview::{Overview, treemap::Tile};
 pub use crate::analysis::stacks::{StackQuery, StackSet};
 #[cfg(feature = "cli")]
+pub use crate::answer::check::{Checked, answer as check_answer};
+#[cfg(feature = "cli")]
 pub use crate::answer::stacks::{answer as stacks_answer, collapsed as collapsed_stacks};
 #[cfg(feature = "cli")]
 pub use crate::cli::{embedded, main, program};
-pub use crate::escape::is_hidden;
+pub use crate::escape::{is_hidden, visible};
 pub use crate::etl::buffer_order::{circular_start, ranks};
 #[cfg(feature = "cli")]
 pub use crate::forms::{
     ascii::ascii, budgets::write as write_budgets, event_rows::EventForm, event_rows::RowWriter,
-    event_rows::heading as event_heading, html::HtmlReport,
+    event_rows::heading as event_heading, html::HtmlReport, junit::document as junit,
 };
 pub use crate::load::sha256_digest::TraceDigest;
 pub use crate::symbols::database::{functions_of, sources_of};

@@ -146,7 +146,8 @@ pub fn trace_logging(events: u64) -> PathBuf {
 /// The pool trace of `spec`.
 pub fn allocations(spec: &AllocationSpec) -> PathBuf {
     let of = if spec.is_of_heaps { "heap-" } else { "" };
-    kept(&format!("allocations-{of}{}-seed{}.etl", spec.records, spec.seed), |out| generate_allocations(spec, out))
+    let name = format!("allocations-{of}{}-live{}-seed{}.etl", spec.records, spec.live, spec.seed);
+    kept(&name, |out| generate_allocations(spec, out))
 }
 
 /// The reference-set trace of `spec`, an uncompressed one of about `spec.events` page events.

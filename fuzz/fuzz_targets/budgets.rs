@@ -1,16 +1,20 @@
-//! Any text as a file of budgets, judged on a trace: no panic, and verdicts follow from the limits.
+//! Any text as a file of budgets, judged on a trace: no panic, verdicts follow from the limits, and every form of them is harmless.
 //!
 //! Input: the budgets, a byte of 0, and a saved baseline.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use pfnset::internals::TraceValues;
-use pfnset::internals::Verdict;
-use pfnset::internals::{Baseline, Saved};
-use pfnset::internals::{TraceResult, read_budgets};
+use pfnset::answer::numbers::Unit;
+use pfnset::internals::{Baseline, Checked, Saved, TraceResult, TraceValues, Verdict};
+use pfnset::internals::{check_answer, junit, read_budgets};
 use pfnset::trace::Trace;
 use std::path::Path;
 use std::sync::OnceLock;
+
+#[path = "../every_form.rs"]
+mod every_form;
+
+use every_form::{NAME, harmless, written};
 
 /// Small, so that each input is judged in little time: pages, hard faults, and allocations of all kinds.
 const TRACES: [&str; 3] = [
@@ -31,7 +35,12 @@ fuzz_target!(|data: &[u8]| {
     for (path, trace) in TRACES.iter().zip(OPEN.get_or_init(|| TRACES.iter().map(open).collect())) {
         let values = TraceValues::answer(trace, budgets);
         let earlier = earlier.as_ref().map(|earlier| earlier.values.as_slice());
-        judged(&TraceResult::new(vec![path.into()], budgets, values, earlier), budgets.len());
+        let result = TraceResult::new(vec![path.into()], budgets, values, earlier);
+        judged(&result, budgets.len());
+        let checked = Checked { budgets: Path::new(NAME), baseline: Some(Path::new(NAME)), verdict: result.verdict };
+        let told = (vec![NAME.to_owned()], Vec::new());
+        harmless(junit(std::slice::from_ref(&result), &told.0, Unit::Auto).expect("a document").into());
+        written(check_answer(checked, std::slice::from_ref(&result), told, Unit::Auto));
     }
 });
 

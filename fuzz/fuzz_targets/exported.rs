@@ -1,4 +1,5 @@
-//! Any bytes as a file that is compared: no panic, no endless loop, and what is read adds up whatever it is read by.
+//! Any bytes as a file that is compared: no panic, no endless loop, what is read adds up whatever it is read by, and every form of the
+//! comparison is harmless.
 //!
 //! Input: the bytes of the file, which go through a real one because that is what is mapped.
 #![no_main]
@@ -8,9 +9,14 @@ use pfnset::analysis::diff::Diff;
 use pfnset::analysis::diff::Source;
 use pfnset::analysis::diff::WpaOptions;
 use pfnset::analysis::diff::query::DiffQuery;
+use pfnset::answer;
+use pfnset::answer::numbers::Unit;
 use pfnset::code_page::CodePage;
 use pfnset::input::UnpackLimits;
 use std::{env, fs, process};
+
+#[path = "../every_form.rs"]
+mod every_form;
 
 fuzz_target!(|data: &[u8]| {
     let path = env::temp_dir().join(format!("pfnset-fuzz-{}.csv", process::id()));
@@ -21,6 +27,7 @@ fuzz_target!(|data: &[u8]| {
     {
         assert!(diff.is_equal(), "a file differs from itself");
         assert_eq!(diff.all.left, diff.all.right);
+        every_form::written(answer::diff::answer(&diff, Unit::Auto));
     }
     let _ = fs::remove_file(&path);
 });

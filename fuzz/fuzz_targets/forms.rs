@@ -17,23 +17,23 @@ use pfnset::analysis::refset;
 use pfnset::analysis::refset::ReferenceSet;
 use pfnset::analysis::resident::ResidentSet;
 use pfnset::analysis::resident::query::ResidentQuery;
+use pfnset::answer;
 use pfnset::answer::cpu::{CpuDisplay, CpuView};
 use pfnset::answer::numbers::{TimeUnit, Unit};
 use pfnset::answer::refset::RefsetView;
-use pfnset::answer::{self, Answer};
 use pfnset::forms::csv::Cells;
 use pfnset::forms::pages::{PageForm, PageText};
-use pfnset::forms::{self, Form, Look};
-use pfnset::internals::{EventForm, EventListing, EventRowQuery, RowWriter, answers_of_code, event_heading, is_hidden};
+use pfnset::internals::{EventForm, EventListing, EventRowQuery, RowWriter, answers_of_code, event_heading};
 use pfnset::internals::{read_budgets, suggest, write_budgets};
 use pfnset::trace::Trace;
 use std::path::Path;
 
+#[path = "../every_form.rs"]
+mod every_form;
 #[path = "../scratch_file.rs"]
 mod scratch_file;
 
-/// A name of a file as an attacker gives it.
-const NAME: &str = "a\u{1b}]0;x\n\u{202e}.etl";
+use every_form::{NAME, harmless, written};
 
 fuzz_target!(|data: &[u8]| scratch_file::open(data).iter().for_each(say));
 
@@ -80,26 +80,6 @@ fn say(trace: &Trace) {
     }
 }
 
-/// Writes an answer in every form.
-fn written(answer: Answer<'_>) {
-    let answer = answer.of_files([NAME, "b.etl"]);
-    let look = Look { width: 100, color: false, rows: None };
-    for form in [
-        Form::Text(look),
-        Form::Json,
-        Form::Csv(Cells::Plain),
-        Form::Csv(Cells::Safe),
-        Form::JsonLines,
-        Form::Markdown,
-        Form::Collapsed,
-        Form::Firefox,
-    ] {
-        let mut out = Vec::new();
-        forms::write(&answer, form, &mut out).expect("room in memory");
-        harmless(out);
-    }
-}
-
 fn pages(trace: &Trace, listing: &PageListing<'_>) {
     for form in [PageForm::Table, PageForm::Csv(Cells::Plain), PageForm::Jsonl, PageForm::Xperf] {
         let mut out = PageText::heading(form, trace.etl(), Path::new(NAME), 100);
@@ -127,12 +107,4 @@ fn events(listing: &EventListing<'_>) {
         listing.stream(|| RowWriter::new(form, 100), RowWriter::row, RowWriter::stack, add).expect("room in memory");
         harmless(out);
     }
-}
-
-fn harmless(out: Vec<u8>) -> String {
-    let text = String::from_utf8(out).expect("UTF-8");
-    if let Some(hidden) = text.chars().find(|&c| c != '\n' && is_hidden(c)) {
-        panic!("{hidden:?} in {text}");
-    }
-    text
 }

@@ -1,4 +1,4 @@
-//! The page of `pfnset report` of any file: pictures add up, and no text of the file gets out of its place.
+//! The page of `pfnset report` of any file: pictures add up, no text of the file gets out of its place, and none hides or steers there.
 //!
 //! Input: the bytes of the file.
 #![no_main]
@@ -10,6 +10,8 @@ use pfnset::internals::Tile;
 use pfnset::trace::Trace;
 use std::path::Path;
 
+#[path = "../every_form.rs"]
+mod every_form;
 #[path = "../scratch_file.rs"]
 mod scratch_file;
 
@@ -32,6 +34,9 @@ fn report(trace: &Trace) {
     // The data, the library, the page's own script.
     assert_eq!((page.matches("<script").count(), page.matches("</script").count()), (3, 3));
     assert!(page.len() < 6 << 20, "{} bytes", page.len());
+    let (before, rest) = page.split_once("<script>").expect("the library");
+    let (_, after) = rest.split_once("</script>").expect("its end");
+    every_form::harmless([before, after].concat().into());
 }
 
 /// Sums of tiles are those of their parts.

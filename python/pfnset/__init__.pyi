@@ -84,6 +84,7 @@ class Trace:
         explain: int | str | None = None,
         process: int | None = None,
         symbols: _Paths | None = None,
+        pooltags: _Path | None = None,
         top: int | None = None,
         unit: str | None = None,
         columns: _Names | None = None,

@@ -2,6 +2,8 @@
 
 import html
 
+from . import _pfnset
+
 _HEAD = 20
 
 
@@ -79,7 +81,8 @@ class Table:
 
     def _repr_html_(self):
         def cells(tag, values):
-            return "".join(f"<{tag}>{html.escape('' if value is None else str(value))}</{tag}>" for value in values)
+            texts = (_pfnset.visible("" if value is None else str(value)) for value in values)
+            return "".join(f"<{tag}>{html.escape(text)}</{tag}>" for text in texts)
 
         head = "".join(f"<tr>{cells('td', row.values())}</tr>" for row in self.head(_HEAD))
         left = len(self) - _HEAD

@@ -110,6 +110,7 @@ class Trace:
         explain=None,
         process=None,
         symbols=None,
+        pooltags=None,
         top=None,
         unit=None,
         columns=None,
@@ -128,6 +129,7 @@ class Trace:
             "explain": explain,
             "process": process,
             "symbols": symbols,
+            "pooltags": pooltags,
         }
         view = {"top": top, "unit": unit, "columns": columns, "all": all, "wpa": wpa, "pivot": pivot}
         return self._answer("resident", arguments, view)

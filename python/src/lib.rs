@@ -9,6 +9,7 @@ mod trace;
 mod waiting;
 
 use pyo3::prelude::*;
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::Write;
 
@@ -22,11 +23,19 @@ fn program(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
     })
 }
 
+/// A text without characters that steer a terminal, turn a line around or hide in it: they are written out.
+#[pyfunction]
+#[pyo3(signature = (text, /))]
+fn visible(text: &str) -> Cow<'_, str> {
+    pfnset::internals::visible(text)
+}
+
 #[pymodule]
 fn _pfnset(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(program, module)?)?;
     module.add_function(wrap_pyfunction!(trace::run, module)?)?;
+    module.add_function(wrap_pyfunction!(visible, module)?)?;
     module.add_class::<trace::Trace>()?;
     module.add_class::<batches::Batches>()?;
     module.add("Failure", module.py().get_type::<errors::Failure>())?;

@@ -66,3 +66,48 @@ def _files():
 def test_hostile_files():
     for path in _files():
         ask_all(path)
+
+
+def is_harmless(text):
+    return not any(hidden in text for hidden in "\x1b\x07\x7f\x9b\u202e\u200b\x00")
+
+
+def test_messages_are_harmless(resident):
+    name = "a\x1b[2Jb\u202e.etl"
+    for path in (name, name.encode()):
+        with pytest.raises(pfnset.NotATrace) as caught:
+            pfnset.open(path)
+        assert is_harmless(str(caught.value)) and "a\\x1b[2Jb\\u{202e}" in str(caught.value)
+    with pfnset.open(resident) as trace:
+        for wrong in ({"group_by": name}, {"where": name}, {"columns": name}, {"preset": name}, {"snapshot": name}):
+            with pytest.raises(pfnset.UsageError) as caught:
+                trace.resident(**wrong)
+            assert is_harmless(str(caught.value)), wrong
+        with pytest.raises(pfnset.UsageError) as caught:
+            trace.table(name)
+        assert is_harmless(str(caught.value))
+        for call in (lambda: trace.resident(where={"process": name}), lambda: trace.table("events", events=name)):
+            with pytest.warns(pfnset.TraceWarning) as told:
+                call()
+            texts = [str(warning.message) for warning in told]
+            assert all(map(is_harmless, texts)) and any("a\\x1b[2Jb\\u{202e}" in text for text in texts)
+
+
+def test_names_are_harmless_where_people_see_them(resident, tmp_path):
+    name = "e\x1b\u202e<r>".encode()
+    assert b"explorer" in resident.read_bytes() and len(name) == len("explorer")
+    changed = tmp_path / "changed.etl"
+    changed.write_bytes(resident.read_bytes().replace(b"explorer", name))
+    with pfnset.open(changed) as trace:
+        answer = trace.processes()
+        assert any("\x1b" in row["name"] for row in answer.rows), "rows are data"
+        for text in (repr(answer), answer._repr_html_(), repr(answer.rows), answer.rows._repr_html_()):
+            assert is_harmless(text)
+        for text in (answer._repr_html_(), answer.rows._repr_html_()):
+            assert "e\\x1b\\u{202e}&lt;r&gt;" in text
+
+
+@pytest.mark.parametrize("threads", [0, 1025, 65535])
+def test_more_threads_than_a_machine_has_are_refused(resident, threads):
+    with pytest.raises(pfnset.UsageError, match="from 1 to 1024"):
+        pfnset.open(resident, threads=threads)

@@ -108,6 +108,17 @@ def test_pandas_takes_it(opened):
     assert len(opened.processes().rows.to_pandas()) == len(opened.processes().rows)
 
 
+def test_addresses_of_a_dataset_survive_pandas(opened, resident, tmp_path):
+    """As docs/sql.md says: without the flag, pandas makes floating-point numbers of them, and some are wrong."""
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    assert program("export", resident, "--out", tmp_path / "dataset", "--pages", "-q").returncode == 0
+    frame = pandas.read_parquet(tmp_path / "dataset" / "pages", dtype_backend="pyarrow").sort_values("pfn")
+    told = [row["address"] for row in sorted(opened.pages(), key=lambda row: row["pfn"])]
+    assert [None if address is pandas.NA else address for address in frame["address"]] == told
+    assert any(address is not None and int(float(address)) != address for address in told), "the test tells them apart"
+
+
 def test_duckdb_takes_it(opened):
     duckdb = pytest.importorskip("duckdb")
     pages = opened.pages()

@@ -65,6 +65,8 @@ pub struct SnapshotPages<'l> {
     listing: &'l PageListing<'l>,
     snapshot: &'l Snapshot,
     context: SnapshotContext<'l>,
+    /// What makes the categories of its pages wrong, beyond what the listing says.
+    pub(crate) doubt: Option<Doubt>,
 }
 
 named_enum! {
@@ -193,8 +195,6 @@ pub struct PageListing<'e> {
     pub warnings: Vec<String>,
     /// Those that make numbers wrong.
     pub(crate) grave: Vec<Doubt>,
-    /// True when data was lost or the file is damaged.
-    pub doubtful: bool,
     /// Numbers of the snapshots asked for.
     pub snapshots: Vec<usize>,
 }
@@ -211,14 +211,15 @@ impl<'e> PageListing<'e> {
         let mut doubts = doubts::before_counting(trace, &snapshots);
         doubts.extend(stacks.iter().flat_map(doubts::of_stacks));
         let (warnings, grave) = (texts(&doubts), grave(&doubts));
-        Ok(PageListing { trace, query, stacks, warnings, doubtful: !grave.is_empty(), grave, snapshots })
+        Ok(PageListing { trace, query, stacks, warnings, grave, snapshots })
     }
 
     /// A snapshot of the trace with everything that its pages are joined with.
     pub fn snapshot(&self, index: usize) -> Option<SnapshotPages<'_>> {
         let snapshot = self.trace.snapshots().get(index)?;
         let context = SnapshotContext::with_stacks(self.trace, snapshot, self.stacks.as_ref());
-        Some(SnapshotPages { listing: self, snapshot, context })
+        let doubt = doubts::of_context(self.trace, &context, (index, self.snapshots.len()), snapshot);
+        Some(SnapshotPages { listing: self, snapshot, context, doubt })
     }
 }
 

@@ -122,7 +122,8 @@ fn snapshot_facts<'a>(at: CommitSnapshot) -> Facts<'a> {
 /// All in some sentences: the balance, the peak, the check against the end rundown.
 pub(crate) fn sentences(set: &AllocationSet) -> Vec<String> {
     let peak = peak(set).trim_end_matches([':', ',']).replace(", over time", "");
-    vec![balance(set), peak, check(set)]
+    let longest = |forms: Vec<String>| forms.into_iter().next();
+    longest(balance(set)).into_iter().chain([peak]).chain(longest(check(set))).collect()
 }
 
 /// What the pieces are.
@@ -172,23 +173,41 @@ fn not_resident(set: &AllocationSet, at: CommitSnapshot, title: String) -> Vec<B
     vec![Block::Title(title), Block::Text(sum), Block::Text(others), Block::Blank, Block::Rows(0)]
 }
 
+/// A line for each thing that is told, so that it fits in 24 lines of 80 columns with a line of warnings and the prompt.
 fn first_screen(set: &AllocationSet, title: String) -> Vec<Block> {
-    let mut screen = vec![Block::Title(title), Block::Text(balance(set)), Block::Course(peak(set), set.course())];
-    screen.push(Block::Text(check(set)));
-    screen.extend([Block::Blank, Block::Rows(0)]);
-    let other = |(kind, is_recorded): &(AllocationKind, bool)| match is_recorded {
-        true => format!("{} (--of {})", what(*kind), kind.name()),
-        false => format!("{}: not recorded ({})", what(*kind), recorded_by(*kind)),
+    vec![
+        Block::Title(title),
+        Block::Fitting(balance(set)),
+        Block::Course(peak(set), set.course()),
+        Block::Fitting(check(set)),
+        Block::Blank,
+        Block::Rows(0),
+        Block::Fitting(other_kinds(set)),
+    ]
+}
+
+/// The other kinds, and how they are seen or recorded: in words, and short.
+fn other_kinds(set: &AllocationSet) -> Vec<String> {
+    let in_words = |(kind, is_recorded): &(AllocationKind, bool)| match (is_recorded, kind) {
+        (true, _) => format!("{} (--of {})", what(*kind), kind.name()),
+        (false, AllocationKind::Heap) => {
+            format!("{}: not recorded (a heap session, {})", what(*kind), recorded_by(*kind))
+        }
+        (false, _) => format!("{}: not recorded ({})", what(*kind), recorded_by(*kind)),
     };
-    screen.push(Block::Text(format!("Other kinds: {}", set.others.iter().map(other).collect::<Vec<_>>().join(", "))));
-    screen
+    let short = |(kind, is_recorded): &(AllocationKind, bool)| match is_recorded {
+        true => format!("--of {}", kind.name()),
+        false => format!("{} is not recorded ({})", kind.name(), recorded_by(*kind)),
+    };
+    let line = |kinds: Vec<String>| format!("Other kinds: {}", kinds.join(", "));
+    vec![line(set.others.iter().map(in_words).collect()), line(set.others.iter().map(short).collect())]
 }
 
 fn recorded_by(of: AllocationKind) -> &'static str {
     match of {
         AllocationKind::Commit => "VirtualAllocation",
         AllocationKind::Pool => "Pool",
-        AllocationKind::Heap => "a heap session, xperf -heap",
+        AllocationKind::Heap => "xperf -heap",
     }
 }
 
@@ -196,18 +215,19 @@ fn amount(bytes: u128) -> String {
     numbers::bytes(u64::try_from(bytes).unwrap_or(u64::MAX))
 }
 
-/// `At start 3.09 MiB + allocated 431.82 MiB − freed 372.48 MiB = at end 62.42 MiB (297 pieces)`.
-fn balance(set: &AllocationSet) -> String {
+/// `At start 3.09 MiB + allocated 431.82 MiB - freed 372.48 MiB = at end 62.42 MiB (297 pieces)`, and without the pieces.
+fn balance(set: &AllocationSet) -> Vec<String> {
     let total = &set.total;
     let verdict = if set.is_balanced { "" } else { " BUT SUMS OVER TIME DO NOT AGREE: this is a bug of pfnset" };
-    format!(
-        "At start {} + allocated {} - freed {} = at end {} ({} pieces){verdict}",
+    let sum = format!(
+        "At start {} + allocated {} - freed {} = at end {}",
         amount(total.at_start().bytes),
         amount(total.allocated().bytes),
         amount(total.freed().bytes),
         amount(total.at_end().bytes),
-        numbers::count(total.at_end().count),
-    )
+    );
+    let pieces = numbers::count(total.at_end().count);
+    vec![format!("{sum} ({pieces} pieces){verdict}"), format!("{sum}{verdict}")]
 }
 
 fn peak(set: &AllocationSet) -> String {
@@ -217,21 +237,26 @@ fn peak(set: &AllocationSet) -> String {
     }
 }
 
-fn check(set: &AllocationSet) -> String {
+/// The check against the end rundown, from the longest to the shortest form.
+fn check(set: &AllocationSet) -> Vec<String> {
     match set.check {
-        None => "Check: the trace has no end rundown to compare with".to_owned(),
-        Some(Check::Commit(check)) => format!(
-            "Check: end rundown of {} processes, {} equal; differences {}, outside of its regions {}",
-            numbers::count(check.processes),
-            numbers::count(check.equal),
-            amount(check.difference_bytes),
-            amount(check.outside_bytes),
-        ),
-        Some(Check::Pool(check)) => format!(
-            "Check: end snapshot of {} allocations, {} live by the records, {} missing",
-            numbers::count(check.entries),
-            numbers::count(check.live),
-            numbers::count(check.missing),
-        ),
+        None => vec!["Check: the trace has no end rundown to compare with".to_owned()],
+        Some(Check::Commit(check)) => {
+            let (processes, equal) = (numbers::count(check.processes), numbers::count(check.equal));
+            let (difference, outside) = (amount(check.difference_bytes), amount(check.outside_bytes));
+            vec![
+                format!(
+                    "Check: end rundown of {processes} processes, {equal} equal; differences {difference}, outside of its regions {outside}"
+                ),
+                format!("End rundown: {equal} of {processes} processes equal, off by {difference}, outside {outside}"),
+            ]
+        }
+        Some(Check::Pool(check)) => {
+            let [entries, live, missing] = [check.entries, check.live, check.missing].map(numbers::count);
+            vec![
+                format!("Check: end snapshot of {entries} allocations, {live} live by the records, {missing} missing"),
+                format!("End snapshot: {live} of {entries} allocations live by the records, {missing} missing"),
+            ]
+        }
     }
 }

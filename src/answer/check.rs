@@ -251,7 +251,9 @@ pub fn reason(result: &BudgetResult, unit: Unit) -> Option<String> {
             (true, LimitKind::Max) => format!("{} above max {bytes}", amounts.shown(room.saturating_neg())),
             (true, LimitKind::Min) => format!("{} below min {bytes}", amounts.shown(room.saturating_neg())),
             (true, LimitKind::MaxGrowth) => {
-                format!("grew by {}, {} more than max_growth {}", grew(), amounts.shown(room.saturating_neg()), most())
+                let beyond = amounts.shown(room.saturating_neg());
+                let noise = if limit.verdict == Verdict::Watch { ", no more than a run of the baseline" } else { "" };
+                format!("grew by {}, {beyond} more than max_growth {}{noise}", grew(), most())
             }
             (false, LimitKind::MaxGrowth) => format!("grew by {}, near max_growth {}", grew(), most()),
             (false, LimitKind::Max) => format!("{} left below max {bytes}", amounts.shown(room)),

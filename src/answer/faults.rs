@@ -13,6 +13,8 @@ use std::collections::BTreeSet;
 
 /// Rows of each table on the first screen, where the user does not say.
 const FIRST: usize = 3;
+/// The same of files. With it and three kinds of soft faults the screen has 23 lines of 80 columns, so that the prompt fits below.
+const FIRST_FILES: usize = 2;
 
 /// Which rows are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -170,7 +172,7 @@ fn summary(set: &FaultSet, title: String, top: Option<usize>, unit: TimeUnit) ->
         blocks.extend([Block::Blank, Block::Rows(0)]);
     }
     if !set.by_file.is_empty() {
-        blocks.extend([Block::Blank, Block::Table(set.file_table(first))]);
+        blocks.extend([Block::Blank, Block::Table(set.file_table(top.unwrap_or(FIRST_FILES)))]);
     }
     if set.hard.events == 0 && set.disk.operations > 0 {
         blocks.extend([Block::Blank, Block::Table(set.disk_table(Some(first)))]);
@@ -235,7 +237,10 @@ fn disk_line(set: &FaultSet, unit: TimeUnit) -> String {
 
 /// `12,345 soft faults: demand_zero 10,000, transition 2,345`.
 fn soft_line(set: &FaultSet) -> String {
-    let kinds: Vec<String> =
-        set.soft_kinds().iter().map(|(kind, events)| format!("{kind} {}", numbers::count(*events))).collect();
+    const MOST: usize = 3;
+    let all = set.soft_kinds();
+    let mut kinds: Vec<String> =
+        all.iter().take(MOST).map(|(kind, events)| format!("{kind} {}", numbers::count(*events))).collect();
+    kinds.extend((all.len() > MOST).then(|| format!("{} more", all.len() - MOST)));
     format!("{}: {}", counted(set.soft_events(), "soft fault", "soft faults"), kinds.join(", "))
 }

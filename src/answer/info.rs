@@ -120,6 +120,7 @@ fn facts(info: &TraceInfo) -> Facts<'_> {
         .is("trust", i.trust().name())
         .has("warnings", Fact::Warnings)
         .is("doubts", i.doubts.iter().map(doubt_json).collect::<Vec<_>>())
+        .is("unchecked", i.unchecked())
         .has(
             "file",
             Fact::Object(Facts::default().has("path", Fact::Trace).all(json!({

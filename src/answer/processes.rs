@@ -15,6 +15,7 @@ pub fn answer(set: &ProcessSet, unit: Unit) -> Answer<'_> {
             "time_s": snapshot.time.seconds(),
             "unattributed_private_pages": snapshot.unattributed.private,
             "unattributed_page_table_pages": snapshot.unattributed.page_tables,
+            "awe_and_large_pages": snapshot.awe_and_large,
         })
     });
     let facts = Facts::of_trace()

@@ -16,7 +16,7 @@ use crate::units::{Nanos, counted};
 use serde_json::json;
 
 /// Functions on the first screen, without a number of the user's.
-const FIRST: usize = 10;
+const FIRST: usize = 9;
 /// What stands for the function of events without a stack.
 const NO_STACK: &str = "[no stack]";
 
@@ -122,7 +122,7 @@ pub(super) fn frames(set: &StackSet) -> serde_json::Value {
     })
 }
 
-/// 24 lines of 80 columns: what was counted, by process and module, names, what is not known, functions, the hottest path.
+/// 23 lines of 80 columns, so that the prompt fits below: what was counted, by process and module, names, what is not known, functions, the hottest path.
 fn first_screen(set: &StackSet, top: Option<usize>) -> Vec<Block> {
     let processes = most(&set.processes, |row| row.counts.events).into_iter();
     let processes = processes.map(|row| (&*row.process, row.counts.events));

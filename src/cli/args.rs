@@ -3,6 +3,7 @@
 use crate::analysis::table::{Condition, Dimension};
 use crate::answer::numbers::Unit;
 use crate::cli::terminal::{CHARACTERS, Characters};
+use crate::cli::threads;
 use crate::code_page::CodePage;
 use crate::error::Error;
 use crate::forms::csv::Cells;
@@ -126,8 +127,8 @@ impl Base {
 }
 
 fn threads(text: &str) -> Result<u16, String> {
-    let threads = text.parse().ok().filter(|threads| (1..=1024).contains(threads));
-    threads.ok_or_else(|| "expected a number from 1 to 1024".into())
+    let threads = text.parse().ok().filter(|threads| threads::POSSIBLE.contains(threads));
+    threads.ok_or_else(|| format!("expected a number from 1 to {}", threads::POSSIBLE.end()))
 }
 
 /// A length of time.

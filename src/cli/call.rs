@@ -4,6 +4,7 @@
 
 use crate::analysis::info::recording_files::RecordingFile;
 use crate::answer::Answer;
+use crate::escape::visible;
 use crate::forms::{self, Form, Look, arrow};
 use crate::trace::Trace;
 use arrow_array::RecordBatch;
@@ -87,7 +88,7 @@ impl Call {
 
     /// Takes a message.
     pub fn tell(&self, text: &str) {
-        self.told.borrow_mut().push(text.strip_prefix("warning: ").unwrap_or(text).to_owned());
+        self.told.borrow_mut().push(visible(text.strip_prefix("warning: ").unwrap_or(text)).into_owned());
     }
 
     /// Takes the rows of an answer, and its text if the caller wants it.

@@ -10,6 +10,7 @@ pub use crate::cli::call::{OpenTrace, Watch};
 use crate::cli::commands::{Cli, Command};
 use crate::cli::{error_flags, exit, threads, trace};
 use crate::error::Error;
+use crate::escape::{lines, visible};
 use crate::input::{STANDARD_INPUT, Stopped};
 use crate::pattern::Patterns;
 use crate::trace::doubt::texts;
@@ -71,12 +72,13 @@ pub enum Failure {
 
 impl Failure {
     fn of(error: &anyhow::Error) -> Failure {
-        let text = error_flags::with_flags(error);
+        let whole = error_flags::with_flags(error);
+        let text = visible(&whole).into_owned();
         match (exit::of_error(error), error.downcast_ref::<Error>()) {
             (_, Some(Error::MissingEvents(missing))) => {
-                Failure::MissingEvents(missing.what.clone(), missing.advice.clone())
+                Failure::MissingEvents(lines(&missing.what), missing.advice.as_deref().map(lines))
             }
-            (_, Some(Error::MissingPart(_))) => Failure::MissingPart(text),
+            (_, Some(Error::MissingPart(_))) => Failure::MissingPart(lines(&whole)),
             (exit::Exit::BadInput, _) => Failure::NotATrace(text),
             (_, Some(Error::NotWritten { .. })) => Failure::Other(text),
             (_, None) if error.chain().any(|cause| cause.is::<io::Error>()) => Failure::Other(text),
@@ -89,7 +91,8 @@ impl Failure {
             return Failure::Stopped;
         }
         let text = payload.downcast_ref::<&str>().copied().map(str::to_owned);
-        Failure::Fault(text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default())
+        let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
+        Failure::Fault(lines(&text.unwrap_or_default()))
     }
 }
 
@@ -100,8 +103,8 @@ fn parsed(arguments: &[OsString]) -> Result<Command, Failure> {
         let text = error.render().to_string();
         // How the program is called is no help here.
         let is_help = |line: &str| line.starts_with("Usage:") || line.starts_with("For more information");
-        let lines: Vec<&str> = text.lines().take_while(|line| !is_help(line)).collect();
-        Failure::Usage(lines.join("\n").trim_start_matches("error: ").trim_end().to_owned())
+        let told: Vec<&str> = text.lines().take_while(|line| !is_help(line)).collect();
+        Failure::Usage(told.join("\n").trim_start_matches("error: ").trim_end().to_owned())
     })?;
     if arguments.iter().any(|argument| argument == STANDARD_INPUT) {
         return Err(Failure::Usage("standard input (-) is for the program".into()));
@@ -178,7 +181,7 @@ pub fn table(
         let (batches, doubts) = collected::table(trace.trace(), table, choice, names.as_ref())?;
         let missed = names.iter().flat_map(Patterns::all).filter(|pattern| !pattern.has_matched());
         let missed = missed.map(|pattern| format!("events \"{}\" matches nothing", pattern.text));
-        let told = texts(&doubts).into_iter().chain(missed).collect();
+        let told = texts(&doubts).into_iter().chain(missed).map(|line| visible(&line).into_owned()).collect();
         Ok(ExportedTable { schema: table.schema(), batches, told })
     })
 }
@@ -186,8 +189,11 @@ pub fn table(
 /// Runs work on so many threads, or on one for each processor, and does not wait for it.
 ///
 /// # Errors
-/// The system has no threads to give.
+/// The system has no threads to give, or so many cannot be asked for.
 pub fn spawn(asked: Option<u16>, work: impl FnOnce() + Send + 'static) -> Result<(), Failure> {
+    if asked.is_some_and(|threads| !threads::POSSIBLE.contains(&threads)) {
+        return Err(Failure::Usage(format!("threads: expected a number from 1 to {}", threads::POSSIBLE.end())));
+    }
     let pool = threads::pool(asked).map_err(|error| Failure::Other(format!("{error:#}")))?;
     let own = pool.clone();
     pool.spawn(move || {
@@ -247,6 +253,30 @@ mod tests {
         assert!(matches!(none, Err(Failure::NotATrace(text)) if text.starts_with("cannot read none-such.etl")));
     }
 
+    /// A program that shows messages may show them on a terminal.
+    #[test]
+    fn messages_are_harmless() {
+        let trace = opened();
+        let name = "a\u{1b}[2Jb\u{202e}\n.etl";
+        let of = |arguments: &[&str]| {
+            let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+            run(&arguments, Some(trace.clone()), trace.watch(), TEXT)
+        };
+        let Err(Failure::NotATrace(text)) = open(&["info".into(), name.into()], &Arc::default()) else {
+            panic!("no such file")
+        };
+        assert!(text.starts_with("cannot read a\\x1b[2Jb\\u{202e}\\x0a.etl: "), "{text}");
+        for flag in [format!("--group-by={name}"), format!("--snapshot={name}"), format!("--{name}")] {
+            let Err(Failure::Usage(text)) = of(&["resident", FIXTURE, &flag]) else { panic!("{flag} is wrong") };
+            assert!(!text.contains(|c| c != '\n' && crate::escape::is_hidden(c)), "{text:?}");
+            assert!(flag.starts_with("--snapshot") || text.contains("a\\x1b[2Jb"), "{text}");
+        }
+        let told = of(&["resident", FIXTURE, &format!("--where=process={name}")]).expect("an answer").told;
+        assert!(told.iter().any(|line| line.contains("a\\x1b[2Jb\\u{202e}\\x0a.etl")), "{told:?}");
+        let told = table(&trace, "events", "last", Some(name)).unwrap_or_else(|failure| panic!("{failure:?}")).told;
+        assert!(told.iter().any(|line| line.contains("a\\x1b[2Jb\\u{202e}\\x0a.etl")), "{told:?}");
+    }
+
     #[test]
     fn a_call_that_is_stopped_fails_and_the_trace_is_whole_after_it() {
         let trace = opened();
@@ -300,6 +330,9 @@ mod tests {
             spawn(asked, work).expect("threads");
         }
         spawn(Some(1), || panic!("an error of a call ends nobody else")).expect("threads");
+        for many in [0, 1025, u16::MAX] {
+            assert!(matches!(spawn(Some(many), || ()), Err(Failure::Usage(_))));
+        }
         drop(send);
         let counted: Vec<(Option<u16>, usize)> = receive.into_iter().collect();
         assert!(counted.contains(&(Some(1), 1)) && counted.contains(&(Some(3), 3)) && counted.len() == 3);

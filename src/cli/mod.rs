@@ -10,6 +10,7 @@ mod exit;
 mod new_file;
 mod notes;
 mod output;
+mod pool_tags;
 mod progress;
 mod recordings;
 mod small_file;

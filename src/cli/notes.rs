@@ -3,7 +3,7 @@
 
 use crate::cli::call::Call;
 use crate::cli::terminal::{self, Characters};
-use crate::escape::{self, is_hidden};
+use crate::escape;
 use crate::forms::ascii::ascii;
 use crate::forms::fit::Fitted;
 use std::io::{self, Write};
@@ -26,14 +26,9 @@ pub fn write_short_help(text: &str) {
     write_fitted(&mut io::stderr(), text);
 }
 
-/// Writes what the parser of the command line says of wrong usage.
+/// Writes what the parser of the command line says of wrong usage; arguments are in it in writing.
 pub fn write_usage(error: &clap::Error) {
-    let plain = error.render().to_string();
-    match plain.contains(|c| c != '\n' && is_hidden(c)) {
-        // What the user typed is in it: where that could steer a terminal, the message has no colors.
-        true => write_fitted(&mut io::stderr(), &escape::lines(&plain)),
-        false => write_fitted(&mut anstream::stderr(), &error.render().ansi().to_string()),
-    }
+    write_fitted(&mut anstream::stderr(), &error.render().ansi().to_string());
 }
 
 /// Writes the help or the version to standard output, as the parser of the command line does.

@@ -6,10 +6,14 @@ use rayon::{ThreadBuilder, ThreadPool, ThreadPoolBuilder};
 use std::collections::BTreeMap;
 use std::io;
 use std::num::NonZero;
+use std::ops::RangeInclusive;
 use std::process;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+
+/// How many can be asked for.
+pub const POSSIBLE: RangeInclusive<u16> = 1..=1024;
 
 /// The stack of the main thread of most systems: whole commands run on threads of a pool.
 const STACK_BYTES: usize = 8 << 20;

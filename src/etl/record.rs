@@ -117,6 +117,7 @@ const _: () = {
     assert!(
         offset_of!(Compact, time) == offset_of!(Full, time) && offset_of!(Full, time) == offset_of!(Manifest, time)
     );
+    assert!(offset_of!(Compact, process_id) == offset_of!(Full, process_id));
     assert!(offset_of!(Compact, hook) == offset_of!(Perfinfo, hook));
 };
 
@@ -215,7 +216,19 @@ impl<'a> RawRecord<'a> {
         self.header.is_kernel().then(|| RawRecord::time_in(self.bytes, self.kernel_time_at()))
     }
 
-    /// Thread and process that logged a kernel event; `None` when the header has no such fields or says "none".
+    /// Type and payload of a classic event of the class with this GUID, as it is stored; `None` for all other records. Faster than
+    /// [`RawRecord::read`] in loops over millions of records.
+    #[inline(always)]
+    pub fn of_class(&self, class: &[u8; 16]) -> Option<(u8, &'a [u8])> {
+        use HeaderType::*;
+        let stored = self.bytes.get(offset_of!(Full, class)..)?.first_chunk::<16>()?;
+        if !matches!(self.header, Full32 | Full64 | Instance32 | Instance64) || stored != class {
+            return None;
+        }
+        Some((byte(self.bytes, offset_of!(Full, opcode)), self.bytes.get(self.header.header_bytes()..)?))
+    }
+
+    /// Thread and process that logged a kernel event or a classic one; `None` when the header has no such fields or says "none".
     #[inline(always)]
     pub fn kernel_ids(&self) -> (Option<u32>, Option<u32>) {
         match self.header {

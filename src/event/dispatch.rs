@@ -280,6 +280,7 @@ pub(crate) const fn is_judged_by_length(hook: HookId) -> bool {
             | CSWITCH
             | READY_THREAD
             | SAMPLED_PROFILE
+            | STACK
             | ISR
             | PASSIVE_ISR
             | ISR_MSI

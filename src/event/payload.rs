@@ -32,6 +32,9 @@ pub(crate) const WIN32_HEAP_RANGES: Uuid = uuid!("d781ca11-61c0-4387-b83d-af52d3
 /// Class of image records.
 pub(crate) const IMAGE: Uuid = uuid!("2cb15d1d-5fc1-11d2-abe1-00a0c911f518");
 
+/// Class of records of heaps.
+pub(crate) const HEAP: Uuid = uuid!("222962ab-6180-4b88-a825-346b75f2a24a");
+
 /// Kernel event classes: GUID and group number.
 pub(crate) const CLASSES: [(Uuid, u8); 18] = [
     (uuid!("68fdd900-4a3e-11d1-84f4-0000f80464e3"), 0x00), // EventTrace
@@ -46,7 +49,7 @@ pub(crate) const CLASSES: [(Uuid, u8); 18] = [
     (uuid!("01853a65-418f-4f36-aefc-dc0f1d2fd235"), 0x0b), // SystemConfig
     (uuid!("0268a8b6-74fd-4302-9dd0-6e8f1795c0cf"), 0x0e), // PoolTrace
     (uuid!("ce1dbfb4-137e-4da6-87b0-3f59aa102cbc"), 0x0f), // PerfInfo
-    (uuid!("222962ab-6180-4b88-a825-346b75f2a24a"), 0x10), // HeapTrace
+    (HEAP, 0x10),
     (uuid!("89497f50-effe-4440-8cf2-ce6b1cdcaca7"), 0x11), // ObTrace
     (IMAGE, 0x14),
     (uuid!("def2fe46-7bd6-4b80-bd94-f57fe20d0ce3"), 0x18), // StackWalk
@@ -66,6 +69,11 @@ pub(crate) fn hook_of_class(class: Uuid, opcode: u8) -> Option<HookId> {
             Some(HookId(u16::from(*group) << 8 | u16::from(opcode)))
         }
     }
+}
+
+/// The hook id of a record of the class [`HEAP`].
+pub(crate) const fn heap_hook(kind: u8) -> HookId {
+    HookId(0x1000 | kind as u16)
 }
 
 /// The hook id of a kernel event in either form.

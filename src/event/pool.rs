@@ -48,6 +48,16 @@ impl PoolTag {
         PoolTag(self.0 & 0x7fff_ffff)
     }
 
+    /// The four characters, and `\xNN` for those that cannot be printed: no two tags have one text.
+    pub(crate) fn exact_text(self) -> String {
+        let character = |byte: u8| match byte {
+            b'\\' => "\\\\".to_owned(),
+            0x20..=0x7e => char::from(byte).to_string(),
+            _ => format!("\\x{byte:02x}"),
+        };
+        self.characters().map(character).concat()
+    }
+
     /// True when freeing needs the tag too.
     pub const fn is_protected(self) -> bool {
         self.0 >> 31 != 0

@@ -114,6 +114,12 @@ impl Label {
         self
     }
 
+    /// The same label of a pool tag for conditions: nobody writes the blanks that fill a tag up to four characters.
+    pub(crate) fn without_filling(self) -> Label {
+        let without = self.text.trim_end_matches(' ').to_owned();
+        self.shown_as(&without)
+    }
+
     /// The text for programs.
     pub fn as_str(&self) -> &str {
         &self.text

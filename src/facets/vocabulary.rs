@@ -22,6 +22,7 @@ alone! {
     CLASS: "class", "Class", Values::OneOf(|| Class::ALL.map(Class::name).to_vec());
     RULE: "rule", "Rule", Values::Text;
     DETAIL: "detail", "Detail", Values::Text;
+    POOL_TAG: "pool_tag", "Pool tag", Values::Text;
     PRIORITY: "priority", "Priority", Values::UpTo(7);
     COLD: "cold", "Cold", Values::YesNo;
     PINNED: "pinned", "Pinned", Values::YesNo;

@@ -25,12 +25,30 @@ const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 /// What the writer says.
 pub fn write(answer: &Answer<'_>, look: Look, out: &mut dyn Write) -> io::Result<()> {
     let mut counted = CountedLines { out, lines: 0 };
-    whole(answer, look, &mut counted)?;
-    if look.is_shorter_than(counted.lines) {
-        answer.closing.iter().try_for_each(|line| paragraph(out, line, look.width.into()))?;
-        last_line(&answer.grave, look, out)?;
+    above(answer, look, &mut counted)?;
+    let lines_above = counted.lines;
+    below(answer, look, &mut counted)?;
+    let lines = counted.lines;
+    if !look.is_shorter_than(lines) {
+        return Ok(());
     }
-    Ok(())
+    answer.closing.iter().try_for_each(|line| paragraph(out, line, look.width.into()))?;
+    let last = usize::from(!answer.grave.is_empty());
+    if answer.closing.is_empty() && look.is_shorter_than(lines - lines_above + last) {
+        title(answer).map_or(Ok(()), |text| heading(out, &shortened(&visible(&text), look.width.into()), look))?;
+    }
+    last_line(&answer.grave, look, out)
+}
+
+/// What an answer is of: its first line without warnings.
+fn title(answer: &Answer<'_>) -> Option<String> {
+    let of_screen = || match answer.screen.as_ref()?.first()? {
+        Block::Heading(text) | Block::Title(text) | Block::Text(text) => Some(text.clone()),
+        Block::Rows(number) => answer.tables.get(*number)?.table().title.clone(),
+        _ => None,
+    };
+    let of_tables = || answer.tables.first()?.table().title.clone();
+    answer.headline.first().cloned().or_else(of_screen).or_else(of_tables)
 }
 
 /// Writes what `write` does; where that is longer than the terminal, it repeats the gravest of these doubts at the end.
@@ -96,13 +114,20 @@ impl Write for CountedLines<'_> {
     }
 }
 
-fn whole(answer: &Answer<'_>, look: Look, out: &mut dyn Write) -> io::Result<()> {
+/// The headline and the warnings.
+fn above(answer: &Answer<'_>, look: Look, out: &mut dyn Write) -> io::Result<()> {
     let mut out = Fitted::new(out, look.width);
     answer.headline.iter().try_for_each(|line| heading(&mut out, line, look))?;
     if !answer.headline.is_empty() {
         writeln!(out)?;
     }
     warnings(&mut out, &answer.warnings, look)?;
+    out.flush()
+}
+
+/// What was asked for.
+fn below(answer: &Answer<'_>, look: Look, out: &mut dyn Write) -> io::Result<()> {
+    let mut out = Fitted::new(out, look.width);
     match &answer.screen {
         Some(blocks) => blocks.iter().try_for_each(|part| block(&mut out, part, answer, look))?,
         None => {
@@ -236,6 +261,25 @@ mod tests {
         assert_eq!(lines(Some(7), &[]).len(), 7);
         assert_eq!(lines(Some(7), &["short"]).last().unwrap(), "! short");
         assert_eq!(lines(Some(7), &[long, "x"]).last().unwrap(), "! DATA WAS LOST while … (+ 1 above)");
+    }
+
+    #[test]
+    fn a_title_out_of_sight_is_repeated_and_one_in_sight_is_not() {
+        let lines = |rows, notes: usize, length: usize| {
+            let screen = std::iter::once(Block::Title("Title".into()));
+            let answer = Answer {
+                warnings: vec!["note".into(); notes],
+                screen: Some(screen.chain(std::iter::repeat_n(Block::Line("row".into()), length)).collect()),
+                ..Answer::new("s")
+            };
+            let mut out = Vec::new();
+            write(&answer, Look { width: 40, color: false, rows: Some(rows) }, &mut out).unwrap();
+            String::from_utf8(out).unwrap().lines().map(str::to_owned).collect::<Vec<String>>()
+        };
+        assert_eq!(lines(10, 0, 8).len(), 9);
+        assert_eq!(lines(10, 20, 8).last().unwrap(), "row");
+        assert_eq!(lines(10, 20, 9).last().unwrap(), "Title");
+        assert_eq!(lines(10, 0, 9).last().unwrap(), "Title");
     }
 
     #[test]

@@ -7,9 +7,9 @@ use crate::etl::EtlFile;
 use crate::etl::buffer_order::ranks;
 use crate::etl::record::{RawRecord, Record};
 use crate::etl::record_id::HookId;
-use crate::event::heap_block::HeapRecord;
+use crate::event::heap_block::{HeapAlloc, HeapFree, HeapRecord};
 use crate::event::hooks::*;
-use crate::event::payload::hook_of;
+use crate::event::payload::{HEAP, heap_hook, hook_of};
 use crate::event::pool::{PoolAction, PoolPiece};
 use crate::event::virtual_memory::VirtualRange;
 use crate::event::{Decoded, Event, Payload, Phase, decode};
@@ -106,6 +106,12 @@ impl BlockRecord {
         }
     }
 
+    #[inline(always)]
+    fn of_alloc(self, block: &HeapAlloc) -> BlockRecord {
+        let HeapAlloc { heap, size_bytes: bytes, address, source: label } = *block;
+        BlockRecord { heap, address, bytes, label, ..self }
+    }
+
     /// A record of a heap; two for a reallocation.
     fn push_heap(found: &mut Vec<BlockRecord>, record: &HeapRecord, new: impl Fn(BlockAction) -> BlockRecord) {
         match *record {
@@ -113,13 +119,7 @@ impl BlockRecord {
                 found.push(BlockRecord { heap: created.heap, ..new(BlockAction::HeapCreate) });
             }
             HeapRecord::Destroy { heap } => found.push(BlockRecord { heap, ..new(BlockAction::HeapDestroy) }),
-            HeapRecord::Alloc(block) => found.push(BlockRecord {
-                heap: block.heap,
-                address: block.address,
-                bytes: block.size_bytes,
-                label: block.source,
-                ..new(BlockAction::Alloc)
-            }),
+            HeapRecord::Alloc(block) => found.push(new(BlockAction::Alloc).of_alloc(&block)),
             HeapRecord::Free(block) => {
                 found.push(BlockRecord { heap: block.heap, address: block.address, ..new(BlockAction::Free) });
             }
@@ -175,10 +175,14 @@ impl<'e> AllocationReader<'e> {
 
     /// Blocks in these buffers, those of each buffer by themselves.
     pub fn blocks(&self, buffers: &[u32]) -> Vec<Vec<BlockRecord>> {
+        let is_of_heaps = self.hooks.contains(&HEAP_ALLOC);
         self.read(buffers, |found, raw, hook, moment| {
-            if let Some(hook) = hook
-                && let Some(record) = pool_record(&raw, hook, moment)
-            {
+            let record = match hook {
+                Some(hook) => pool_record(&raw, hook, moment),
+                None if is_of_heaps => heap_record(&raw, moment),
+                None => None,
+            };
+            if let Some(record) = record {
                 return found.push(record);
             }
             self.decode(&raw, |record, event| {
@@ -239,4 +243,22 @@ fn pool_record(raw: &RawRecord<'_>, hook: HookId, moment: Moment) -> Option<Bloc
     let is_of_session = matches!(hook, SESSION_ALLOC | SESSION_FREE);
     let read = if is_of_session { PoolPiece::read_session(&payload) } else { PoolPiece::read(&payload) };
     Some(BlockRecord::new(moment, raw.kernel_ids(), action).of_pool(&read.ok()?.value))
+}
+
+/// A block of a heap that was allocated or freed, logged with the class of heaps: decoded where it lies.
+#[inline(always)]
+fn heap_record(raw: &RawRecord<'_>, moment: Moment) -> Option<BlockRecord> {
+    const CLASS: [u8; 16] = HEAP.to_bytes_le();
+    let (kind, bytes) = raw.of_class(&CLASS)?;
+    let hook = heap_hook(kind);
+    let payload = Payload { hook, version: 0, pointer: raw.header.pointer(), bytes };
+    let new = |action| BlockRecord::new(moment, raw.kernel_ids(), action);
+    match hook {
+        HEAP_ALLOC => Some(new(BlockAction::Alloc).of_alloc(&HeapAlloc::read(&payload).ok()?.value)),
+        HEAP_FREE => {
+            let HeapFree { heap, address, .. } = HeapFree::read(&payload).ok()?.value;
+            Some(BlockRecord { heap, address, ..new(BlockAction::Free) })
+        }
+        _ => None,
+    }
 }

@@ -4,6 +4,7 @@ use crate::etl::event_area::{EventArea, KNOWN, KnownHeads, Records};
 use crate::etl::record::RawRecord;
 use crate::etl::record_id::HookId;
 use crate::event::hooks::{PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2};
+use crate::event::payload::{HEAP, heap_hook};
 use crate::event::{Decoded, decode, is_judged_by_length};
 use crate::load::walk::{KindRun, Run, Visitor};
 use crate::units::Ticks;
@@ -157,6 +158,27 @@ impl Visitor for CountOnly {
         // Snapshots of pages are long runs.
         if !matches!(hook, PAGE_IN_MEMORY | PAGE_IN_MEMORY_24H2) {
             self.note(first, hook);
+        }
+        Some(run)
+    }
+
+    /// Blocks of heaps, of which there can be a hundred million; `allocations` reads them later.
+    #[inline(always)]
+    fn take_classic(&mut self, first: &RawRecord<'_>, area: &EventArea<'_>, rest: &mut Records<'_>) -> Option<Run> {
+        const CLASS: [u8; 16] = HEAP.to_bytes_le();
+        let (kind, _) = first.of_class(&CLASS)?;
+        if !self.is_valid(first, heap_hook(kind)) {
+            return None;
+        }
+        let mut run = Run::new(area.time_of(first)?, first.bytes.len());
+        while let Some(next) = rest.next_alike(first) {
+            match area.time_of(&next).filter(|_| next.of_class(&CLASS).is_some()) {
+                Some(time) => run.add(time),
+                None => {
+                    rest.go_back_to(next.position.offset);
+                    break;
+                }
+            }
         }
         Some(run)
     }

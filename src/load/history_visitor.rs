@@ -12,7 +12,7 @@ use crate::etl::record::{RawRecord, Record};
 use crate::etl::record_id::HookId;
 use crate::event::file::MapView;
 use crate::event::heap::HeapRange;
-use crate::event::hooks::{PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2, POOL_ALLOC, POOL_FREE, SESSION_ALLOC, SESSION_FREE};
+use crate::event::hooks::*;
 use crate::event::memory_counters::MmStats;
 use crate::event::page::{PageIdentity, PageKind};
 use crate::event::pool::PoolAction;
@@ -157,6 +157,10 @@ impl Visitor for HistoryVisitor<'_> {
         self.count_only.take_kinds()
     }
 
+    fn take_classic(&mut self, first: &RawRecord<'_>, area: &EventArea<'_>, rest: &mut Records<'_>) -> Option<Run> {
+        self.count_only.take_classic(first, area, rest)
+    }
+
     fn take_run(
         &mut self,
         first: &RawRecord<'_>,
@@ -183,6 +187,9 @@ impl Visitor for HistoryVisitor<'_> {
                 return self.count_only.take_run(first, hook, area, rest);
             }
             // There are tens of millions of them. They are only counted here; the reference set reads them later.
+            // So do `stacks`, and what asks for the scheduling.
+            SAMPLED_PROFILE if self.parts.has(Parts::SCHEDULING) => return None,
+            STACK | SAMPLED_PROFILE => return self.count_only.take_run(first, hook, area, rest),
             _ if WorkingSetEvent::is(hook) => {
                 return self.count_only.take_run(first, hook, area, rest);
             }

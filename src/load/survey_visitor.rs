@@ -159,6 +159,15 @@ impl Visitor for SurveyVisitor {
     }
 
     #[inline(always)]
+    fn classic(&mut self, first: &RawRecord<'_>, run: &Run, area: &EventArea<'_>) {
+        self.shape.add(first.header, run);
+        self.largest_record = self.largest_record.max(run.record_bytes as u32);
+        if let Ok(record) = first.read() {
+            self.tally(KindKey::of(&record), Some(&record), run.first, area).add(run);
+        }
+    }
+
+    #[inline(always)]
     fn mixed(&mut self, run: &Run) {
         self.shape.add_span(run);
     }
@@ -287,7 +296,7 @@ mod tests {
 
     #[test]
     fn what_is_only_counted_counts_like_what_is_decoded() {
-        for name in ["resident-small.etl", "refset-small.etl"] {
+        for name in ["resident-small.etl", "refset-small.etl", "alloc-x86.etl"] {
             let etl = EtlFile::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name)).unwrap();
             let counted = Survey::new(&etl);
             let (decoded, _) = Survey::with_visitors(&etl, || Bystander);

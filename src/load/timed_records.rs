@@ -4,14 +4,20 @@
 use crate::etl::event_area::EventArea;
 use crate::etl::record::RawRecord;
 use crate::etl::record_id::HookId;
-use crate::moment::Moment;
+use crate::moment::{At, Moment};
 use crate::units::Ticks;
+use rayon::prelude::*;
 
 /// What orders records of equal time: the rank of the buffer, and below it the offset in the buffer.
 #[inline(always)]
 pub fn order_of(rank: &[u32], area: &EventArea<'_>, offset: u32) -> u64 {
     let rank = rank.get(area.index as usize).copied().unwrap_or(area.index);
     u64::from(rank) << 32 | u64::from(offset)
+}
+
+/// Puts things in record order; those of one record stay in theirs.
+pub fn sort_by_moment<T: Send>(things: &mut [At<T>]) {
+    things.par_sort_by_key(|thing| thing.moment);
 }
 
 /// Calls `visit` with each record, its hook id if it has a kernel header, and its moment. A record without a time of its own

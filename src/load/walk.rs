@@ -31,6 +31,16 @@ pub trait Visitor: Send {
     #[inline(always)]
     fn run(&mut self, first: &RawRecord<'_>, hook: HookId, run: &Run, area: &EventArea<'_>) {}
 
+    /// The same for a record without a hook id: records of heaps come with the GUID of their class.
+    #[inline(always)]
+    fn take_classic(&mut self, first: &RawRecord<'_>, area: &EventArea<'_>, rest: &mut Records<'_>) -> Option<Run> {
+        None
+    }
+
+    /// Called for each such run.
+    #[inline(always)]
+    fn classic(&mut self, first: &RawRecord<'_>, run: &Run, area: &EventArea<'_>) {}
+
     /// Called before each record. The visitor may take any number of the next records, of several kinds, that it only counts.
     #[inline(always)]
     fn take_mixed(&mut self, area: &EventArea<'_>, rest: &mut Records<'_>) -> Option<Run> {
@@ -154,11 +164,15 @@ fn walk_area<V: Visitor>(before_first: Ticks, area: &EventArea<'_>, visitor: &mu
             visitor.mixed(&run);
         }
         let Some(raw) = records.next() else { break };
-        if let Some(hook) = raw.hook()
-            && let Some(run) = visitor.take_run(&raw, hook, area, &mut records)
-        {
+        if let Some(hook) = raw.hook() {
+            if let Some(run) = visitor.take_run(&raw, hook, area, &mut records) {
+                time = run.last;
+                visitor.run(&raw, hook, &run, area);
+                continue;
+            }
+        } else if let Some(run) = visitor.take_classic(&raw, area, &mut records) {
             time = run.last;
-            visitor.run(&raw, hook, &run, area);
+            visitor.classic(&raw, &run, area);
             continue;
         }
         time = area.time_of(&raw).unwrap_or(time);
@@ -219,6 +233,17 @@ impl<A: Visitor, B: Visitor> Visitor for (A, B) {
     fn run(&mut self, first: &RawRecord<'_>, hook: HookId, run: &Run, area: &EventArea<'_>) {
         self.0.run(first, hook, run, area);
         self.1.run(first, hook, run, area);
+    }
+
+    #[inline(always)]
+    fn take_classic(&mut self, first: &RawRecord<'_>, area: &EventArea<'_>, rest: &mut Records<'_>) -> Option<Run> {
+        self.0.take_classic(first, area, rest).or_else(|| self.1.take_classic(first, area, rest))
+    }
+
+    #[inline(always)]
+    fn classic(&mut self, first: &RawRecord<'_>, run: &Run, area: &EventArea<'_>) {
+        self.0.classic(first, run, area);
+        self.1.classic(first, run, area);
     }
 
     #[inline(always)]

@@ -6,6 +6,8 @@
 use crate::event::pool::PoolTag;
 use crate::model::documented_tags::DOCUMENTED;
 use foldhash::HashMap as FastMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Between the parts of a line.
 const BETWEEN: &str = " - ";
@@ -20,28 +22,33 @@ pub(crate) struct TagUse {
     pub driver: Option<String>,
     /// What the memory is for; can be empty.
     pub text: String,
-    /// True when the user's file says so.
-    pub is_of_file: bool,
+}
+
+impl TagUse {
+    /// `Ntfx (NTFS)`: the tag with its driver, or with what the memory is for.
+    pub(crate) fn beside(&self, tag: &str) -> String {
+        format!("{tag} ({})", self.driver.as_deref().unwrap_or(&self.text))
+    }
 }
 
 /// Pool tags with their drivers.
 #[derive(Debug, Clone)]
-pub(crate) struct PoolTags {
+pub struct PoolTags {
     exact: FastMap<[u8; 4], TagUse>,
     /// Tags in which any character may stand at some places, by their known places, with the number of their line. So a tag is looked up a
     /// few times, however many there are.
     patterns: FastMap<([bool; 4], [u8; 4]), (usize, TagUse)>,
     /// Those that Windows documents, by our own words; what a file says of a tag counts more.
     documented: FastMap<[u8; 4], TagUse>,
+    /// True once the file has named a tag that was asked for; its clones have one answer.
+    has_named: Arc<AtomicBool>,
 }
 
 impl Default for PoolTags {
     fn default() -> PoolTags {
-        let of = |(tag, text): &(&[u8; 4], &str)| {
-            (**tag, TagUse { driver: None, text: (*text).to_owned(), is_of_file: false })
-        };
+        let of = |(tag, text): &(&[u8; 4], &str)| (**tag, TagUse { driver: None, text: (*text).to_owned() });
         let documented = DOCUMENTED.iter().map(of).collect();
-        PoolTags { exact: FastMap::default(), patterns: FastMap::default(), documented }
+        PoolTags { exact: FastMap::default(), patterns: FastMap::default(), documented, has_named: Arc::default() }
     }
 }
 
@@ -82,7 +89,16 @@ impl PoolTags {
             Some(((std::cmp::Reverse(places.count_ones()), *line), of_it))
         };
         let by_pattern = || (0..16).filter_map(with).min_by_key(|(rank, _)| *rank).map(|(_, of_it)| of_it);
-        self.exact.get(&characters).or_else(by_pattern).or_else(|| self.documented.get(&characters))
+        let of_file = self.exact.get(&characters).or_else(by_pattern);
+        if of_file.is_some() {
+            self.has_named.store(true, Ordering::Relaxed);
+        }
+        of_file.or_else(|| self.documented.get(&characters))
+    }
+
+    /// True when the file named a tag that was asked for.
+    pub(crate) fn has_named(&self) -> bool {
+        self.has_named.load(Ordering::Relaxed)
     }
 }
 
@@ -106,7 +122,7 @@ fn tag_line(line: &str) -> Option<(Vec<u8>, TagUse)> {
     let (driver, text) = rest.split_once(BETWEEN).unwrap_or(("", rest));
     let driver = Some(driver.trim()).filter(|driver| !driver.is_empty() && !driver.starts_with('<'));
     let kept = |text: &str| text.chars().take(LONGEST).collect();
-    Some((tag, TagUse { driver: driver.map(kept), text: kept(text.trim()), is_of_file: true }))
+    Some((tag, TagUse { driver: driver.map(kept), text: kept(text.trim()) }))
 }
 
 #[cfg(test)]

@@ -1,11 +1,14 @@
 //! `pfnset allocations` against what is known of a made-up trace: numbers that another program computed.
 
 use crate::program::{finish, out, pfnset, run};
+use crate::terminal::on_a_terminal;
 use etl_writer::payloads::memory::{COMMIT, DECOMMIT, RESERVE, virtual_alloc, virtual_free};
 use etl_writer::payloads::pages::{IN_MEMORY, Identity, list};
+use etl_writer::payloads::pool::{self, BigPool, Counted};
 use etl_writer::payloads::process::{self, Process};
 use etl_writer::{Ptr::P8, Rec, Session, Trace};
 use serde_json::{Value, json};
+use std::path::Path;
 
 fn assert_refused(arguments: &[&str], says: &str) {
     let ran = run(arguments);
@@ -88,6 +91,97 @@ fn screens() {
     );
     insta::assert_snapshot!("lifetimes", out(&["allocations", TRACE, "-q", "--preset", "lifetimes", "--top", "5"]));
     insta::assert_snapshot!("timeline", out(&["allocations", TRACE, "-q", "--timeline", "1"]));
+}
+
+/// With the last line, which repeats what makes the numbers wrong, and the prompt 24 lines.
+#[test]
+fn first_screens_fit() {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/traces/synthetic");
+    let kinds = ["commit", "pool", "heap"];
+    let traces =
+        kinds.map(|of| (beside.join(format!("alloc-{of}.etl")), of)).into_iter().filter(|(trace, _)| trace.exists());
+    for (trace, of) in traces.chain(kinds.map(|of| (TRACE.into(), of))) {
+        let line = format!("pfnset allocations {} --of {of}", trace.display());
+        let Some(shown) = on_a_terminal("first_screens_fit", 80, &line) else { return };
+        let lines: Vec<&str> = shown.lines().collect();
+        let seen = lines[lines.len().saturating_sub(23)..].join("\n");
+        for part in ["sizes in", "At start ", "over time: ", "nd ", "Growth", "+ ", "Total ", "Other kinds: "] {
+            assert!(seen.contains(part), "{line}: no {part:?}\n{shown}");
+        }
+        // Nothing of it takes a second line.
+        let from_title = lines.iter().skip_while(|line| !line.contains("; sizes in")).count();
+        let repeated = usize::from(lines.last().is_some_and(|last| last.starts_with("! ")));
+        assert!(from_title - repeated <= 18, "{line}\n{shown}");
+        assert_eq!(repeated == 1, lines[0].starts_with("! DATA WAS LOST"), "{line}\n{shown}");
+    }
+    for of in kinds {
+        let line = format!("pfnset allocations {TRACE} --of {of}");
+        let Some(shown) = on_a_terminal("first_screens_fit", 80, &line) else { return };
+        insta::assert_snapshot!(format!("screen_80_{of}"), shown);
+    }
+}
+
+/// Pages of big pool have the same words for their tags as allocations.
+#[test]
+fn resident_pages_have_the_tags_of_pool() {
+    let session = Session { processors: 1, ..Session::windows10() };
+    let base = 0xffff_a18f_0000_0000;
+    let entry =
+        |at: u64, tag: &[u8; 4]| BigPool { address: base + at * 0x1_0000, bytes: 0x2000, tag: *tag, non_paged: false };
+    let entries = [entry(0, b"Ntf "), entry(1, b"Thre")];
+    let page = |pfn, at: u64| Identity::new(4, pfn, 0, base + at).rec(P8, 4, IN_MEMORY);
+    let mut recs = vec![Process::new(4, "System").rec(P8, 4, process::DC_START)];
+    recs.push(pool::big_pool(P8, 0x0e2a, None, Counted::Padded, &entries));
+    recs.extend([page(1, 0), page(2, 0x1000), page(3, 0x1_0000), page(4, 0x5_0000)]);
+    let begin = session.t0;
+    let recs = (0..).zip(recs).map(|(number, rec)| rec.at(begin + number * 10));
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("pool.etl"), Trace::new(session).push_all(recs).finish()).expect("room");
+    std::fs::write(folder.path().join("tags.txt"), "Ntf - ntfs.sys - files\n").expect("room");
+    std::fs::write(folder.path().join("others.txt"), "Zzzz - z.sys - nothing\n").expect("room");
+    let of = |more: &[&str]| {
+        let line = [&["resident", "pool.etl", "--group-by", "pool_tag"], more].concat();
+        finish(pfnset(&line).current_dir(folder.path()))
+    };
+    let all: Value = serde_json::from_str(&of(&["-q", "--format", "json"]).out).expect("JSON");
+    let rows = all["snapshots"][0]["rows"].as_array().expect("rows");
+    let rows: Vec<Value> = rows.iter().map(|row| json!([row["pool_tag"], row["pages"]])).collect();
+    assert_eq!(json!(rows), json!([["Ntf ", 2], ["Thre", 1], ["n/a", 1]]));
+    assert!(of(&[]).out.contains("Thre (threads)"), "{:?}", of(&[]));
+    let named = of(&["--pooltags", "tags.txt"]);
+    assert!(named.out.contains("Ntf  (ntfs.sys)") && named.err.is_empty(), "{named:?}");
+    assert!(of(&["--pooltags", "others.txt"]).err.contains("it names no tag of the rows"));
+    // Nobody writes the blanks that fill a tag.
+    let chosen = of(&["-q", "--where", "pool_tag=Ntf", "--format", "csv"]);
+    assert_eq!(chosen.out.lines().count(), 2, "{chosen:?}");
+    assert_refused(
+        &["resident", "resident-small.etl", "--pooltags", "any.txt"],
+        "--pooltags is for rows of pool tags: --group-by pool_tag",
+    );
+}
+
+/// Each command of docs/allocations.md on a fixture shows rows.
+#[test]
+fn the_guide_shows_rows() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let guide = std::fs::read_to_string(root.join("docs/allocations.md")).expect("the guide");
+    let commands =
+        guide.lines().filter_map(|line| line.strip_prefix("$ pfnset ")).filter(|line| line.contains("fixtures/"));
+    let mut count = 0;
+    for line in commands {
+        let words: Vec<&str> = line.split(" #").next().unwrap_or_default().split_whitespace().collect();
+        let words: Vec<&str> = words.iter().map(|word| word.trim_matches('"')).collect();
+        let ran = finish(pfnset(&words).current_dir(root));
+        assert_eq!(ran.code, 0, "{line}: {ran:?}");
+        let has_rows = ran.out.lines().any(|line| line.starts_with("──")) && !ran.out.contains("Nothing meets");
+        assert!(has_rows, "{line}: {}", ran.out);
+        count += 1;
+    }
+    assert!(count >= 3);
+    // And the function that touched most pages is one command away, in the first row.
+    let ran = finish(pfnset(&["stacks", "fixtures/stacks-keys.etl", "--of", "page-access", "-q"]).current_dir(root));
+    let rows: Vec<&str> = ran.out.lines().skip_while(|line| !line.starts_with("──")).skip(1).collect();
+    assert!(rows[0].starts_with("win32k.sys+0x71ad5 "), "{}", ran.out);
 }
 
 #[test]

@@ -253,7 +253,7 @@ fn a_verdict_reaches_the_exit_code_through_a_closed_pipe() {
 }
 
 /// Exit code and messages of a run whose output nobody reads.
-fn into_a_closed_pipe(arguments: &[&str]) -> (Option<i32>, String) {
+pub(crate) fn into_a_closed_pipe(arguments: &[&str]) -> (Option<i32>, String) {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let mut command = command(arguments);

@@ -380,7 +380,7 @@ fn as_people_sort(name: &str) -> Vec<(char, u64)> {
 }
 
 proptest! {
-    #![proptest_config(cases(6))]
+    #![proptest_config(cases(4))]
 
     #[test]
     fn rows_count_the_pages_of_a_generated_machine(spec in machine(), query in query()) {

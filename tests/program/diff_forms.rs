@@ -138,7 +138,7 @@ fn changed(planted: &[(prop::sample::Index, prop::sample::Index)]) -> Vec<Page> 
 }
 
 proptest! {
-    #![proptest_config(cases(10))]
+    #![proptest_config(cases(6))]
 
     /// Grouped tables: any dimensions, rows cut in two and shuffled, every form.
     #[test]

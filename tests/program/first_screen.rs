@@ -64,7 +64,8 @@ fn rows(screen: &str) -> Vec<(String, BTreeMap<String, u64>)> {
 #[test]
 fn it_fits_in_24_lines_of_80_columns() {
     for trace in traces() {
-        for more in [&[][..], &["--wpa"], &["--where", "process=*.exe*"], &["--unit", "kib"]] {
+        let flags = [&[][..], &["--wpa"], &["--where", "process=*.exe*"], &["--unit", "kib"]];
+        for more in one_in(2, flags.to_vec()) {
             let text = screen(&trace, "80", more);
             // With the prompt below, the title is in sight.
             let from_title = text.lines().skip_while(|line| !line.contains(" memory at ")).count();
@@ -83,7 +84,7 @@ fn it_fits_in_24_lines_of_80_columns() {
         }
         let flags = [&[][..], &["--wpa"], &["--all"], &["--pivot", "list"]];
         let runs = ["60", "80", "100", "120"].into_iter().flat_map(|columns| flags.map(|more| (columns, more)));
-        for (columns, more) in one_in(2, runs.collect()) {
+        for (columns, more) in one_in(4, runs.collect()) {
             let arguments = [&["resident", trace.to_str().unwrap(), "-q"], more].concat();
             let ran = finish(pfnset(&arguments).env("COLUMNS", columns));
             let width: usize = columns.parse().unwrap();

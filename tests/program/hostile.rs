@@ -6,6 +6,7 @@ use crate::program::{Ran, finish, fixtures, pfnset};
 use crate::random_cases::one_in;
 use etl_writer::Ptr::P8;
 use etl_writer::payloads::image::Image;
+use etl_writer::payloads::pages::{IN_MEMORY, Identity};
 use etl_writer::payloads::process::{self, Process};
 use etl_writer::payloads::thread::{self, Switch, Thread};
 use etl_writer::payloads::{file, memory, perf, pool};
@@ -164,7 +165,7 @@ fn a_name_begins_no_line_of_its_own() {
 }
 
 /// No hidden character but the ends of lines and, where they were asked for, our own styles.
-fn is_harmless(ran: &Ran, what: &[&str]) {
+pub(crate) fn is_harmless(ran: &Ran, what: &[&str]) {
     for text in [&ran.out, &ran.err] {
         let bare =
             ["\u{1b}[1m", "\u{1b}[33m", "\u{1b}[0m"].iter().fold(text.clone(), |text, own| text.replace(own, ""));
@@ -214,7 +215,7 @@ fn nothing_hidden_comes_through_any_form() {
     let folder = folder();
     let forms = ["table", "json", "csv", "jsonl", "markdown"];
     let all = ASKED.iter().flat_map(|asked| forms.map(|form| ["always", "never"].map(|color| (asked, form, color))));
-    for (asked, form, color) in one_in(3, all.flatten().collect()) {
+    for (asked, form, color) in one_in(6, all.flatten().collect()) {
         let all = [asked, &["--format", form, "--color", color][..]].concat();
         let ran = run(folder.path(), &all);
         assert!(ran.code < 3 && ran.code != 2, "{all:?}: {}", ran.err);
@@ -389,6 +390,40 @@ fn junit_and_budgets_are_sound_for_any_name() {
     assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{}", ran.out);
 }
 
+/// Names that mean something else as a pattern, or the same as another name.
+#[test]
+fn budgets_of_any_name_are_met_by_their_trace() {
+    let names = ["\u{85}nel.exe", "Twice.exe", "TWICE.EXE", " blank.exe", "a;b.exe", "!c.exe", "tab.exe\t"];
+    let session = Session { processors: 1, ..Session::windows10() };
+    let mut records = Vec::new();
+    for (pid, name) in (4u32..).step_by(4).zip(names) {
+        let named = Process { name_bytes: name.as_bytes().into(), ..Process::new(pid, "") };
+        records.push(named.rec(P8, 4, process::DC_START));
+        records.extend((0..4).map(|page| {
+            let page = u64::from(pid) * 16 + page;
+            Identity::private(page, pid.into(), 0x1000 + page).rec(P8, 4, IN_MEMORY)
+        }));
+        for at in [0, 1] {
+            let base = 0x10_0000 * (2 * u64::from(pid) + at);
+            records.push(memory::virtual_alloc(P8, base, 0x1000, pid, 0x1000).by(4, pid));
+        }
+        let tag = if pid % 8 == 0 { *b"Case" } else { *b"cAsE" };
+        records.push(pool::pool(P8, 0x0e20, 0x200, tag, 64, u64::from(pid) << 32).by(4, pid));
+    }
+    let stamped = records.into_iter().zip((session.t0..).step_by(1000)).map(|(record, time)| record.at(time));
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("n.etl"), Trace::new(session).push_all(stamped.collect::<Vec<_>>()).finish())
+        .unwrap();
+    let made = run(folder.path(), &["check", "--init", "n.etl", "-o", "made.toml", "-q"]);
+    assert_eq!(made.code, 0, "{}", made.err);
+    let budgets = std::fs::read_to_string(folder.path().join("made.toml")).unwrap();
+    let named: Vec<&str> = budgets.lines().filter_map(|line| line.strip_prefix("name = ")).collect();
+    let of = |text: &str| named.iter().filter(|name| name.to_lowercase().contains(text)).count();
+    assert!(of("twice.exe, memory") == 1 && of("nel.exe") + of("blank.exe") == 0, "{budgets}");
+    let ran = run(folder.path(), &["check", "n.etl", "--budgets", "made.toml", "-q"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+}
+
 #[test]
 fn members_of_archives_and_arguments_are_harmless_in_messages() {
     let folder = folder();
@@ -409,5 +444,25 @@ fn members_of_archives_and_arguments_are_harmless_in_messages() {
         &["refset", "m.etl", "--from", "nowhere\u{9b}"],
     ] {
         is_harmless(&run(folder.path(), arguments), arguments);
+    }
+}
+
+/// What is wrong with arguments is said in colors on a terminal, and arguments are quoted there.
+#[test]
+fn arguments_are_harmless_between_styles() {
+    for arguments in [
+        &["info", "x.etl", "--threads", "a\u{1b}[2Jb"][..],
+        &["info", "x.etl", "--unpack-limit=a\u{1b}]0;b"],
+        &["info", "x.etl", "--a\u{1b}[8mb"],
+        &["a\u{1b}]0;b\u{202e}"],
+        &["info", "x.etl", "a\u{1b}b", "-o"],
+    ] {
+        let ran = finish(pfnset(arguments).env("CLICOLOR_FORCE", "1"));
+        assert_eq!(ran.code, 2, "{arguments:?}: {}", ran.err);
+        let own = ["1", "4", "0", "31", "32", "33"].map(|style| format!("\u{1b}[{style}m"));
+        let bare = own.iter().fold(ran.err.clone(), |text, own| text.replace(own, ""));
+        assert!(ran.err.len() > bare.len(), "in colors: {bare}");
+        is_harmless(&Ran { err: bare.clone(), ..ran }, arguments);
+        assert!(bare.contains("a\\x1b") || arguments[3..].contains(&"-o"), "{bare}");
     }
 }

@@ -2,6 +2,7 @@
 #![cfg(unix)]
 
 use crate::program::{Ran, finish, fixtures, program, run, skipped_on_windows};
+use crate::random_cases::one_in;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::io::Write;
@@ -10,7 +11,7 @@ use std::time::Duration;
 const TRACE: &str = "resident-small.etl";
 
 /// Runs the program where no more than this many KiB of addresses can be had.
-fn in_memory(kibibytes: u32, arguments: &[&str]) -> Ran {
+pub(crate) fn in_memory(kibibytes: u32, arguments: &[&str]) -> Ran {
     let mut command = assert_cmd::Command::new("sh");
     command.args(["-c", &format!("ulimit -v {kibibytes}; exec \"$@\""), "sh"]).arg(program());
     // Each thread would take 64 MiB of addresses of its own; the allocator of the program for Linux would keep what it had.
@@ -57,7 +58,7 @@ fn without_threads_one_does_all() {
     std::fs::write(at("t.gz"), archive.finish().unwrap()).unwrap();
     std::fs::write(at("b.toml"), "[[budget]]\nname = \"a\"\nmax = \"90 %\"\n").unwrap();
     let [dataset, packed, budgets] = ["d", "t.gz", "b.toml"].map(at);
-    for arguments in [
+    let all = [
         &["info", TRACE][..],
         &["events", TRACE, "--digest"],
         &["resident", &packed],
@@ -72,7 +73,8 @@ fn without_threads_one_does_all() {
         &["report", TRACE],
         &["anonymize", TRACE, "-o", &at("x.etl"), "--secret", "s", "--force", "-q"],
         &["export", TRACE, "refset-small.etl", "--out", &dataset, "-q"],
-    ] {
+    ];
+    for arguments in one_in(2, all.to_vec()) {
         let mut alone = assert_cmd::Command::new(program());
         alone.args(arguments).current_dir(fixtures()).env("RUST_MIN_STACK", (1u64 << 48).to_string());
         let (alone, usual) = (finish(alone.timeout(Duration::from_secs(60))), run(arguments));

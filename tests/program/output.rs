@@ -93,8 +93,8 @@ fn the_first_line_says_whether_to_trust_a_trace() {
     assert_eq!(
         first("whole.etl", &whole),
         [
-            "Verdict: trust it; no loss, damage or cut was found; pfnset resident, cpu and allocations check the rest",
-            "Good for: resident set, commit by process, stacks; in part: memory utilization over time, CPU use; not: reference set,"
+            "Verdict: no loss, damage or cut was found; whether the numbers agree is checked by pfnset resident, cpu and allocations,",
+            "  or by pfnset info --strict"
         ]
     );
     let cut = first("cut.etl", &whole[..whole.len() / 2]);
@@ -160,6 +160,7 @@ struct Info {
     trust: String,
     warnings: Vec<String>,
     doubts: Vec<InfoDoubt>,
+    unchecked: Vec<String>,
     file: InfoFile,
     session: InfoSession,
     keywords: Vec<String>,

@@ -319,3 +319,27 @@ fn commit_has_the_doubts_of_allocations() {
     assert!(csv.out.contains("commit_unknown_processes") && csv.err.contains(told[2]), "{csv:?}");
     assert_eq!(json_of(family().path().to_str().unwrap(), &[])["commit_unknown"], Value::Null, "not recorded");
 }
+
+/// Before Windows 11 nothing tells whose they are: they were missing from the processes without a word.
+#[test]
+fn awe_and_large_pages_without_an_owner_are_told() {
+    let rows =
+        json_of_rows(&["resident", "resident-small.etl", "--group-by", "category", "--where", "use=Awe;LargePage"]);
+    let pages: u64 = rows.iter().map(|row| row["pages"].as_u64().unwrap()).sum();
+    assert_eq!(pages, 9, "{rows:?}");
+    let screen = out(&["resident", "resident-small.etl", "--all", "--unit", "pages"]);
+    let line = screen.lines().find(|line| line.contains("owner not recorded (AWE, large)")).expect("a row");
+    assert!(line.split_whitespace().any(|word| word == "9"), "{screen}");
+    let listed = out(&["processes", "resident-small.etl"]);
+    assert!(
+        listed.contains("! 9 AWE and large pages are in no row: their owner is not recorded before Windows 11"),
+        "{listed}"
+    );
+    let json = json_of("resident-small.etl", &[]);
+    assert_eq!(json["snapshot"]["awe_and_large_pages"], 9);
+}
+
+fn json_of_rows(arguments: &[&str]) -> Vec<Value> {
+    let json: Value = serde_json::from_str(&out(&[arguments, &["--format", "json"]].concat())).unwrap();
+    json["snapshots"][0]["rows"].as_array().expect("rows").clone()
+}

@@ -174,7 +174,7 @@ fn stacks_go_with_their_records_not_with_their_times() {
 }
 
 proptest! {
-    #![proptest_config(cases(8))]
+    #![proptest_config(cases(6))]
     /// Against a map of pages, and against the rows without stacks. A step is an access with one of three stacks, or a release.
     #[test]
     fn rows_by_stack_add_up(steps in prop::collection::vec((0u8..4, 0u64..12), 0..60)) {

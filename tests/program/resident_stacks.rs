@@ -338,7 +338,7 @@ fn history(steps: &[Step], time: &mut u64, committed: &mut BTreeMap<(u32, u64), 
 }
 
 proptest! {
-    #![proptest_config(cases(8))]
+    #![proptest_config(cases(6))]
     /// Against a map of pages at two times, and against the rows without stacks.
     #[test]
     fn rows_by_stack_add_up(

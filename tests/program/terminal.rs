@@ -1,6 +1,7 @@
 //! What a terminal shows: the program runs in one that `script` (util-linux) makes, of 80 columns and 24 lines.
 
 use crate::program::{fixtures, program, skipped_on_windows};
+use crate::strict::all_traces;
 use std::io::Write;
 use std::process::Command;
 
@@ -104,4 +105,42 @@ fn the_program_alone_fits_the_terminal() {
     let Some(shown) = on_a_terminal("the_program_alone_fits_the_terminal", 80, "pfnset") else { return };
     assert!(shown.lines().count() < 24, "{shown}");
     insta::assert_snapshot!("terminal_alone", shown);
+}
+
+/// Rows of a terminal of 24 above its prompt.
+const ROWS: usize = 23;
+
+/// What makes totals untrue, and what the output is of, stand in the rows that a user sees, whatever is above. The reference set of a
+/// lossy trace ended in a table of processes, and the first screens of `stacks` and `faults` pushed their titles out of sight.
+#[test]
+fn title_and_doubts_of_every_trace_are_in_sight() {
+    let test = "title_and_doubts_of_every_trace_are_in_sight";
+    let commands = ["resident", "refset", "cpu", "memory", "stacks", "faults", "processes"];
+    let mut seen = 0;
+    for trace in all_traces() {
+        let one = |command| format!("pfnset {command} '{}' --strict 2>/dev/null; echo \"=== $?\"", trace.display());
+        let line = commands.map(one).join("; ");
+        let Some(shown) = on_a_terminal(test, 80, &line) else { return };
+        let mut rest = &shown[..];
+        for command in commands {
+            let (text, after) = rest.split_once("=== ").expect("a code");
+            let (code, after) = after.split_once('\n').expect("a line");
+            rest = after;
+            let lines: Vec<&str> = text.lines().collect();
+            // Without a line on standard output the command could not answer.
+            let Some(first) = lines.first() else { continue };
+            let begin =
+                if first.starts_with("! ") { lines.iter().position(|line| line.is_empty()).unwrap() + 1 } else { 0 };
+            let sight = &lines[lines.len().saturating_sub(ROWS)..];
+            let title: String = lines[begin].chars().take(40).collect();
+            assert!(sight.iter().any(|line| line.starts_with(&title)), "{} {command}\n{text}", trace.display());
+            let tells = sight.iter().any(|line| line.starts_with("! "));
+            assert!(code == "0" || tells, "{} {command}\n{text}", trace.display());
+            let is_one_screen = !["refset", "processes"].contains(&command);
+            let length = lines.len() - begin - usize::from(begin > 0 && lines[lines.len() - 1].starts_with("! "));
+            assert!(!is_one_screen || length <= ROWS, "{} {command}\n{text}", trace.display());
+            seen += 1;
+        }
+    }
+    assert!(seen >= 15, "{seen}");
 }

@@ -134,7 +134,10 @@ fn a_dataset_holds_what_casts_doubt_on_its_rows() {
 #[test]
 fn info_does_not_trust_what_it_says_was_not_recorded() {
     let text = out(&["info", "resident-small.etl"]);
-    assert!(text.contains("no loss, damage or cut was found; pfnset resident"), "{text}");
+    assert!(
+        text.contains("no loss, damage or cut was found; whether the numbers agree is checked by pfnset resident"),
+        "{text}"
+    );
     let session = Session { buffer_size: 0x10000, ..Session::windows10() };
     let event = Rec::event(P8, [1; 16], 1, 0, vec![0; 60_000]).at(1_000_000_001);
     let file = file_of(&Trace::new(session).push_all([event]).finish());

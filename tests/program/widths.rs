@@ -54,12 +54,12 @@ fn runs() -> Vec<(PathBuf, String, usize)> {
     for trace in etl_files(&fixtures()) {
         let lines = with_flags.iter().flat_map(|line| [60, 80, 100].map(|width| (line, width)));
         let lines = lines.map(|(line, width)| (trace.clone(), line.to_string(), width));
-        runs.extend(one_in(8, lines.collect()));
+        runs.extend(one_in(16, lines.collect()));
     }
     let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/traces");
     for trace in ["real", "synthetic"].iter().flat_map(|folder| etl_files(&samples.join(folder))) {
         let lines = commands.iter().map(|command| (trace.clone(), command.clone(), 60));
-        runs.extend(one_in(8, lines.collect()));
+        runs.extend(one_in(16, lines.collect()));
     }
     runs
 }
@@ -78,6 +78,23 @@ fn every_line_fits() {
     let wide: Vec<String> =
         runs.par_iter().flat_map_iter(|(trace, line, width)| too_wide(&folder, line, trace, *width)).collect();
     assert!(wide.is_empty(), "{}", wide.join("\n"));
+}
+
+/// Where nothing fits, lines may be wider, and the program does not fail.
+#[test]
+fn no_terminal_is_too_narrow() {
+    let commands = trace_commands();
+    let lines = commands.iter().map(String::as_str).chain(FLAGS);
+    let runs: Vec<_> = lines.flat_map(|line| [0, 1, 3, 9, 15, 22].map(|width| (line, width))).collect();
+    let pages = runs.iter().filter(|(line, _)| *line == "pages").copied().collect::<Vec<_>>();
+    for (line, width) in pages.into_iter().chain(one_in(8, runs)) {
+        let [command, flags @ ..] = &line.split(' ').collect::<Vec<_>>()[..] else { panic!("no command") };
+        for trace in ["resident-small.etl", "refset-small.etl"] {
+            let arguments = [&[*command, trace], flags].concat();
+            let ran = finish(pfnset(&arguments).env("COLUMNS", width.to_string()));
+            assert!(ran.code < 5, "{line} at {width}: {}", ran.err);
+        }
+    }
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn whole_and_cut_traces_say_the_same() {
     for (name, bytes) in recorded.filter(|(_, bytes)| bytes.len() < 1 << 20).chain(made_up_traces()) {
         assert!(check(&name, &bytes), "{name}");
         let mut rng = Rng::new(3);
-        for _ in 0..times(6) {
+        for _ in 0..times(3) {
             let end = rng.below(bytes.len() as u64) as usize;
             check(&format!("{name} cut at {end}"), &bytes[..end]);
         }
@@ -80,12 +80,12 @@ fn whole_and_cut_traces_say_the_same() {
 fn damaged_traces_say_the_same() {
     let mut damaged = 0;
     for (name, bytes) in made_up_traces() {
-        for seed in 0..times(12) {
+        for seed in 0..times(6) {
             let bytes = flipped(&bytes, 1 + seed as usize, seed);
             damaged += u64::from(check(&format!("{name}, flipped {seed}"), &bytes));
         }
     }
-    assert!(damaged > times(40), "{damaged} of them could be opened");
+    assert!(damaged > times(20), "{damaged} of them could be opened");
 }
 
 /// A buffer whose compressed bytes end early, or are no such bytes, in each format; and filler in the middle of a buffer.

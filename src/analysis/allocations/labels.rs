@@ -133,12 +133,7 @@ impl<'t> Labels<'t> {
             Dimension::Process => vec![Label::name(lives.label(number, self.processes))],
             Dimension::Function | Dimension::FreeFunction => self.functions(number),
             Dimension::Stack | Dimension::FreeStack => vec![Label::name(self.stack_text(number))],
-            // Nobody writes the blanks that fill a tag up to four characters.
-            Dimension::Tag => {
-                let label = self.of_row(dimension, number);
-                let without = label.trim_end_matches(' ').to_owned();
-                vec![label.shown_as(&without)]
-            }
+            Dimension::Tag => vec![self.of_row(dimension, number).without_filling()],
             _ => vec![self.of_row(dimension, number)],
         }
     }
@@ -205,7 +200,7 @@ impl<'t> Labels<'t> {
             Dimension::Thread | Dimension::Session => Label::number(number),
             Dimension::Size => size_label(number),
             Dimension::Pages => Label::name(if number == 1 { "large" } else { "normal" }),
-            Dimension::Tag => Label::name(tag_text(PoolTag(number))),
+            Dimension::Tag => Label::name(PoolTag(number).exact_text()),
             Dimension::Pool => Label::name(if number == 1 { "paged" } else { "nonpaged" }),
             Dimension::Heap => {
                 self.heaps.get(number).map_or_else(Label::nothing, |handle| Label::name(format!("0x{handle:x}")))
@@ -263,16 +258,6 @@ fn size_label(class: u32) -> Label {
     Label::number(u64::try_from(bytes).unwrap_or(u64::MAX)).shown_as(&shown)
 }
 
-/// The four bytes in memory order, without the mark *protected*; what is no printable character as `\xNN`.
-pub fn tag_text(tag: PoolTag) -> String {
-    let character = |byte: u8| match byte {
-        b'\\' => "\\\\".to_owned(),
-        0x20..=0x7e => char::from(byte).to_string(),
-        _ => format!("\\x{byte:02x}"),
-    };
-    tag.characters().map(character).concat()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -280,7 +265,7 @@ mod tests {
 
     #[test]
     fn tags_are_exact() {
-        let text = |bytes: [u8; 4]| tag_text(PoolTag(u32::from_le_bytes(bytes)));
+        let text = |bytes: [u8; 4]| PoolTag(u32::from_le_bytes(bytes)).exact_text();
         assert_eq!(
             [text(*b"Ntf "), text(*b"a\\b\xf4"), text([0, 0x7f, b'x', 0x80])],
             ["Ntf ", "a\\\\bt", "\\x00\\x7fx\\x00"]

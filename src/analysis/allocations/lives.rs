@@ -26,6 +26,14 @@ pub struct Life {
     is_unknown: bool,
 }
 
+impl Life {
+    /// True at a moment from its begin to its end, for the process with this id.
+    fn is_alive(&self, process_id: u32, moment: Moment) -> bool {
+        let has_begun = self.begin.is_none_or(|begin| begin <= moment);
+        self.process_id == process_id && has_begun && moment < self.end && !self.is_unknown
+    }
+}
+
 /// Whose a record is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
@@ -37,14 +45,26 @@ pub enum Owner {
     Nobody,
 }
 
+/// Places of [`Lives::recent`]; a power of two.
+const RECENT: usize = 64;
+
 /// All lives.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Lives {
     /// In no order.
     pub all: Vec<Life>,
     /// By process id, in order of time.
     by_id: FastMap<u32, Vec<LifeId>>,
+    /// Those that were asked for last, by the last bits of their ids.
+    recent: [LifeId; RECENT],
     starts: CreatorThreads,
+}
+
+impl Default for Lives {
+    fn default() -> Self {
+        let (all, by_id, starts) = (Vec::new(), FastMap::default(), CreatorThreads::default());
+        Lives { all, by_id, recent: [LifeId::MAX; RECENT], starts }
+    }
 }
 
 impl Lives {
@@ -104,13 +124,27 @@ impl Lives {
     }
 
     /// Whose a record with this process id is. An id of which there is no process record becomes a life from before the trace.
+    #[inline]
     pub fn of(&mut self, process_id: u32, moment: Moment) -> Owner {
+        // Ids are multiples of 4.
+        let slot = (process_id >> 2) as usize % RECENT;
+        let recent = self.recent.get(slot).and_then(|life| Some((*life, self.all.get(*life as usize)?)));
+        match recent {
+            Some((life, found)) if found.is_alive(process_id, moment) => Owner::Life(life),
+            _ => self.searched(process_id, moment, slot),
+        }
+    }
+
+    fn searched(&mut self, process_id: u32, moment: Moment, slot: usize) -> Owner {
         let Some(of_id) = self.by_id.get(&process_id) else { return Owner::Life(self.add(process_id, None)) };
         let begun =
             |life: &LifeId| self.all.get(*life as usize).is_some_and(|life| life.begin.is_none_or(|b| b <= moment));
         let last = of_id.partition_point(begun).checked_sub(1).and_then(|last| of_id.get(last));
         match last.map(|life| (*life, self.all.get(*life as usize))) {
-            Some((life, Some(found))) if moment < found.end => Owner::Life(life),
+            Some((life, Some(found))) if moment < found.end => {
+                self.recent.get_mut(slot).into_iter().for_each(|recent| *recent = life);
+                Owner::Life(life)
+            }
             Some(_) => Owner::Ended,
             None => Owner::Nobody,
         }

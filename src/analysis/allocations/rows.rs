@@ -58,7 +58,7 @@ pub fn rows(
                     label.shown_as(&shown)
                 }
                 (Dimension::Tag, _, Some(of_it)) => {
-                    let shown = format!("{label} ({})", of_it.driver.as_deref().unwrap_or(&of_it.text));
+                    let shown = of_it.beside(&label);
                     label.shown_as(&shown)
                 }
                 _ => label,
@@ -82,7 +82,7 @@ fn tag_use(tag: u32, labels: &Labels<'_>, query: &AllocationQuery) -> Option<Tag
     let driver = || labels.drivers_of(tag);
     match query.pool_tags.of(PoolTag(tag)).cloned() {
         Some(of_it) => Some(TagUse { driver: of_it.driver.or_else(driver), ..of_it }),
-        None => driver().map(|driver| TagUse { driver: Some(driver), text: String::new(), is_of_file: false }),
+        None => driver().map(|driver| TagUse { driver: Some(driver), text: String::new() }),
     }
 }
 

@@ -195,7 +195,8 @@ fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Resu
         result.fault = Some(value.unmatched.join("; "));
         return result;
     }
-    result.limits = judge(budget, value.pages, value.total, result.baseline);
+    let runs = result.baseline.map(|median| (median, result.spread.map(|spread| spread.most)));
+    result.limits = judge(budget, value.pages, value.total, runs);
     result.verdict = worst(result.limits.iter().map(|limit| limit.verdict));
     // A limit that cannot be judged makes the budget invalid, unless another one is exceeded for certain.
     if let (Some(_), Some(Err(reason))) = (budget.max_growth, baseline) {

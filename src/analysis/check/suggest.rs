@@ -78,9 +78,10 @@ fn whole((analysis, measure): (Analysis, Measure)) -> Budget {
     }
 }
 
-/// A name that matches itself as a pattern.
+/// A name that matches itself as a pattern: blanks around a pattern are no part of it, but for those that fill a tag.
 fn as_pattern(name: &str) -> Option<&str> {
-    (!name.contains(['*', '?', ';', '!', '=', '\\']) && !name.trim().is_empty()).then_some(name)
+    let is_bare = name.trim_end_matches(' ') == name.trim() && !name.trim().is_empty();
+    (is_bare && !name.contains(['*', '?', ';', '!', '=', '\\'])).then_some(name)
 }
 
 /// `chrome.exe` of `chrome.exe (42)`; `None` for a label without a process, and for a name that would not match itself as a pattern.
@@ -91,13 +92,15 @@ fn process_name(label: &str) -> Option<&str> {
 
 fn largest<'v>(value: &'v Value, name: &str, key: impl Fn(&'v str) -> Option<&'v str>) -> Vec<(&'v str, u64)> {
     let Some(at) = value.dimensions.iter().position(|dimension| dimension == name) else { return Vec::new() };
-    let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
+    // A pattern means names in any case, so such names have one sum.
+    let mut sums: BTreeMap<String, (&str, u64)> = BTreeMap::new();
     for row in &value.rows {
         if let Some(key) = row.labels.get(at).and_then(|label| key(label)) {
-            *sums.entry(key).or_default() += u64::try_from(row.pages).unwrap_or(0);
+            let (_, sum) = sums.entry(key.to_lowercase()).or_insert((key, 0));
+            *sum += u64::try_from(row.pages).unwrap_or(0);
         }
     }
-    let mut all: Vec<(&str, u64)> = sums.into_iter().filter(|(_, pages)| *pages > 0).collect();
+    let mut all: Vec<(&str, u64)> = sums.into_values().filter(|(_, pages)| *pages > 0).collect();
     all.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
     all.truncate(MOST);
     all

@@ -72,9 +72,10 @@ fn judged(room: i128, is_near: bool) -> Verdict {
     }
 }
 
-/// A value beside each limit of its budget, the one that decides first. All in pages, faults or nanoseconds; `baseline` is the value of the baseline, where
-/// there is one.
-pub fn judge(budget: &Budget, value: u64, total: u64, baseline: Option<u64>) -> Vec<LimitResult> {
+/// A value beside each limit of its budget, the one that decides first. All in pages, faults or nanoseconds; `baseline` is the value of
+/// the baseline, where there is one, and the largest of its runs, where there are several: a value that one of them had is no growth that
+/// fails.
+pub fn judge(budget: &Budget, value: u64, total: u64, baseline: Option<(u64, Option<u64>)>) -> Vec<LimitResult> {
     let scale = i128::from(budget.measure.unit().scale());
     let scaled = |number: u64| i128::from(number) * scale;
     let (value, total) = (scaled(value), scaled(total));
@@ -90,18 +91,22 @@ pub fn judge(budget: &Budget, value: u64, total: u64, baseline: Option<u64>) -> 
         let is_near = limit > 0 && limit * WHOLE >= value * watch;
         all.push((LimitKind::Min, limit, value - limit, is_near));
     }
-    if let (Some(max_growth), Some(baseline)) = (budget.max_growth, baseline) {
+    if let (Some(max_growth), Some((baseline, _))) = (budget.max_growth, baseline) {
         let baseline = scaled(baseline);
         let (most, growth) = (absolute(max_growth, baseline, scale, false), value - baseline);
         let is_near = growth > 0 && growth * WHOLE >= most * watch;
         all.push((LimitKind::MaxGrowth, baseline + most, most - growth, is_near));
     }
+    let is_noise = baseline.and_then(|(_, most)| most).is_some_and(|most| value <= scaled(most));
     let mut all: Vec<LimitResult> = (all.into_iter())
         .map(|(kind, limit, room, is_near)| LimitResult {
             kind,
             limit: narrow(limit),
             room: narrow(room),
-            verdict: judged(room, is_near),
+            verdict: match judged(room, is_near) {
+                Verdict::Fail if kind == LimitKind::MaxGrowth && is_noise => Verdict::Watch,
+                verdict => verdict,
+            },
         })
         .collect();
     all.sort_by_key(|limit| (std::cmp::Reverse(limit.verdict), limit.room));
@@ -117,7 +122,7 @@ mod tests {
     fn verdict(limits: &str, value: u64, baseline: Option<u64>) -> (Verdict, i64) {
         let text = format!("[[budget]]\nname = \"x\"\n{limits}");
         let budget = read(Path::new("x"), &text).unwrap().remove(0);
-        let first = judge(&budget, value, 1001, baseline)[0];
+        let first = judge(&budget, value, 1001, baseline.map(|median| (median, None)))[0];
         (first.verdict, first.room / 4096)
     }
 
@@ -146,5 +151,20 @@ mod tests {
         ] {
             assert_eq!(verdict(limits, value, baseline), wanted, "{limits} {value} {baseline:?}");
         }
+    }
+
+    /// No two runs are the same: a limit narrower than what the runs of the baseline differ by failed for nothing.
+    #[test]
+    fn growth_is_judged_against_the_spread_of_the_runs() {
+        let text = "[[budget]]\nname = \"x\"\nmax = \"70 pages\"\nmax_growth = \"1 page\"\n";
+        let budget = read(Path::new("x"), text).unwrap().remove(0);
+        let first = |value, most| {
+            let limit = judge(&budget, value, 1000, Some((50, most)))[0];
+            (limit.kind, limit.verdict, limit.room / 4096)
+        };
+        assert_eq!(first(60, None), (LimitKind::MaxGrowth, Verdict::Fail, -9));
+        assert_eq!(first(60, Some(60)), (LimitKind::MaxGrowth, Verdict::Watch, -9));
+        assert_eq!(first(61, Some(60)), (LimitKind::MaxGrowth, Verdict::Fail, -10));
+        assert_eq!(first(71, Some(80)), (LimitKind::Max, Verdict::Fail, -1));
     }
 }

@@ -15,7 +15,7 @@ use crate::event::{Decoded, Event, decode};
 use crate::facets::process::{ProcessCode, ProcessFacts};
 use crate::facets::{Condition, Label, NO_LABEL};
 use crate::load::stacks::first_walk::{Parts as StackParts, session_pointer};
-use crate::load::stacks::second_walk::Owner;
+use crate::load::stacks::stack_events::Owner;
 use crate::load::timed_records::for_each_moment;
 use crate::model::page_owner_key::KeyReading;
 use crate::model::services::Services;

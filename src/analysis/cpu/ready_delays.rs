@@ -1,7 +1,7 @@
 //! Ready delays: exact percentiles in a few bytes for each delay.
 //!
 //! A delay takes 4 bytes; equal delays are counted together once there are many. So memory grows with the number of
-//! distinct delays, by at most 8 bytes for each.
+//! distinct delays: by 4 bytes for one that came once, by 8 for one that came again.
 
 use crate::named::named_enum;
 
@@ -47,8 +47,10 @@ const FEW: usize = 256;
 pub struct Delays {
     /// Kind and ticks, in the order in which they came.
     recent: Vec<u32>,
-    /// Kind and ticks, and how often, in order.
-    counted: Vec<(u32, u32)>,
+    /// Kind and ticks of delays that came once, in order.
+    once: Vec<u32>,
+    /// Kind and ticks of delays that came more than once, and how often, in order.
+    repeated: Vec<(u32, u32)>,
     /// Long delays: kind and ticks.
     long: Vec<u64>,
 }
@@ -69,42 +71,38 @@ impl Delays {
 
     #[cold]
     fn make_room(&mut self) {
-        if self.recent.len() >= FEW.max(self.counted.len()) {
+        let most = FEW.max(self.once.len() + self.repeated.len());
+        if self.recent.len() >= most {
             self.count();
         }
-        self.recent.reserve_exact(self.recent.len().clamp(4, FEW.max(self.counted.len())));
+        self.recent.reserve_exact(self.recent.len().clamp(4, most));
     }
 
     /// Counts recent delays together with those before.
     fn count(&mut self) {
-        self.recent.sort_unstable();
-        let mut merged: Vec<(u32, u32)> = Vec::with_capacity(self.counted.len() + self.recent.len());
-        let mut add = |value: u32, count: u32| match merged.last_mut() {
-            Some((last, sum)) if *last == value && sum.checked_add(count).is_some() => *sum += count,
-            _ => merged.push((value, count)),
-        };
-        let (mut old, mut new) = (self.counted.iter().peekable(), self.recent.iter().peekable());
-        loop {
-            match (old.peek(), new.peek()) {
-                (Some(&&(value, count)), next) if next.is_none_or(|next| value <= **next) => {
-                    add(value, count);
-                    old.next();
-                }
-                (_, Some(&&value)) => {
-                    add(value, 1);
-                    new.next();
-                }
-                (_, None) => break,
+        let mut recent = std::mem::take(&mut self.recent);
+        recent.sort_unstable();
+        let one = |value: &u32| (*value, 1);
+        let all = in_order(recent.iter().map(one), self.once.iter().map(one));
+        let (mut once, mut repeated) = (Vec::with_capacity(self.once.len() + recent.len()), Vec::new());
+        let mut keep = |(value, count)| if count == 1 { once.push(value) } else { repeated.push((value, count)) };
+        let mut last: Option<(u32, u32)> = None;
+        for (value, count) in in_order(all, self.repeated.iter().copied()) {
+            let sum = last.filter(|(same, _)| *same == value).and_then(|(_, sum)| sum.checked_add(count));
+            match sum {
+                Some(sum) => last = Some((value, sum)),
+                None => last.replace((value, count)).into_iter().for_each(&mut keep),
             }
         }
-        merged.shrink_to_fit();
-        self.counted = merged;
-        self.recent.clear();
+        last.into_iter().for_each(keep);
+        once.shrink_to_fit();
+        repeated.shrink_to_fit();
+        (self.once, self.repeated) = (once, repeated);
     }
 
     /// True when there are no delays.
     pub fn is_empty(&self) -> bool {
-        self.recent.is_empty() && self.counted.is_empty() && self.long.is_empty()
+        self.kept() == 0
     }
 
     /// How many there are of a kind.
@@ -116,17 +114,31 @@ impl Delays {
 
     /// Numbers that are kept.
     fn kept(&self) -> usize {
-        self.recent.len() + self.counted.len() + self.long.len()
+        self.recent.len() + self.once.len() + self.repeated.len() + self.long.len()
     }
 
     /// Calls `visit` for each delay with its kind, ticks, and how often.
     #[inline(always)]
     fn each(&self, visit: &mut impl FnMut(usize, u64, u64)) {
         let kind = |value: u64| (value & ((1 << KIND_BITS) - 1)) as usize;
-        self.recent.iter().for_each(|&v| visit(kind(v.into()), u64::from(v) >> KIND_BITS, 1));
-        self.counted.iter().for_each(|&(v, count)| visit(kind(v.into()), u64::from(v) >> KIND_BITS, count.into()));
+        let all = self.recent.iter().chain(&self.once);
+        all.for_each(|&v| visit(kind(v.into()), u64::from(v) >> KIND_BITS, 1));
+        self.repeated.iter().for_each(|&(v, count)| visit(kind(v.into()), u64::from(v) >> KIND_BITS, count.into()));
         self.long.iter().for_each(|&v| visit(kind(v), v >> KIND_BITS, 1));
     }
+}
+
+/// Two lists in order as one.
+fn in_order(
+    one: impl Iterator<Item = (u32, u32)>,
+    other: impl Iterator<Item = (u32, u32)>,
+) -> impl Iterator<Item = (u32, u32)> {
+    let (mut one, mut other) = (one.peekable(), other.peekable());
+    std::iter::from_fn(move || match (one.peek(), other.peek()) {
+        (Some(first), Some(second)) if second < first => other.next(),
+        (Some(_), _) => one.next(),
+        (None, _) => other.next(),
+    })
 }
 
 /// Statistics of a set of delays, in ticks.
@@ -346,9 +358,10 @@ mod tests {
     fn memory_grows_with_distinct_delays() {
         let mut delays = Delays::default();
         (0..1_000_000u64).for_each(|n| delays.add(ReadyKind::Wakeup, n * 7919 % 1000));
-        assert!(delays.recent.capacity() <= 2000 && delays.counted.capacity() <= 1000, "{:?}", delays.counted.len());
+        let bytes = |of: &Delays| 4 * (of.recent.capacity() + of.once.capacity()) + 8 * of.repeated.capacity();
+        assert!(bytes(&delays) <= 16_000, "{:?}", delays.repeated.len());
         let mut delays = Delays::default();
         (0..1_000_000u64).for_each(|n| delays.add(ReadyKind::Wakeup, n * 7919 % 1_000_003));
-        assert!(4 * delays.recent.capacity() + 8 * delays.counted.capacity() <= 8_100_000);
+        assert!(bytes(&delays) <= 4_300_000, "{}", bytes(&delays));
     }
 }

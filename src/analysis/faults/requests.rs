@@ -4,7 +4,7 @@ use super::coverage::Coverage;
 use super::file_names::FileNames;
 use super::named::Named;
 use crate::event::disk_io::{DiskEnd, DiskEvent, DiskOperation, DiskStart, NO_THREAD};
-use crate::load::stacks::second_walk::Owner;
+use crate::load::stacks::stack_events::Owner;
 use crate::moment::{At, Moment};
 use crate::units::Ticks;
 use foldhash::HashMap as FastMap;

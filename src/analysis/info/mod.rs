@@ -1,6 +1,7 @@
 //! Facts about a trace: session, clock, providers, losses, damage, and which analyses can run on it (`pfnset info`).
 
 mod buffer_content;
+pub(crate) mod checked;
 pub(crate) mod recording_files;
 mod session_limits;
 mod windows_release;
@@ -16,7 +17,7 @@ use crate::event::hooks::{IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX, REMOVE_
 use crate::event::{catalog, keywords};
 use crate::load::survey::Survey;
 use crate::trace::analysis_needs::{CPU, FAULTS};
-use crate::trace::doubt::{Doubt, OF_TRACE, any_grave};
+use crate::trace::doubt::{self, Doubt, OF_TRACE, any_grave};
 use crate::trace::readiness::{Readiness, ReadinessLevel};
 use crate::trace::trust::TrustReport;
 use crate::trace::trust_level::{TrustLevel, good_for};
@@ -107,8 +108,10 @@ pub struct TraceInfo {
     pub trust: TrustReport,
     /// What casts doubt on the trace and, as far as it is known without counting pages, on its analyses.
     pub(crate) doubts: Vec<Doubt>,
-    /// The analyses that judge more than that themselves.
-    pub(crate) unjudged: Vec<&'static str>,
+    /// The commands that check their numbers, where they can run.
+    checks: Vec<&'static str>,
+    /// True when these checks were made.
+    is_checked: bool,
     /// Damaged places.
     pub damage: DamageLog,
     /// Readiness for each analysis.
@@ -157,10 +160,23 @@ impl TraceInfo {
             providers: providers(survey),
             trust: trace.trust().clone(),
             doubts: doubts(trace),
-            unjudged: unjudged(trace),
+            checks: checks(trace),
+            is_checked: false,
             damage: survey.damage.clone(),
             analyses: trace.readiness(),
         }
+    }
+
+    /// The same, with what the analyses say of their own numbers: each that can run is run.
+    pub fn checked(trace: &Trace) -> TraceInfo {
+        let mut info = TraceInfo::answer(trace);
+        doubt::add(&mut info.doubts, checked::doubts(trace));
+        TraceInfo { is_checked: true, ..info }
+    }
+
+    /// The commands whose checks of their numbers were not made.
+    pub(crate) fn unchecked(&self) -> &[&'static str] {
+        if self.is_checked { &[] } else { &self.checks }
     }
 
     /// What fills the buffers: groups of kernel events and providers, most bytes first, and stacks in all.
@@ -209,16 +225,25 @@ impl TraceInfo {
         self.doubts.iter().any(|doubt| doubt.code == SIZE_LIMIT)
     }
 
-    /// Whether the trace is to be trusted, in a sentence.
+    /// Whether the trace is to be trusted, in a sentence. It does not call numbers good that nobody has checked.
     pub(crate) fn verdict(&self) -> String {
-        let text = self.trust().text();
+        let level = self.trust();
+        let whole = "no loss, damage or cut was found";
+        let checks = in_words(&self.checks);
         match () {
             () if self.doubts.len() == 1 && self.trust.counters_known() && self.is_at_size_limit() => {
                 "trust it with care; no loss was found, but events are as large as can be, and larger ones are not recorded"
                     .into()
             }
-            () if self.unjudged.is_empty() || self.trust.any() => text,
-            () => format!("{text}; {} the rest", judges(&self.unjudged)),
+            () if self.checks.is_empty() || self.trust.any() => level.text(),
+            () if level == TrustLevel::Yes && self.is_checked => {
+                format!("trust it; {whole}, and the checks of {checks} passed")
+            }
+            () if self.is_checked => level.text(),
+            () if level == TrustLevel::Yes => {
+                format!("{whole}; whether the numbers agree is checked by {checks}, or by pfnset info --strict")
+            }
+            () => format!("{}; more is checked by {checks}, or by pfnset info --strict", level.text()),
         }
     }
 }
@@ -245,7 +270,7 @@ fn has_accesses(trace: &Trace) -> bool {
 }
 
 /// The commands that check their numbers, where they can run.
-fn unjudged(trace: &Trace) -> Vec<&'static str> {
+fn checks(trace: &Trace) -> Vec<&'static str> {
     let analyses = trace.readiness();
     let runs = |name: &str| {
         analyses.iter().any(|analysis| analysis.name.ends_with(name) && analysis.level != ReadinessLevel::Missing)
@@ -260,12 +285,12 @@ fn unjudged(trace: &Trace) -> Vec<&'static str> {
     commands.into_iter().filter(|(can_run, _)| *can_run).map(|(_, command)| command).collect()
 }
 
-/// `pfnset resident, refset and cpu check`.
-fn judges(commands: &[&str]) -> String {
+/// `pfnset resident, refset and cpu`.
+fn in_words(commands: &[&str]) -> String {
     match commands {
         [] => String::new(),
-        [one] => format!("pfnset {one} checks"),
-        [first @ .., last] => format!("pfnset {} and {last} check", first.join(", ")),
+        [one] => format!("pfnset {one}"),
+        [first @ .., last] => format!("pfnset {} and {last}", first.join(", ")),
     }
 }
 

@@ -4,6 +4,7 @@
 
 use crate::analysis::overview::Overview;
 use crate::analysis::resident::first_screen::PhysicalMemory;
+use crate::analysis::resident::rows::OWNER_NOT_RECORDED;
 use crate::model::category::Class;
 
 /// Less than this part of memory is available: little. One in ten.
@@ -59,7 +60,8 @@ impl<'o> Headline<'o> {
                 resident.by_class().into_iter().map(|(class, pages, _)| (class, pages)).collect();
             classes.retain(|(class, pages)| *class != Class::Free && *pages > 0);
             classes.sort_by_key(|(_, pages)| std::cmp::Reverse(*pages));
-            let largest = snapshot.processes.parts.iter().max_by_key(|part| part.measure.pages);
+            let processes = snapshot.processes.parts.iter().filter(|part| part.label != OWNER_NOT_RECORDED);
+            let largest = processes.max_by_key(|part| part.measure.pages);
             let largest = largest.map(|part| (part.label.as_str(), part.measure.pages));
             Some(Held { memory: snapshot.memory(), classes, largest })
         });

@@ -51,6 +51,10 @@ pub struct CountedSnapshot {
     pub time: Nanos,
     /// Private pages and page tables whose owner key names no process.
     pub unattributed: ProcessPages,
+    /// AWE and large pages, which are in no row.
+    pub awe_and_large: u64,
+    /// True where the trace records whose they are.
+    is_recorded: bool,
 }
 
 /// What `pfnset processes` shows.
@@ -134,6 +138,7 @@ impl ProcessSet {
                 .chain(texts(&commit.doubts))
                 .chain(commit_unknown.and_then(|unknown| in_no_sum(unknown, processes.len() as u64)))
                 .chain(snapshot.and_then(|snapshot| in_no_row(&snapshot.unattributed)))
+                .chain(snapshot.and_then(|snapshot| snapshot.not_private()))
                 .collect(),
             grave: [grave(&trust.doubts()), grave(&of_sequence), grave(&commit.doubts)].concat(),
             doubtful: trust.any() || any_grave(&of_sequence) || any_grave(&commit.doubts),
@@ -182,6 +187,18 @@ fn in_no_row(pages: &ProcessPages) -> Option<String> {
             if all == 1 { "is" } else { "are" }
         )
     })
+}
+
+impl CountedSnapshot {
+    /// A line on pages of processes that are neither private pages nor page tables.
+    fn not_private(&self) -> Option<String> {
+        let pages = counted(self.awe_and_large, "AWE or large page is", "AWE and large pages are");
+        let whose = match self.is_recorded {
+            true => "pfnset resident --group-by process has them by their owner",
+            false => "their owner is not recorded before Windows 11",
+        };
+        (self.awe_and_large > 0).then(|| format!("{pages} in no row: {whose}"))
+    }
 }
 
 /// A line on processes whose commit is in no sum.
@@ -244,13 +261,14 @@ fn count_pages(trace: &Trace, choice: SnapshotChoice) -> Result<Option<(CountedS
     let key = |process: &Instance| reading.key_of(process, snapshot.pointer);
     let mut pages: PagesByInstance =
         trace.processes().instances.iter().map(|process| key(process).map(|_| ProcessPages::default())).collect();
-    let mut unattributed = ProcessPages::default();
+    let (mut unattributed, mut awe_and_large) = (ProcessPages::default(), 0);
     use resident::dimension::Dimension;
     let dimensions = [Dimension::PROCESS, Dimension::Use, Dimension::List];
     let context = SnapshotContext::new(trace, snapshot);
     for (codes, count) in resident::count_pages(trace, &context, snapshot, &dimensions, &[]) {
         let [owner, DimensionCode::Number(page_use), DimensionCode::Number(list)] = codes[..] else { continue };
         let is = |wanted: PageUse| if page_use == wanted as u64 { count } else { 0 };
+        awe_and_large += is(PageUse::Awe) + is(PageUse::LargePage);
         let (private, page_tables) = (is(PageUse::ProcessPrivate), is(PageUse::PageTable));
         let on = |wanted: PageList| if list == wanted as u64 { private + page_tables } else { 0 };
         let modified = on(PageList::Modified) + on(PageList::ModifiedNoWrite);
@@ -264,5 +282,6 @@ fn count_pages(trace: &Trace, choice: SnapshotChoice) -> Result<Option<(CountedS
         }
     }
     let time = trace.time(snapshot.first.time);
-    Ok(Some((CountedSnapshot { index, time, unattributed }, pages)))
+    let is_recorded = context.owned_large_pages;
+    Ok(Some((CountedSnapshot { index, time, unattributed, awe_and_large, is_recorded }, pages)))
 }

@@ -4,6 +4,7 @@
 use crate::analysis::category_rules::Rule;
 use crate::analysis::resident::classify::ClassifiedPage;
 use crate::analysis::resident::dimension::{Dimension, DimensionCode};
+use crate::analysis::resident::group_counts::ByList;
 use crate::event::page::{PageIdentity, PageList};
 use crate::model::category::Category;
 use std::collections::BTreeMap;
@@ -77,6 +78,15 @@ impl CategoryCounts {
     /// Pages of a category by our rules.
     pub fn category(&self, category: Category) -> u64 {
         self.cells().filter(|cell| cell.rule.category() == category).map(|cell| cell.pages).sum()
+    }
+
+    /// Pages of these categories by list.
+    pub fn lists_of(&self, categories: &[Category]) -> ByList {
+        let mut all = ByList::default();
+        for cell in self.cells().filter(|cell| categories.contains(&cell.rule.category())) {
+            all.get_mut(cell.list).into_iter().for_each(|pages| *pages += cell.pages);
+        }
+        all
     }
 
     /// Pages by list, then priority.

@@ -110,7 +110,7 @@ impl Checks {
         (!database.is_fine()).then(|| differs(&database, "pfn_database_differs", "the kernel"))
     }
 
-    fn contradicted(&self) -> Option<Doubt> {
+    pub(super) fn contradicted(&self) -> Option<Doubt> {
         (self.contradictions > 0).then(|| {
             let text = format!(
                 "events and end rundown disagree on {}; the end rundown wins: {}",

@@ -127,6 +127,15 @@ impl Checks {
         }
     }
 
+    /// These, and on which ranges events and rundown disagree, which the context of the snapshot tells.
+    pub(crate) fn of_context(context: &SnapshotContext<'_>, snapshot: &Snapshot, trace: &Trace) -> Checks {
+        Checks {
+            contradictions: context.contradictions.len() as u64,
+            contradiction_examples: context.contradictions.iter().take(3).map(|c| example(context, c)).collect(),
+            ..Checks::of_sequence(snapshot, trace)
+        }
+    }
+
     /// Compares.
     pub fn new(base: &BaseCounts, context: &SnapshotContext<'_>, snapshot: &Snapshot, trace: &Trace) -> Checks {
         let (recorded, nanos) = (trace.counters(), |time| trace.time(time));
@@ -148,11 +157,9 @@ impl Checks {
             pfn_database_counted: base.by_category.category(Category::PfnDatabase),
             lists: counters.map(|counters| compare_lists(&lists, &counters, snapshot.pages)).unwrap_or_default(),
             meminfo_age: meminfo.map(|at| Nanos(nanos(snapshot.first.time).0 - nanos(at.moment.time).0)),
-            contradictions: context.contradictions.len() as u64,
-            contradiction_examples: context.contradictions.iter().take(3).map(|c| example(context, c)).collect(),
             reading: context.owners.reading,
             keyed: (base.stats.keyed, base.stats.unnamed),
-            ..Checks::of_sequence(snapshot, trace)
+            ..Checks::of_context(context, snapshot, trace)
         }
     }
 

@@ -11,6 +11,7 @@ use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::table::Condition;
 use crate::etl::EtlFile;
 use crate::event::page::PageIdentity;
+use crate::model::category::Category;
 use crate::model::snapshot::Snapshot;
 use std::collections::BTreeMap;
 
@@ -43,6 +44,8 @@ pub(super) struct SnapshotCounts {
     pub groups_wpa: Groups,
     /// By process, in no order.
     pub owners: Vec<(DimensionCode, ByList)>,
+    /// AWE and large pages of a trace that does not record whose they are.
+    pub unowned: ByList,
     /// For the checks.
     pub base: BaseCounts,
     /// Of how many pages the stack is known, where stacks are asked for.
@@ -163,6 +166,10 @@ impl SnapshotPlan {
             groups: groups(&all.main, &self.main),
             groups_wpa: if self.compares { groups(&all.wpa, &self.wpa) } else { Groups::new() },
             owners: all.owners.iter().flat_map(ByOwner::groups).collect(),
+            unowned: match context.owned_large_pages {
+                true => ByList::default(),
+                false => counts.lists_of(&[Category::AddressingWindowExtensionsPage, Category::LargePage]),
+            },
             base: BaseCounts { stats: all.classifier.stats, by_category: all.by_category },
             stacks: all.stacks.map(|(_, share)| share),
         }

@@ -25,6 +25,7 @@ dimensions! {
         Process(ProcessFacet);
         File(FileFacet);
         Detail: DETAIL;
+        PoolTag: POOL_TAG;
         Priority: PRIORITY;
         Cold: COLD;
         Pinned: PINNED;
@@ -50,7 +51,9 @@ impl Dimension {
             Dimension::Class => Some(Class::ALL.len()),
             Dimension::Rule => Some(Rule::ALL.len()),
             Dimension::Cold | Dimension::Pinned | Dimension::NonTradeable => Some(2),
-            Dimension::SESSION | Dimension::File(_) | Dimension::Detail | Dimension::Stack(_) => None,
+            Dimension::SESSION | Dimension::File(_) | Dimension::Detail | Dimension::PoolTag | Dimension::Stack(_) => {
+                None
+            }
             Dimension::Process(_) => Some(context.processes.instances.len() + 2),
         }
     }
@@ -74,7 +77,9 @@ impl Dimension {
             Dimension::Cold => usize::from(page.cold()),
             Dimension::Pinned => usize::from(page.pinned()),
             Dimension::NonTradeable => usize::from(page.non_tradeable()),
-            Dimension::SESSION | Dimension::File(_) | Dimension::Detail | Dimension::Stack(_) => return None,
+            Dimension::SESSION | Dimension::File(_) | Dimension::Detail | Dimension::PoolTag | Dimension::Stack(_) => {
+                return None;
+            }
             Dimension::Process(_) => match classified.owner() {
                 PageOwner::Process(index) => index as usize,
                 PageOwner::None => context.processes.instances.len(),
@@ -122,6 +127,10 @@ impl Dimension {
                 _ => DimensionCode::None,
             },
             Dimension::Detail => detail_code(context, context.detail(page, classified)),
+            Dimension::PoolTag => match context.detail(page, classified) {
+                Detail::PoolTag(tag) => DimensionCode::PoolTag(tag.without_mark()),
+                _ => DimensionCode::None,
+            },
             Dimension::Stack(_) => context
                 .stack_of(page, classified)
                 .map_or(DimensionCode::None, |stack| DimensionCode::Number(stack.into())),
@@ -145,6 +154,10 @@ impl Dimension {
     ) -> bool {
         match (self, &context.committed) {
             (Dimension::Stack(of), Some(committed)) => committed.stacks.meets(stack_number(code), of, condition),
+            (Dimension::PoolTag, _) => {
+                let label = self.label(context, code);
+                condition.lets_pass([&label, &label.clone().without_filling()])
+            }
             _ => condition.lets_pass([&self.label(context, code)]),
         }
     }
@@ -175,6 +188,11 @@ impl Dimension {
             (Dimension::SESSION, DimensionCode::Unknown(key)) => Label::unknown(format!("Unknown (0x{key:x})")),
             (Dimension::Process(of), _) => of.label(process_code(code), &context.process_facts()),
             (Dimension::File(of), _) => of.label(content(context, code), &context.drive_paths),
+            (Dimension::PoolTag, DimensionCode::PoolTag(tag)) => {
+                let text = tag.exact_text();
+                let shown = context.pool_tags.of(tag).map(|of_it| of_it.beside(&text));
+                Label::name(&*text).shown_as(shown.as_deref().unwrap_or(&text))
+            }
             (Dimension::Detail, _) => content(context, code).detail(&context.drive_paths),
             (Dimension::Stack(of), _) => {
                 let committed = context.committed.as_ref();

@@ -6,6 +6,7 @@ use crate::analysis::resident::count_snapshot::SnapshotPlan;
 use crate::analysis::resident::query::{Classification, ResidentQuery, SnapshotChoice};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::load::parts::Parts;
+use crate::model::snapshot::Snapshot;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::RESIDENT_SET;
 use crate::trace::doubt::Doubt;
@@ -84,6 +85,17 @@ pub(crate) fn before_counting(trace: &Trace, snapshots: &[usize]) -> Vec<Doubt> 
         .filter_map(|&index| Some((index, Checks::of_sequence(trace.snapshots().get(index)?, trace))))
         .collect();
     of_checks(trace, &checks.iter().map(|(index, checks)| (*index, checks)).collect::<Vec<_>>())
+}
+
+/// What the context of one of `of` snapshots tells beyond that.
+pub(crate) fn of_context(
+    trace: &Trace,
+    context: &SnapshotContext<'_>,
+    (index, of): (usize, usize),
+    snapshot: &Snapshot,
+) -> Option<Doubt> {
+    let doubt = Checks::of_context(context, snapshot, trace).contradicted()?;
+    Some(if of > 1 { doubt.named(&format!("snapshot {index}")) } else { doubt })
 }
 
 /// The same for the last whole snapshot, where there is one, without what was not recorded.

@@ -20,7 +20,7 @@ pub(crate) mod group_counts;
 pub mod page_counts;
 pub mod query;
 mod ranges_by_address;
-mod rows;
+pub(crate) mod rows;
 pub(crate) mod snapshot_context;
 #[cfg(etl_writer)] // only this repository has it
 #[cfg(test)]
@@ -216,7 +216,8 @@ fn snapshot_set(
     snapshot: &Snapshot,
     stacks: Option<&CommitStacks>,
 ) -> SnapshotSet {
-    let context = SnapshotContext::with_stacks(trace, snapshot, stacks);
+    let mut context = SnapshotContext::with_stacks(trace, snapshot, stacks);
+    context.pool_tags = query.pool_tags.clone();
     let plan = SnapshotPlan::new(query);
     let mut counted = plan.count(trace.etl(), &context, snapshot, query);
     let mut rows = rows::groups(&mut counted, &plan, &query.group_by, &context);

@@ -8,6 +8,7 @@ use crate::analysis::resident::page_counts::ResidentOrder;
 use crate::analysis::table::{Condition, Dimension as _, spelling};
 use crate::error::Error;
 use crate::facets::stack::StackFacet;
+use crate::model::pool_tags::PoolTags;
 use crate::model::snapshot::{Snapshot, whole};
 use crate::named::named_enum;
 use crate::symbols::folders::SymbolFolders;
@@ -94,6 +95,8 @@ pub struct ResidentQuery {
     pub view: ColumnChoice,
     /// Where symbol files are looked for, for rows by stack and function.
     pub symbols: SymbolFolders,
+    /// What pool tags stand for.
+    pub pool_tags: PoolTags,
 }
 
 impl Default for ResidentQuery {
@@ -108,6 +111,7 @@ impl Default for ResidentQuery {
             processes: true,
             view: ColumnChoice::default(),
             symbols: SymbolFolders::default(),
+            pool_tags: PoolTags::default(),
         }
     }
 }

@@ -2,9 +2,11 @@
 
 use crate::analysis::resident::count_snapshot::{SnapshotCounts, SnapshotPlan};
 use crate::analysis::resident::dimension::{Dimension, DimensionCode};
+use crate::analysis::resident::group_counts::ByList;
 use crate::analysis::resident::page_counts::{PageCounts, ResidentOrder};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::table::{Group, Node};
+use crate::facets::Label;
 use std::collections::BTreeMap;
 
 /// Groups by the query's dimensions, most pages first.
@@ -45,11 +47,19 @@ pub(super) fn groups(
     groups
 }
 
+/// What people read for AWE and large pages before Windows 11.
+pub(crate) const OWNER_NOT_RECORDED: &str = "owner not recorded (AWE, large)";
+
 /// Processes with pages of their own, most pages first.
 pub(super) fn processes(counted: &SnapshotCounts, context: &SnapshotContext<'_>) -> Node<PageCounts> {
     let group = |&(code, by_list): &(DimensionCode, _)| Group {
         labels: vec![Dimension::PROCESS.label(context, code)],
         measure: PageCounts::of_lists(by_list),
     };
-    ResidentOrder::Pages.tree(&counted.owners.iter().map(group).collect::<Vec<_>>(), None)
+    // These belong to processes too, and nothing tells to which.
+    let unowned = (counted.unowned != ByList::default()).then(|| Group {
+        labels: vec![Label::nothing().shown_as(OWNER_NOT_RECORDED)],
+        measure: PageCounts::of_lists(counted.unowned),
+    });
+    ResidentOrder::Pages.tree(&counted.owners.iter().map(group).chain(unowned).collect::<Vec<_>>(), None)
 }

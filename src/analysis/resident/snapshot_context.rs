@@ -14,6 +14,7 @@ use crate::model::file_names::FileNamesAt;
 use crate::model::flat_ranges::FlatRanges;
 use crate::model::hives::Hives;
 use crate::model::kernel::KernelSpace;
+use crate::model::pool_tags::PoolTags;
 use crate::model::process::{Instance, Processes};
 use crate::model::process_timeline::{OwnersAt, ProcessTimeline};
 use crate::model::services::Services;
@@ -109,6 +110,8 @@ pub struct SnapshotContext<'h> {
     session_images: RangesByAddress<u64>,
     pool: RangesByAddress<PoolTag>,
     pfn_database: RangesByAddress<()>,
+    /// What pool tags stand for.
+    pub(crate) pool_tags: PoolTags,
     /// Ranges and threads on which events and end rundown disagree, with the process.
     pub contradictions: Vec<(u32, Contradiction)>,
     /// Who committed what, where stacks are asked for.
@@ -169,6 +172,7 @@ impl<'h> SnapshotContext<'h> {
             kernel,
             drive_paths: DrivePaths::new(&system.volumes),
             services: Services::new(system, processes),
+            pool_tags: PoolTags::default(),
             contradictions,
             committed: None,
         }

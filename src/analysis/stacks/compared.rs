@@ -2,9 +2,10 @@
 
 use super::dimension::Dimension;
 use super::frame_labels;
-use super::frame_names::{Label as Frame, Texts};
+use super::frame_names::Label as Frame;
 use super::rows::{Key, SelfAndTotal, Shown};
 use super::stack_texts::StackTexts;
+use super::texts::Texts;
 use crate::analysis::table::Group;
 use crate::facets::Label;
 use foldhash::HashMap as FastMap;
@@ -76,14 +77,15 @@ impl Shown<'_> {
         let mut numbers: FastMap<Frame, u32> = FastMap::default();
         // The sum, and the last row that was added to it: recursion counts once.
         let mut sums: FastMap<(u32, u32), (SelfAndTotal, usize)> = FastMap::default();
-        for (row, (key, counted)) in self.rows.iter().enumerate() {
+        for (number, row) in self.rows.iter().enumerate() {
+            let key = &row.key;
             let of_key = outer.id(beside(key), str::to_owned);
             for (depth, frame) in self.frames(key.stack).into_iter().take(counted_frames).enumerate() {
-                let number = *numbers.entry(frame).or_insert_with(|| inner.id(of_frame(frame), in_one_case));
-                let (sum, last) = sums.entry((of_key, number)).or_insert((SelfAndTotal::default(), usize::MAX));
-                if *last != row {
-                    sum.add(counted, depth == 0);
-                    *last = row;
+                let called = *numbers.entry(frame).or_insert_with(|| inner.id(of_frame(frame), in_one_case));
+                let (sum, last) = sums.entry((of_key, called)).or_insert((SelfAndTotal::default(), usize::MAX));
+                if *last != number {
+                    sum.add(row, depth == 0);
+                    *last = number;
                 }
             }
         }

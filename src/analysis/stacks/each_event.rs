@@ -1,13 +1,14 @@
 //! All events of a kind, one by one, with their weights: for tables with a row for each.
 
-use super::Weights;
+use super::counting::Weights;
 use super::join::{self, Joined};
 use super::process_labels::Owners;
 use super::query::{KINDS, Kind, Weight};
 use super::rows::is_in_ticks;
 use crate::error::Error;
 use crate::load::stacks::first_walk::Parts;
-use crate::load::stacks::second_walk::{EventChoice, Events, Owner};
+use crate::load::stacks::second_walk::EventChoice;
+use crate::load::stacks::stack_events::{Events, Owner};
 use crate::moment::Moment;
 use crate::trace::Trace;
 
@@ -64,17 +65,17 @@ fn each_of(
     let in_ticks = is_in_ticks(unit, of.0 == EventChoice::Samples);
     for (event, stack) in events.events.iter().zip(&stacks) {
         let (moment, value) = (event.moment, &event.value);
-        let Some(chosen) = value.chosen else { continue };
+        let Some(chosen) = events.chosen(value) else { continue };
         let weight = weights.of(&of.0, event, &chosen);
-        let id = if stack.has_stack() { stack.process_id } else { owners.process_of(chosen.owner, moment) };
+        let id = if stack.has_stack() { stack.process_id() } else { owners.process_of(chosen.owner, moment) };
         let thread = match chosen.owner {
             Owner::Thread(id) => Some(id),
-            Owner::Process(_) => value.thread_id,
+            Owner::Process(_) => value.thread_id(),
         };
         each(&ListedEvent {
             kind: name,
             moment,
-            processor: value.processor,
+            processor: events.class(value).map_or(0, |class| class.processor),
             process: &owners.label(id, moment),
             thread,
             weight: if in_ticks { weight.map(|ticks| clock.length_ns(ticks)) } else { weight },

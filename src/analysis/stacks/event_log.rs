@@ -1,13 +1,16 @@
 //! The events of a kind one by one, with their stacks.
 
-use super::frame_names::{Names, Texts};
+use super::counting::{Counting, Log, Logged};
+use super::frame_names::Names;
 use super::join::{self, Joined};
 use super::query::{Kind, StackQuery, Weight};
 use super::rows::Key;
-use super::{Counting, Log, Logged, kinds, nothing_of, symbol_use};
+use super::texts::Texts;
+use super::{kinds, nothing_of, symbol_use};
 use crate::error::Error;
-use crate::load::stacks::first_walk::Parts;
-use crate::load::stacks::second_walk::{EventChoice, Events};
+use crate::load::stacks::first_walk::{Parts, session_pointer};
+use crate::load::stacks::second_walk::EventChoice;
+use crate::load::stacks::stack_events::Events;
 use crate::moment::Moment;
 use crate::trace::Trace;
 use foldhash::HashMap as FastMap;
@@ -48,21 +51,24 @@ impl EventLog {
         let of = Kind(choice.clone());
         let mut events = Events::new(trace.etl(), &records.parts, choice);
         let Joined { stacks, counts } = join::join(records, &mut events);
-        if !events.events.iter().any(|event| event.value.chosen.is_some()) {
+        if !events.has_chosen() {
             return Err(nothing_of(trace, &of, &kinds(trace, &events, &stacks)));
         }
         let mut counting = Counting::new(trace, records, query);
         counting.window = window;
         counting.wants_thread = true;
         counting.log = Some(Log::default());
-        counting.count(&events, &stacks, &of);
+        let mut names = Names::new(&records.addresses, session_pointer(trace.etl()));
+        counting.count(&mut names, &events, &stacks, &of);
         let left_out = events.left_out;
         drop((events, stacks));
-        let (_, mut told) = symbol_use::read(&mut counting.names, &query.symbols);
+        names.close();
+        let (_, mut told) = symbol_use::read(&mut names, &query.symbols);
         told.extend((left_out.sum() > 0).then(|| format!("{}: left out: {}", of.name(), left_out.told().join(", "))));
         told.extend(counts.told().map(|text| format!("{}: not known: {text}", of.name())));
-        let Counting { names, processes, threads, log, .. } = counting;
-        let Log { keys, events, process_ids, .. } = log.unwrap_or_default();
+        let Counting { processes, threads, log, rows, .. } = counting;
+        let keys = rows.things().iter().map(|row| row.key).collect();
+        let Log { events, process_ids } = log.unwrap_or_default();
         Ok(EventLog { names, processes, threads, process_ids, keys, events, weight: of.weight(), told })
     }
 }

@@ -2,7 +2,6 @@
 
 use super::frame_names::{Label as Frame, Names};
 use crate::facets::Label;
-use crate::load::stacks::frame_lists::ListId;
 use foldhash::HashMap as FastMap;
 
 /// By frame, the labels of its function: for conditions, which look at every frame of every stack. Stacks share most of them.
@@ -12,12 +11,8 @@ pub(crate) struct FunctionLabels(FastMap<Frame, Vec<Label>>);
 impl FunctionLabels {
     /// Of all frames that have names.
     pub fn new(names: &Names) -> FunctionLabels {
-        let lists = (0..names.labels.len() as u32).flat_map(|list| names.labels.get(ListId(list)));
-        let mut labels = FastMap::default();
-        for &frame in lists.chain([&Frame::NoStack]) {
-            labels.entry(frame).or_insert_with(|| functions(names, frame));
-        }
-        FunctionLabels(labels)
+        let all = names.lists().distinct().iter();
+        FunctionLabels(all.map(|frame| (*frame, functions(names, *frame))).collect())
     }
 
     /// What a condition may call the function.

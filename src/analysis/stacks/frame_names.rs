@@ -5,9 +5,13 @@
 
 use super::address_lifetimes::Life;
 use super::address_spaces::AddressSpaces;
+use super::names_of_lives::{databases, modules, name_of_file};
+use super::recent_names::{Asked, RecentNames};
+use super::texts::Texts;
 use crate::load::stacks::addresses::AddressRecord;
-use crate::load::stacks::first_walk::is_kernel_frame;
-use crate::load::stacks::frame_lists::{ListId, Lists};
+use crate::load::stacks::frame_trie::{FrameTrie, PathId};
+use crate::load::stacks::half::is_kernel_frame;
+use crate::load::stacks::numbered::Numbered;
 use crate::moment::At;
 use crate::pattern::Patterns;
 use crate::symbols::PdbId;
@@ -15,8 +19,6 @@ use crate::symbols::database::Functions;
 use crate::symbols::source_lines::{Source, SourceLine};
 use crate::units::{PointerSize, Ticks};
 use foldhash::HashMap as FastMap;
-use std::borrow::Cow;
-use std::sync::Arc;
 
 /// What a frame is counted as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -48,6 +50,9 @@ pub enum Label {
     NoStack,
 }
 
+/// The number of [`Label::NoStack`] among the frames.
+pub const NO_STACK: u32 = 0;
+
 /// What stands for all addresses outside of modules where they cannot be compared.
 const UNKNOWN: &str = "[unknown]";
 
@@ -58,54 +63,8 @@ const NO_PLACE: u32 = u32::MAX;
 /// file can give many events one stack of 8,000 frames with names of 4 KB.
 const LONGEST_STACK: usize = 128 << 10;
 
-/// Most characters of the name of a file in Windows. Each frame in a module repeats its name, and a frame has eight bytes.
-const LONGEST_FILE_NAME: usize = 255;
-
-/// The name of a module as frames have it: what is no possible name is cut.
-fn name_of_file(name: &str) -> Cow<'_, str> {
-    match name.char_indices().nth(LONGEST_FILE_NAME) {
-        Some((end, _)) => format!("{}…", name.get(..end).unwrap_or_default()).into(),
-        None => name.into(),
-    }
-}
-
 /// What a name takes beside its bytes, about.
 const OF_NAME: usize = 32;
-
-/// Distinct texts.
-#[derive(Debug, Default)]
-pub struct Texts {
-    texts: Vec<Arc<str>>,
-    numbers: FastMap<Arc<str>, u32>,
-}
-
-impl Texts {
-    /// The number of a text.
-    pub fn id(&mut self, text: &str) -> u32 {
-        if let Some(&id) = self.numbers.get(text) {
-            return id;
-        }
-        let id = self.texts.len() as u32;
-        let text: Arc<str> = text.into();
-        self.texts.push(Arc::clone(&text));
-        self.numbers.insert(text, id);
-        id
-    }
-
-    /// A text by its number.
-    pub fn get(&self, id: u32) -> &str {
-        self.texts.get(id as usize).map_or("", |text| text)
-    }
-}
-
-/// What is known of a list of frames in a process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Asked {
-    process_id: u32,
-    frames: ListId,
-    /// True when the innermost frame is the address that ran, not a return address.
-    begins: bool,
-}
 
 /// A line: the text of its file, and its number.
 type Line = (u32, u32);
@@ -133,16 +92,21 @@ pub struct Names {
     pdb_of_life: FastMap<u32, u32>,
     managed: u32,
     session: PointerSize,
-    found: FastMap<Asked, (u32, u32, ListId)>,
+    recent: RecentNames,
+    /// Frames whose names are looked for, innermost first.
+    unknown: Vec<(PathId, bool)>,
     /// Modules and methods.
     pub texts: Texts,
     /// Names of distinct lists of frames.
-    pub labels: Lists<Label>,
+    labels: FrameTrie<Label>,
+    /// By the place of a list, its number now, once inlined functions are in it.
+    inlined_lists: Vec<PathId>,
+    /// By number of a frame, that of the frame which stands for its module, where some were folded.
+    folded: Vec<u32>,
     /// Databases of images.
     pub pdbs: Vec<PdbId>,
     /// Distinct places in databases that frames have: index of the database, address relative to the image.
-    pub places: Vec<(u32, u32)>,
-    place_numbers: FastMap<(u32, u32), u32>,
+    places: Numbered<(u32, u32)>,
     /// By place, the text of its function, once databases were read.
     functions: FastMap<u32, u32>,
     /// By place, lines and inlined functions, where they were wanted.
@@ -173,12 +137,14 @@ impl Names {
             pdb_of_life,
             managed,
             session,
-            found: FastMap::default(),
+            recent: RecentNames::default(),
+            unknown: Vec::new(),
             texts,
-            labels: Lists::default(),
+            labels: no_lists(),
+            inlined_lists: Vec::new(),
+            folded: Vec::new(),
             pdbs,
-            places: Vec::new(),
-            place_numbers: FastMap::default(),
+            places: Numbered::default(),
             functions: FastMap::default(),
             sources: FastMap::default(),
             hides_addresses: false,
@@ -191,20 +157,79 @@ impl Names {
     }
 
     /// The names of a list of frames in a process, now. `begins` is true for the list with the innermost frame.
-    pub fn of(&mut self, process_id: u32, id: ListId, frames: &Lists<u64>, begins: bool) -> ListId {
-        let (kernel, own) = (self.spaces.epoch(0), self.spaces.epoch(process_id));
-        let asked = Asked { process_id, frames: id, begins };
-        match self.found.get(&asked) {
-            Some(&(known_kernel, known_own, labels)) if (known_kernel, known_own) == (kernel, own) => labels,
-            _ => {
-                let labels: Vec<Label> = (frames.get(id).iter().enumerate())
-                    .map(|(depth, address)| self.label(process_id, *address, begins && depth == 0))
-                    .collect();
-                let labels = self.labels.id(&labels);
-                self.found.insert(asked, (kernel, own, labels));
-                labels
-            }
+    pub fn of(&mut self, process_id: u32, list: PathId, addresses: &FrameTrie<u64>, begins: bool) -> Option<PathId> {
+        let epochs = (self.spaces.epoch(0), self.spaces.epoch(process_id));
+        if self.labels.nodes().is_empty() {
+            // Lists of names are about as many as lists of addresses.
+            self.labels.make_room(addresses.nodes().len());
+            self.recent.make_room(addresses.nodes().len());
         }
+        let (whole, mut named, mut next, mut is_exact) = (list, None, Some(list), begins);
+        // Lists share their outer frames: from the first one on whose names are known, all are.
+        while let Some(list) = next {
+            named = self.recent.get(Asked { process_id, list, is_exact }, list == whole, epochs);
+            if named.is_some() {
+                break;
+            }
+            self.unknown.push((list, is_exact));
+            next = addresses.split(list).and_then(|(_, outer)| outer);
+            is_exact = false;
+        }
+        while let Some((list, is_exact)) = self.unknown.pop() {
+            let (address, _) = addresses.split(list)?;
+            let label = self.label(process_id, address, is_exact);
+            let inside = self.labels.inside(named, label);
+            self.recent.put(Asked { process_id, list, is_exact }, list == whole, epochs, inside);
+            named = Some(inside);
+        }
+        named
+    }
+
+    /// The numbers of the frames of a list of names, innermost first.
+    #[inline]
+    pub fn numbers(&self, list: Option<PathId>) -> impl Iterator<Item = u32> {
+        self.labels.numbers(list.map(|list| self.list_now(list)))
+    }
+
+    /// The frames of a list of names, innermost first.
+    pub fn frames(&self, list: Option<PathId>) -> impl Iterator<Item = Label> {
+        self.labels.frames(list.map(|list| self.list_now(list)))
+    }
+
+    /// A list as it is now that inlined functions may be in it.
+    #[inline]
+    pub fn list_now(&self, list: PathId) -> PathId {
+        self.inlined_lists.get(list.place()).copied().unwrap_or(list)
+    }
+
+    /// Forgets what only new lists need.
+    pub fn close(&mut self) {
+        self.labels.close_lists();
+        self.recent = RecentNames::default();
+    }
+
+    /// The lists as they are now.
+    pub fn lists(&self) -> &FrameTrie<Label> {
+        &self.labels
+    }
+
+    /// A frame by its number.
+    #[inline]
+    pub fn frame(&self, number: u32) -> Label {
+        self.labels.frame(number).unwrap_or(Label::NoStack)
+    }
+
+    /// Makes one frame of all frames in each of these modules, for [`Names::folded`].
+    pub fn fold(&mut self, modules: &Patterns) {
+        let all = self.labels.distinct().to_vec();
+        let folded = all.into_iter().map(|label| self.labels.frame_number(self.folded_label(label, modules)));
+        self.folded = folded.collect();
+    }
+
+    /// The number of the frame that stands for a frame.
+    #[inline]
+    pub fn folded(&self, number: u32) -> u32 {
+        self.folded.get(number as usize).copied().unwrap_or(number)
     }
 
     fn label(&mut self, process_id: u32, address: u64, is_exact: bool) -> Label {
@@ -225,7 +250,7 @@ impl Names {
             Some((image, base)) => {
                 let (module, pdb) = (name(image), self.pdb_of_life.get(&image).copied());
                 let rva = u32::try_from(looked_up - base).ok();
-                let place = pdb.zip(rva).map_or(NO_PLACE, |at| self.place(at));
+                let place = pdb.zip(rva).map_or(NO_PLACE, |at| self.places.number(at));
                 Label::Image(module, address.wrapping_sub(base), place)
             }
             None => Label::Address(address),
@@ -239,26 +264,22 @@ impl Names {
         self.module(label)
     }
 
-    fn place(&mut self, at: (u32, u32)) -> u32 {
-        let next = self.places.len() as u32;
-        let number = *self.place_numbers.entry(at).or_insert(next);
-        if number == next {
-            self.places.push(at);
-        }
-        number
+    /// Distinct places in databases that frames have: index of the database, address relative to the image.
+    pub fn places(&self) -> &[(u32, u32)] {
+        self.places.things()
     }
 
     /// The database of a frame in an image, an index into [`Names::pdbs`].
     pub fn pdb(&self, label: Label) -> Option<u32> {
         let Label::Image(_, _, place) = label else { return None };
-        self.places.get(place as usize).map(|(pdb, _)| *pdb)
+        self.places.get(place).map(|(pdb, _)| *pdb)
     }
 
     /// Where a frame lies in an image: its module's text, the database, the address relative to the image, and the function there.
     #[cfg(feature = "cli")]
     pub fn in_image(&self, label: Label) -> Option<(u32, Option<u32>, u32, Option<&str>)> {
         let Label::Image(module, offset, place) = label else { return None };
-        match self.places.get(place as usize) {
+        match self.places.get(place) {
             Some((pdb, rva)) => Some((module, Some(*pdb), *rva, self.function(place))),
             None => Some((module, None, u32::try_from(offset).ok()?, None)),
         }
@@ -267,7 +288,7 @@ impl Names {
     /// Takes the functions of a database, with lines and inlined functions where they were wanted; paths of files as `path` gives them.
     pub fn take_functions(&mut self, pdb: u32, functions: &Functions, path: impl Fn(&str) -> String) {
         let texts = &mut self.texts;
-        for (number, (_, rva)) in (0u32..).zip(&self.places).filter(|(_, (of, _))| *of == pdb) {
+        for (number, (_, rva)) in (0u32..).zip(self.places.things()).filter(|(_, (of, _))| *of == pdb) {
             if let Some(name) = functions.names.get(rva) {
                 self.functions.insert(number, texts.id(name));
             }
@@ -289,25 +310,26 @@ impl Names {
         if self.sources.values().all(|source| source.inlined.is_empty()) {
             return;
         }
-        let mut lists = Lists::default();
-        let (mut room, mut frames) = (1usize << 20, Vec::new());
-        for number in 0..self.labels.len() as u32 {
-            frames.clear();
-            for label in self.labels.get(ListId(number)) {
-                room = room.saturating_add(MOST_INLINED);
-                if let Label::Image(module, _, place) = label
-                    && let Some(source) = self.sources.get(place)
-                    && let Some(left) = room.checked_sub(source.inlined.len())
-                {
-                    room = left;
-                    let inlined = (0..source.inlined.len() as u32).rev();
-                    frames.extend(inlined.map(|depth| Label::Inlined(*module, *place, depth)));
+        let before = std::mem::replace(&mut self.labels, no_lists());
+        let mut now: Vec<PathId> = Vec::with_capacity(before.nodes().len());
+        let mut room = 1usize << 20;
+        for node in before.nodes() {
+            let outer = node.outer.and_then(|outer| now.get(outer.place()).copied());
+            let label = before.frame(node.frame).unwrap_or(Label::NoStack);
+            let mut list = self.labels.inside(outer, label);
+            room = room.saturating_add(MOST_INLINED);
+            if let Label::Image(module, _, place) = label
+                && let Some(source) = self.sources.get(&place)
+                && let Some(left) = room.checked_sub(source.inlined.len())
+            {
+                room = left;
+                for depth in 0..source.inlined.len() as u32 {
+                    list = self.labels.inside(Some(list), Label::Inlined(module, place, depth));
                 }
-                frames.push(*label);
             }
-            lists.id(&frames);
+            now.push(list);
         }
-        self.labels = lists;
+        self.inlined_lists = now;
     }
 
     /// Name and line of an inlined function.
@@ -399,7 +421,7 @@ impl Names {
     }
 
     /// The frame that stands for all frames of its module, where the module is one of these.
-    pub fn folded(&self, label: Label, modules: &Patterns) -> Label {
+    fn folded_label(&self, label: Label, modules: &Patterns) -> Label {
         match label {
             Label::Method(module, _) | Label::Image(module, ..) | Label::Inlined(module, ..)
                 if modules.matches(self.texts.get(module)) =>
@@ -422,6 +444,13 @@ impl Names {
     }
 }
 
+/// No lists yet: only the frame of events without a stack, with the number [`NO_STACK`].
+fn no_lists() -> FrameTrie<Label> {
+    let mut lists = FrameTrie::default();
+    lists.frame_number(Label::NoStack);
+    lists
+}
+
 /// Of names with these lengths, innermost first: how many of a stack are written, and their bytes.
 pub(super) fn kept(lengths: impl Iterator<Item = usize>) -> (usize, usize) {
     let (mut names, mut bytes, mut room) = (0, 0, LONGEST_STACK);
@@ -435,47 +464,4 @@ pub(super) fn kept(lengths: impl Iterator<Item = usize>) -> (usize, usize) {
 /// What stands for outer frames of a stack that are left out.
 pub(super) fn outer_frames(number: u64) -> Option<String> {
     (number > 0).then(|| format!("[{number} outer frames]"))
-}
-
-/// Distinct databases, and which of them each image has.
-fn databases(records: &[At<AddressRecord>], lives: &[Life]) -> (Vec<PdbId>, FastMap<u32, u32>) {
-    let (mut pdbs, mut of_life) = (Vec::new(), FastMap::default());
-    let mut numbers: FastMap<&PdbId, u32> = FastMap::default();
-    for (number, life) in (0u32..).zip(lives) {
-        let record = life.pdb.and_then(|record| records.get(record as usize));
-        if let Some(AddressRecord::Pdb { id, .. }) = record.map(|record| &record.value) {
-            let pdb = *numbers.entry(id).or_insert_with(|| {
-                pdbs.push(id.clone());
-                pdbs.len() as u32 - 1
-            });
-            of_life.insert(number, pdb);
-        }
-    }
-    (pdbs, of_life)
-}
-
-/// The module of each method, by the records of the same process until its id is used again, whenever they come.
-fn modules(records: &[At<AddressRecord>], lives: &[Life], texts: &mut Texts) -> FastMap<u32, u32> {
-    let mut starts: FastMap<u32, u32> = FastMap::default();
-    let mut names: FastMap<(u32, u32, u64), u32> = FastMap::default();
-    let mut methods: FastMap<u32, (u32, u32, u64)> = FastMap::default();
-    for (number, record) in (0u32..).zip(records) {
-        let start = |id: &u32| starts.get(id).copied().unwrap_or(0);
-        match &record.value {
-            AddressRecord::ProcessStart(id) => *starts.entry(*id).or_default() += 1,
-            AddressRecord::Module { process_id, module_id, name } if !name.is_empty() => {
-                let name = texts.id(&name_of_file(name));
-                names.entry((*process_id, start(process_id), *module_id)).or_insert(name);
-            }
-            AddressRecord::Method { process_id, module_id, .. } => {
-                methods.insert(number, (*process_id, start(process_id), *module_id));
-            }
-            _ => {}
-        }
-    }
-    let of_life = |(number, life): (u32, &Life)| {
-        let name = methods.get(&life.record).and_then(|key| names.get(key))?;
-        Some((number, *name))
-    };
-    (0u32..).zip(lives).filter_map(of_life).collect()
 }

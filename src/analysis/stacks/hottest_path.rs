@@ -2,11 +2,17 @@
 //! its caller has.
 
 use super::counts::StackCounts;
-use super::frame_names::{Label as Frame, Texts};
-use super::rows::{Counted, Shown, StackId};
+use super::rows::{Row, Shown, StackId, numbers_as_shown};
+use super::texts::Texts;
 use super::tree::TreeRow;
-use foldhash::HashMap as FastMap;
+use rayon::prelude::*;
 use std::cmp::Reverse;
+
+/// Frames that are taken out of a stack at a time: it is kept from the innermost one outwards.
+const AHEAD: usize = 8;
+
+/// Numbers of the next frames of a stack; `u32::MAX` where there is none.
+type FramesAhead = [u32; AHEAD];
 
 /// Most lines that are kept.
 const MOST: usize = 3;
@@ -15,27 +21,35 @@ impl Shown<'_> {
     /// The path. Of functions that lead to the same events only the innermost is kept; of a long path the first and the last ones. What
     /// is left out above a row is its number of folded ones.
     pub fn hottest_path(&self) -> Vec<TreeRow> {
-        let mut left: Vec<(StackId, &Counted)> = (self.rows.iter())
-            .filter(|(_, counted)| counted.with_stack > 0)
-            .map(|(key, counted)| (key.stack, counted))
-            .collect();
+        let mut left: Vec<&Row> = self.rows.iter().filter(|row| row.with_stack() > 0).collect();
         let mut texts = Texts::default();
-        let mut numbers: FastMap<Frame, u32> = FastMap::default();
+        // By frame, the number of its text.
+        let mut numbers: Vec<Option<u32>> = vec![None; self.names.lists().distinct().len()];
+        let mut ahead: Vec<FramesAhead> = Vec::new();
         let mut path: Vec<(u32, StackCounts)> = Vec::new();
         for depth in 0.. {
-            let mut sums: FastMap<u32, StackCounts> = FastMap::default();
-            let mut number = |stack: StackId| {
-                let frame = self.frame_from_outside(stack, depth)?;
-                Some(*numbers.entry(frame).or_insert_with(|| texts.id(&self.names.text(frame))))
-            };
-            let of: Vec<Option<u32>> = left.iter().map(|(stack, _)| number(*stack)).collect();
-            for (number, (_, counted)) in of.iter().zip(&left) {
-                number.iter().for_each(|number| *sums.entry(*number).or_default() += (*counted).into());
+            if depth % AHEAD == 0 {
+                ahead = left.par_iter().map_init(Vec::new, |all, row| self.ahead(row.key.stack, depth, all)).collect();
             }
+            let mut number = |frames: &FramesAhead| {
+                let frame = frames.get(depth % AHEAD)?;
+                let number = numbers.get_mut(*frame as usize)?;
+                Some(*number.get_or_insert_with(|| texts.id(&self.names.text(self.names.frame(*frame)))))
+            };
+            let of: Vec<Option<u32>> = ahead.iter().map(&mut number).collect();
+            let mut sums: Vec<StackCounts> = Vec::new();
+            for (number, row) in of.iter().zip(&left) {
+                let Some(number) = number.map(|number| number as usize) else { continue };
+                if sums.len() <= number {
+                    sums.resize(number + 1, StackCounts::default());
+                }
+                sums.get_mut(number).into_iter().for_each(|sum| *sum += (*row).into());
+            }
+            let sums = (0u32..).zip(sums).filter(|(_, sum)| sum.events > 0);
             let order = |(number, counts): &(u32, StackCounts)| {
                 (Reverse((counts.weight, counts.events)), texts.get(*number).to_owned())
             };
-            let Some((most, counts)) = sums.into_iter().min_by_key(order) else { break };
+            let Some((most, counts)) = sums.min_by_key(order) else { break };
             let is_hot = |before: &StackCounts| match before.weight {
                 0 => counts.events >= before.events.div_ceil(2),
                 weight => counts.weight >= weight.div_ceil(2),
@@ -44,8 +58,10 @@ impl Shown<'_> {
                 break;
             }
             path.push((most, counts));
-            let mut stays = of.iter().map(|number| *number == Some(most));
-            left.retain(|_| stays.next().unwrap_or(false));
+            let stays = || of.iter().map(|number| *number == Some(most));
+            let (mut rows, mut frames) = (stays(), stays());
+            left.retain(|_| rows.next().unwrap_or(false));
+            ahead.retain(|_| frames.next().unwrap_or(false));
         }
         let row = |(number, counts): &(u32, StackCounts)| TreeRow {
             depth: 0,
@@ -57,13 +73,14 @@ impl Shown<'_> {
         shortened(path.iter().map(row).collect())
     }
 
-    /// A frame of a stack as it is shown, counted from the outermost one.
-    fn frame_from_outside(&self, stack: StackId, depth: usize) -> Option<Frame> {
-        if self.query.fold.is_some() || self.query.max_depth.is_some() {
-            return self.frames(stack).into_iter().rev().nth(depth);
+    /// The next frames of a stack as it is shown, from so many on, counted from the outermost one.
+    fn ahead(&self, stack: StackId, depth: usize, all: &mut Vec<u32>) -> FramesAhead {
+        numbers_as_shown(self.names, self.query, stack, all);
+        let mut ahead = [u32::MAX; AHEAD];
+        for (frame, number) in ahead.iter_mut().zip(all.iter().rev().skip(depth)) {
+            *frame = *number;
         }
-        let part = |list: Option<_>| list.map_or(&[][..], |list| self.names.labels.get(list));
-        part(stack.user).iter().rev().chain(part(stack.kernel).iter().rev()).nth(depth).copied()
+        ahead
     }
 }
 

@@ -5,40 +5,38 @@
 
 use crate::etl::record_id::RecordId;
 use crate::event::clr;
-use crate::load::stacks::first_walk::{Carrier, Half, Part, Parts};
-use crate::load::stacks::frame_lists::ListId;
-use crate::load::stacks::near::partition_point_near;
-use crate::load::stacks::second_walk::Events;
+use crate::load::stacks::first_walk::Parts;
+use crate::load::stacks::frame_trie::PathId;
+use crate::load::stacks::half::Half;
+use crate::load::stacks::parts::{Carrier, Part, StackOwner};
+use crate::load::stacks::stack_events::{Class, Events};
 use crate::moment::{At, Moment};
 use crate::units::{Ticks, counted};
 use foldhash::HashMap as FastMap;
+use std::ops::Range;
 
 /// Events before and after the stack's record that are looked at. More of one stamp are not in a trace that Windows wrote.
 const MOST_CANDIDATES: usize = 4096;
 
 /// A part of an event's stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Slot {
-    /// None.
-    #[default]
-    Empty,
-    /// One by a key that nothing defines.
-    Unresolved,
-    /// Its frames.
-    Frames(ListId),
-}
+pub struct Slot(u32);
 
 impl Slot {
+    /// One by a key that nothing defines.
+    const UNRESOLVED: Slot = Slot(u32::MAX);
+
+    fn of(list: PathId) -> Slot {
+        Slot(list.get())
+    }
+
     fn is_empty(self) -> bool {
-        self == Slot::Empty
+        self == Slot::default()
     }
 
     /// The frames.
-    pub fn list(self) -> Option<ListId> {
-        match self {
-            Slot::Frames(id) => Some(id),
-            Slot::Empty | Slot::Unresolved => None,
-        }
+    pub fn list(self) -> Option<PathId> {
+        PathId::of(self.0).filter(|_| self != Slot::UNRESOLVED)
     }
 }
 
@@ -49,13 +47,20 @@ pub struct Attached {
     pub kernel: Slot,
     /// User part.
     pub user: Slot,
+    process_id: u32,
+    has_process: bool,
     /// True when `kernel` holds the user frames too.
-    pub is_whole: bool,
-    /// Process of the stack.
-    pub process_id: Option<u32>,
+    is_whole: bool,
 }
 
+const _: () = assert!(size_of::<Attached>() == 16);
+
 impl Attached {
+    /// Process of the stack.
+    pub fn process_id(&self) -> Option<u32> {
+        self.has_process.then_some(self.process_id)
+    }
+
     fn has(&self, half: Half) -> bool {
         match half {
             Half::Kernel => !self.kernel.is_empty(),
@@ -64,10 +69,12 @@ impl Attached {
         }
     }
 
-    fn put(&mut self, half: Half, slot: Slot, part: &Part) {
+    fn put(&mut self, half: Half, slot: Slot, owner: StackOwner) {
         *(if half == Half::User { &mut self.user } else { &mut self.kernel }) = slot;
         self.is_whole |= half == Half::Whole;
-        self.process_id = self.process_id.or(part.process_id);
+        if let Some(id) = owner.process_id.filter(|_| !self.has_process) {
+            (self.process_id, self.has_process) = (id, true);
+        }
     }
 
     /// True when it has frames.
@@ -87,7 +94,7 @@ impl Attached {
 
     /// True when the frames of user mode are missing.
     pub fn is_incomplete(&self) -> bool {
-        self.has_kernel_frames() && !self.has_user_frames() && !is_kernel_process(self.process_id)
+        self.has_kernel_frames() && !self.has_user_frames() && !is_kernel_process(self.process_id())
     }
 }
 
@@ -138,8 +145,9 @@ pub struct Joined {
 /// Joins all parts with events.
 pub fn join(parts: &Parts, events: &mut Events) -> Joined {
     let stacks = vec![Attached::default(); events.events.len()];
-    let is_runtime: Vec<bool> =
-        (events.kinds.iter()).map(|kind| matches!(kind, RecordId::Manifest { provider: clr::CLR, .. })).collect();
+    let of_runtime =
+        |class: &Class| class.may_have_stack && matches!(class.kind, RecordId::Manifest { provider: clr::CLR, .. });
+    let is_runtime = events.classes().iter().map(of_runtime).collect();
     let mut joining = Joining {
         parts,
         events,
@@ -151,10 +159,17 @@ pub fn join(parts: &Parts, events: &mut Events) -> Joined {
         near: 0,
         counts: JoinCounts::default(),
     };
-    parts.parts.iter().for_each(|part| joining.part(part));
+    parts.parts.all().iter().for_each(|part| joining.part(part));
     let left: Vec<u32> = std::mem::take(&mut joining.waiting).into_values().flatten().collect();
     joining.lose(&left);
     Joined { stacks: joining.stacks, counts: joining.counts }
+}
+
+/// When, for whom and where a part was logged.
+struct Record {
+    moment: Moment,
+    owner: StackOwner,
+    processor: u16,
 }
 
 struct Joining<'a> {
@@ -174,17 +189,20 @@ struct Joining<'a> {
 }
 
 impl Joining<'_> {
-    fn part(&mut self, at: &At<Part>) {
-        let part = &at.value;
-        match part.carrier {
-            Carrier::Walk(time, half, list) => self.record(at, time, half, Slot::Frames(list)),
+    fn part(&mut self, part: &At<Part>) {
+        let at = &Record {
+            moment: part.moment,
+            owner: self.parts.parts.owner(&part.value),
+            processor: part.value.processor,
+        };
+        match self.parts.parts.carrier(part) {
+            Carrier::Walk(time, half, list) => self.record(at, time, half, Slot::of(list)),
             Carrier::Reference(time, half, key) => {
-                let slot =
-                    self.definition(key, half, at.moment.time).map_or(Slot::Unresolved, |(_, id)| Slot::Frames(id));
-                self.counts.unresolved_keys += u64::from(slot == Slot::Unresolved);
-                self.record(at, time, half, slot);
+                let found = self.definition(key, half, at.moment.time);
+                self.counts.unresolved_keys += u64::from(found.is_none());
+                self.record(at, time, half, found.map_or(Slot::UNRESOLVED, |(_, id)| Slot::of(id)));
             }
-            Carrier::Item(half, list) => self.item(at, half, Slot::Frames(list)),
+            Carrier::Item(half, list) => self.item(at, half, Slot::of(list)),
             Carrier::ItemKey(key) => {
                 let Some(event) = self.own(at.moment) else { return self.counts.unmatched += 1 };
                 let has = |half| self.stacks.get(event).is_some_and(|stack| stack.has(half));
@@ -194,25 +212,25 @@ impl Joining<'_> {
                     .filter_map(|half| Some((self.definition(key, half, at.moment.time)?, half)))
                     .min_by_key(|((moment, _), _)| *moment);
                 match found {
-                    Some(((_, id), half)) => self.item(at, half, Slot::Frames(id)),
+                    Some(((_, id), half)) => self.item(at, half, Slot::of(id)),
                     None => self.counts.unresolved_keys += 1,
                 }
             }
             Carrier::Deferred(list) => {
-                for event in self.take_waiting(part) {
-                    self.counts.completed_by_others += u64::from(self.complete(event, Slot::Frames(list), part));
+                for event in self.take_waiting(at.owner) {
+                    self.counts.completed_by_others += u64::from(self.complete(event, Slot::of(list), at.owner));
                 }
             }
             Carrier::Clr(list) => self.runtime(at, list),
             Carrier::ThreadChanged => {
-                let left = self.take_waiting(part);
+                let left = self.take_waiting(at.owner);
                 self.lose(&left);
             }
         }
     }
 
     /// The first definition from this time on.
-    fn definition(&self, key: u64, half: Half, from: Ticks) -> Option<(Moment, ListId)> {
+    fn definition(&self, key: u64, half: Half, from: Ticks) -> Option<(Moment, PathId)> {
         let all = self.parts.definitions.get(&(key, half))?;
         all.get(all.partition_point(|(moment, _)| moment.time < from)).copied()
     }
@@ -224,8 +242,7 @@ impl Joining<'_> {
     }
 
     /// A stack, or a part, of the event with this stamp.
-    fn record(&mut self, at: &At<Part>, time: Ticks, half: Half, slot: Slot) {
-        let part = &at.value;
+    fn record(&mut self, at: &Record, time: Ticks, half: Half, slot: Slot) {
         let event = match self.find(at, time, half) {
             Found::Event(event) => Some(event),
             Found::HaveIt => return self.counts.duplicates += 1,
@@ -235,34 +252,34 @@ impl Joining<'_> {
             }
         };
         if half == Half::User {
-            self.user_part(event, time, slot, part);
+            self.user_part(event, time, slot, at.owner);
         } else if let Some(event) = event {
-            self.attach(event, half, slot, part);
+            self.attach(event, half, slot, at.owner);
         }
     }
 
-    fn attach(&mut self, event: usize, half: Half, slot: Slot, part: &Part) {
+    fn attach(&mut self, event: usize, half: Half, slot: Slot, owner: StackOwner) {
         let Some(stack) = self.stacks.get_mut(event) else { return };
-        stack.put(half, slot, part);
+        stack.put(half, slot, owner);
         if let Some(found) = self.events.events.get_mut(event) {
-            found.value.thread_id = found.value.thread_id.or(part.thread_id);
+            found.value.take_thread(owner.thread_id);
         }
         let waits =
-            half == Half::Kernel && !is_kernel_process(part.process_id) && stack.user.is_empty() && !stack.is_whole;
-        if waits && let Some(thread) = part.thread_id {
+            half == Half::Kernel && !is_kernel_process(owner.process_id) && stack.user.is_empty() && !stack.is_whole;
+        if waits && let Some(thread) = owner.thread_id {
             self.waiting.entry(thread).or_default().push(event as u32);
         }
     }
 
     /// The events of a thread that wait; they do so no longer.
-    fn take_waiting(&mut self, part: &Part) -> Vec<u32> {
-        part.thread_id.and_then(|thread| self.waiting.remove(&thread)).unwrap_or_default()
+    fn take_waiting(&mut self, owner: StackOwner) -> Vec<u32> {
+        owner.thread_id.and_then(|thread| self.waiting.remove(&thread)).unwrap_or_default()
     }
 
     /// Gives an event its user part; false when it has one already, which it keeps.
-    fn complete(&mut self, event: u32, slot: Slot, part: &Part) -> bool {
+    fn complete(&mut self, event: u32, slot: Slot, owner: StackOwner) -> bool {
         let stack = self.stacks.get_mut(event as usize).filter(|stack| !stack.has(Half::User));
-        stack.map(|stack| stack.put(Half::User, slot, part)).is_some()
+        stack.map(|stack| stack.put(Half::User, slot, owner)).is_some()
     }
 
     /// Events whose user part will not come; one that came with the event itself is not lost.
@@ -272,51 +289,49 @@ impl Joining<'_> {
     }
 
     /// All that wait since the event or later get it; those that wait longer had left the kernel in between.
-    fn user_part(&mut self, event: Option<usize>, time: Ticks, slot: Slot, part: &Part) {
-        for waiting in self.take_waiting(part) {
+    fn user_part(&mut self, event: Option<usize>, time: Ticks, slot: Slot, owner: StackOwner) {
+        for waiting in self.take_waiting(owner) {
             let is_later = self.events.events.get(waiting as usize).is_some_and(|event| event.moment.time >= time);
             if !is_later {
                 self.lose(&[waiting]);
-            } else if self.complete(waiting, slot, part) {
+            } else if self.complete(waiting, slot, owner) {
                 self.counts.completed_by_others += u64::from(Some(waiting as usize) != event);
             }
         }
         if let Some(event) = event.filter(|event| self.stacks.get(*event).is_some_and(|stack| !stack.has(Half::User))) {
-            self.attach(event, Half::User, slot, part);
+            self.attach(event, Half::User, slot, owner);
         }
     }
 
     /// A stack that came with its event.
-    fn item(&mut self, at: &At<Part>, half: Half, slot: Slot) {
+    fn item(&mut self, at: &Record, half: Half, slot: Slot) {
         let Some(event) = self.own(at.moment) else { return self.counts.unmatched += 1 };
         match self.stacks.get(event) {
             Some(stack) if stack.has(half) => self.counts.duplicates += 1,
-            _ => self.attach(event, half, slot, &at.value),
+            _ => self.attach(event, half, slot, at.owner),
         }
     }
 
-    fn runtime(&mut self, at: &At<Part>, list: ListId) {
+    fn runtime(&mut self, at: &Record, list: PathId) {
         while let Some(event) = self.events.events.get(self.seen).filter(|event| event.moment < at.moment) {
-            let is_runtime = self.is_runtime.get(event.value.kind as usize).copied().unwrap_or(false);
-            if let Some(thread) = event.value.thread_id.filter(|_| is_runtime && event.value.may_have_stack) {
+            let is_runtime = self.is_runtime.get(Events::class_number(&event.value)).copied().unwrap_or(false);
+            if let Some(thread) = event.value.thread_id().filter(|_| is_runtime) {
                 self.of_runtime.insert(thread, self.seen as u32);
             }
             self.seen += 1;
         }
-        let event = at.value.thread_id.and_then(|thread| self.of_runtime.get(&thread)).copied();
+        let event = at.owner.thread_id.and_then(|thread| self.of_runtime.get(&thread)).copied();
         let Some(event) = event else { return self.counts.unmatched += 1 };
         match self.stacks.get(event as usize) {
             Some(stack) if stack.has(Half::Whole) => self.counts.duplicates += 1,
-            _ => self.attach(event as usize, Half::User, Slot::Frames(list), &at.value),
+            _ => self.attach(event as usize, Half::User, Slot::of(list), at.owner),
         }
     }
 
     /// The event of a stamp to which this part belongs.
-    fn find(&mut self, at: &At<Part>, time: Ticks, half: Half) -> Found {
+    fn find(&mut self, at: &Record, time: Ticks, half: Half) -> Found {
+        let Range { start: first, end: last } = self.events.at_time(time, &mut self.near);
         let events = &self.events.events;
-        let first = partition_point_near(events, self.near, |event| event.moment.time < time);
-        let last = partition_point_near(events, first, |event| event.moment.time <= time);
-        self.near = first;
         let middle =
             first + events.get(first..last).unwrap_or_default().partition_point(|event| event.moment < at.moment);
         let before = (middle.saturating_sub(MOST_CANDIDATES).max(first)..middle).rev();
@@ -324,12 +339,11 @@ impl Joining<'_> {
         let mut best: Option<(u8, usize)> = None;
         let mut have_it = false;
         for index in before.chain(after) {
-            let Some(event) = events.get(index).map(|event| &event.value).filter(|event| event.may_have_stack) else {
-                continue;
-            };
-            let processor = event.processor == at.value.processor;
-            let rank = match event.thread_id {
-                Some(thread) if Some(thread) != at.value.thread_id => continue,
+            let Some(event) = events.get(index).map(|event| &event.value) else { continue };
+            let Some(class) = self.events.class(event).filter(|class| class.may_have_stack) else { continue };
+            let processor = class.processor == at.processor;
+            let rank = match event.thread_id() {
+                Some(thread) if Some(thread) != at.owner.thread_id => continue,
                 Some(_) if processor => 1,
                 Some(_) => 2,
                 None if processor => 3,

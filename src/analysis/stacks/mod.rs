@@ -6,6 +6,7 @@
 mod address_lifetimes;
 mod address_spaces;
 mod compared;
+mod counting;
 mod counts;
 mod dimension;
 #[cfg(feature = "export")]
@@ -14,23 +15,29 @@ mod each_event;
 mod event_log;
 mod frame_labels;
 mod frame_names;
+mod frame_sums;
 mod hottest_path;
 mod join;
+mod names_of_lives;
 mod of_events;
 mod process_labels;
 mod profile_intervals;
 #[cfg(feature = "cli")]
 mod profile_tracks;
 mod query;
+mod recent_names;
 mod rows;
 mod stack_labels;
 mod stack_texts;
 mod symbol_needs;
 mod symbol_use;
+mod texts;
 mod tree;
 
 pub(crate) use address_spaces::AddressSpaces;
 pub(crate) use compared::in_one_case;
+#[cfg(feature = "cli")]
+pub(crate) use counting::Logged;
 pub use counts::StackCounts;
 pub use dimension::Dimension;
 #[cfg(feature = "export")]
@@ -39,7 +46,7 @@ pub(crate) use each_event::{ListedEvent, each_event};
 pub(crate) use event_log::EventLog;
 #[cfg(feature = "cli")]
 pub(crate) use frame_names::Label as FrameLabel;
-pub(crate) use frame_names::{Names, Texts};
+pub(crate) use frame_names::Names;
 pub use join::JoinCounts;
 pub(crate) use of_events::EventStacks;
 pub(crate) use process_labels::Owners;
@@ -54,28 +61,28 @@ pub(crate) use stack_labels::StackLabels;
 pub(crate) use stack_texts::StackTexts;
 pub use symbol_needs::SymbolNeeds;
 pub use symbol_use::SymbolUse;
+pub(crate) use texts::Texts;
 pub use tree::{Root, TreeQuery, TreeRow};
 
 use crate::analysis::table::Group;
 use crate::error::{Error, Missing};
-use crate::etl::clock::Clock;
 use crate::etl::record_id::{HookId, RecordId};
-use crate::event::Phase;
 use crate::facets::Condition;
 use crate::load::stacks::first_walk::{Counts, Parts, session_pointer};
-use crate::load::stacks::second_walk::{Chosen, EventChoice, Events, Owner, StackEvent, kind_of};
+use crate::load::stacks::frame_trie::FrameTrie;
+use crate::load::stacks::parts::PartList;
+use crate::load::stacks::second_walk::{EventChoice, kind_of};
+use crate::load::stacks::stack_events::Events;
 use crate::model::window::{Ends, Window};
-use crate::moment::{At, Moment};
+use crate::moment::Moment;
 use crate::pattern::Patterns;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::STACK_EVENTS;
-use crate::units::{Nanos, Ticks, counted};
-use foldhash::HashMap as FastMap;
+use crate::units::{Nanos, counted};
+use counting::Counting;
 use join::{Attached, Joined};
 use query::{KINDS, event_name};
-use rows::{Counted, WholeStacks};
-#[cfg(not(feature = "cli"))]
-use rows::{Key, StackId};
+use rows::WholeStacks;
 use std::collections::BTreeMap;
 
 /// Events of one kind that have stacks.
@@ -169,25 +176,31 @@ impl StackSet {
         let mut events = Events::new(trace.etl(), &parts.parts, &of.0);
         let Joined { stacks, counts } = join::join(&parts, &mut events);
         // Joined: their room is for what is counted now.
-        parts.parts = Vec::new();
+        parts.parts = PartList::default();
         let kinds = kinds(trace, &events, &stacks);
-        if !events.events.iter().any(|event| event.value.chosen.is_some()) {
+        if !events.has_chosen() {
             return Err(nothing_of(trace, &of, &kinds));
         }
         let window = window(trace, query)?;
         let mut counting = Counting::new(trace, &parts, query);
         counting.window = (window.from, window.to);
-        counting.names.hides_addresses = query.compared;
-        counting.count(&events, &stacks, &of);
-        let (searches, told) = symbol_use::read(&mut counting.names, &query.symbols);
+        let mut names = Names::new(&parts.addresses, session_pointer(trace.etl()));
+        names.hides_addresses = query.compared;
+        counting.count(&mut names, &events, &stacks, &of);
         let (trust, left_out) = (trace.trust(), events.left_out);
+        drop((events, stacks));
+        names.close();
+        let (searches, told) = symbol_use::read(&mut names, &query.symbols);
         let not_counted = (left_out.sum() > 0).then(|| format!("left out: {}", left_out.told().join(", ")));
         let (span_ns, interval_ns) = (counting.span_ns(&trace.etl().clock), counting.interval_ns);
-        let Counting { names, rows, processes, threads, .. } = counting;
+        let Counting { rows, processes, threads, .. } = counting;
+        parts.frames = FrameTrie::default();
+        query.fold.iter().for_each(|modules| names.fold(modules));
         let clock = rows::is_in_ticks(of.weight(), of.0 == EventChoice::Samples).then_some(&trace.etl().clock);
-        let shown = rows::Shown::new(&names, (&processes, &threads), &rows, query, clock);
+        let shown = rows::Shown::new(&names, (&processes, &threads), rows.into_things(), query, clock);
         let mut texts = StackTexts::default();
         let wants_names = !(query.whole_stacks || query.compared);
+        let (modules, functions) = if wants_names { shown.modules_and_functions() } else { Default::default() };
         let compared = shown.compared(&threads, &mut texts);
         Ok(StackSet {
             warnings: trust.warnings().into_iter().chain(not_counted).chain(told).collect(),
@@ -200,8 +213,8 @@ impl StackSet {
             leaf: query.leaf.as_ref().map(Patterns::to_string),
             totals: shown.totals(),
             processes: shown.processes(),
-            modules: if wants_names { shown.modules() } else { Vec::new() },
-            functions: if wants_names { shown.functions() } else { Vec::new() },
+            modules,
+            functions,
             stacks: if query.whole_stacks { shown.stacks() } else { WholeStacks::default() },
             rows: match query.group_by[..] {
                 ref dimensions if !query.compared && !dimensions.is_empty() => {
@@ -270,7 +283,7 @@ fn default_kind(trace: &Trace) -> Kind {
 fn kinds(trace: &Trace, events: &Events, stacks: &[Attached]) -> Vec<KindRow> {
     let mut by_kind: BTreeMap<RecordId, KindRow> = BTreeMap::new();
     for (event, stack) in events.events.iter().zip(stacks).filter(|(_, stack)| stack.has_stack()) {
-        let Some(&id) = events.kinds.get(event.value.kind as usize) else { continue };
+        let Some(id) = events.class(&event.value).map(|class| class.kind) else { continue };
         let row = by_kind.entry(id).or_insert_with(|| KindRow {
             event: event_name(id),
             events: 0,
@@ -288,209 +301,4 @@ fn kinds(trace: &Trace, events: &Events, stacks: &[Attached]) -> Vec<KindRow> {
         }
     }
     by_kind.into_values().collect()
-}
-
-/// Counts the chosen events by process and stack.
-struct Counting<'a> {
-    parts: &'a Parts,
-    owners: Owners<'a>,
-    names: Names,
-    /// Events after the first and until the second moment count.
-    window: (Moment, Moment),
-    /// The first and the last of them.
-    span: Option<(Ticks, Ticks)>,
-    interval_ns: Option<(u64, u64)>,
-    wants_thread: bool,
-    wants_processor: bool,
-    rows: FastMap<Key, Counted>,
-    /// Labels of processes.
-    processes: frame_names::Texts,
-    /// Their numbers, by process id and instance.
-    process_numbers: FastMap<(Option<u32>, Option<usize>), u32>,
-    threads: frame_names::Texts,
-    /// Each event, where they are wanted one by one.
-    log: Option<Log>,
-}
-
-/// Events one by one.
-#[derive(Default)]
-struct Log {
-    numbers: FastMap<Key, u32>,
-    keys: Vec<Key>,
-    events: Vec<Logged>,
-    /// Ids of processes, by the number of their label.
-    process_ids: FastMap<u32, u32>,
-}
-
-/// An event.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Logged {
-    /// When.
-    pub time: Ticks,
-    /// The number of its key.
-    pub key: u32,
-    /// Its weight.
-    pub weight: u64,
-}
-
-impl Log {
-    fn add(&mut self, time: Ticks, key: Key, weight: u64) {
-        let next = self.keys.len() as u32;
-        let number = *self.numbers.entry(key).or_insert(next);
-        if number == next {
-            self.keys.push(key);
-        }
-        self.events.push(Logged { time, key: number, weight });
-    }
-}
-
-impl<'a> Counting<'a> {
-    /// From the first to the last event that counts.
-    fn span_ns(&self, clock: &Clock) -> u64 {
-        self.span.map_or(0, |(first, last)| u64::try_from(clock.nanos(last).0 - clock.nanos(first).0).unwrap_or(0))
-    }
-
-    fn new(trace: &'a Trace, parts: &'a Parts, query: &StackQuery) -> Counting<'a> {
-        let wants = |dimension: Dimension| {
-            query.group_by.contains(&dimension)
-                || query.conditions.iter().any(|condition| condition.dimension == dimension)
-        };
-        Counting {
-            parts,
-            owners: Owners::new(trace.processes(), &parts.threads),
-            names: Names::new(&parts.addresses, session_pointer(trace.etl())),
-            window: (Moment::FIRST, Moment::LAST),
-            span: None,
-            interval_ns: None,
-            wants_thread: wants(Dimension::Thread),
-            wants_processor: wants(Dimension::Processor),
-            rows: FastMap::default(),
-            processes: frame_names::Texts::default(),
-            process_numbers: FastMap::default(),
-            threads: frame_names::Texts::default(),
-            log: None,
-        }
-    }
-
-    fn count(&mut self, events: &Events, stacks: &[Attached], of: &Kind) {
-        let mut weights = Weights::new(self.parts, events);
-        for (event, stack) in events.events.iter().zip(stacks) {
-            let Some(chosen) = event.value.chosen else { continue };
-            let weight = weights.of(&of.0, event, &chosen);
-            // An interval or a wait that began before the window is known nevertheless.
-            if self.window.0 < event.moment && event.moment <= self.window.1 {
-                let time = event.moment.time;
-                self.span = Some((self.span.map_or(time, |(first, _)| first), time));
-                if of.0 == EventChoice::Samples {
-                    let interval = weights.intervals.in_force();
-                    let (least, most) = self.interval_ns.unwrap_or((interval, interval));
-                    self.interval_ns = Some((least.min(interval), most.max(interval)));
-                }
-                self.event(event, stack, &chosen, weight);
-            }
-        }
-    }
-
-    /// The number of the label of a process.
-    fn process(&mut self, id: Option<u32>, moment: Moment) -> u32 {
-        let instance = id.and_then(|id| self.owners.instance(id, moment));
-        let (owners, processes) = (&self.owners, &mut self.processes);
-        let number = self.process_numbers.entry((id, instance));
-        *number.or_insert_with(|| processes.id(&owners.label(id, moment)))
-    }
-
-    fn event(&mut self, event: &At<StackEvent>, stack: &Attached, chosen: &Chosen, weight: Option<u64>) {
-        let At { moment, value } = event;
-        let has_stack = stack.has_stack();
-        let process_id = if has_stack { stack.process_id } else { self.owners.process_of(chosen.owner, *moment) };
-        self.names.go_to(moment.time);
-        let frames = &self.parts.frames;
-        let space = process_id.unwrap_or(0);
-        let kernel = stack.kernel.list().map(|list| self.names.of(space, list, frames, true));
-        let user = stack.user.list().map(|list| self.names.of(space, list, frames, kernel.is_none()));
-        let id = StackId { kernel, user };
-        let process = self.process(process_id, *moment);
-        let thread = match self.wants_thread {
-            true => {
-                let thread = match chosen.owner {
-                    Owner::Thread(id) => Some(id),
-                    Owner::Process(_) => value.thread_id,
-                };
-                self.threads.id(&thread.map_or_else(|| "Unknown".to_owned(), |id| id.to_string()))
-            }
-            false => 0,
-        };
-        let processor = if self.wants_processor { value.processor } else { 0 };
-        let key = Key { process, thread, processor, stack: id };
-        if let Some(log) = &mut self.log {
-            log.add(moment.time, key, weight.unwrap_or(0));
-            process_id.iter().for_each(|id| _ = log.process_ids.insert(process, *id));
-        }
-        let counted = self.rows.entry(key).or_default();
-        counted.events += 1;
-        counted.weight = counted.weight.saturating_add(weight.unwrap_or(0));
-        counted.weight_unknown += u64::from(weight.is_none());
-        counted.kernel_only += u64::from(has_stack && !stack.has_user_frames());
-        counted.user_only += u64::from(has_stack && !stack.has_kernel_frames());
-        counted.incomplete += u64::from(stack.is_incomplete());
-        counted.with_stack += u64::from(has_stack);
-    }
-}
-
-/// Weights in time order.
-struct Weights<'a> {
-    parts: &'a Parts,
-    events: &'a Events,
-    intervals: ProfileIntervals<'a>,
-    stop: usize,
-    thread: usize,
-    stopped: FastMap<u32, Ticks>,
-}
-
-impl<'a> Weights<'a> {
-    fn new(parts: &'a Parts, events: &'a Events) -> Weights<'a> {
-        Weights {
-            parts,
-            events,
-            intervals: ProfileIntervals::new(&parts.intervals),
-            stop: 0,
-            thread: 0,
-            stopped: FastMap::default(),
-        }
-    }
-
-    /// Ticks of the clock for context switches, nanoseconds for samples; `None` = unknown.
-    fn of(&mut self, of: &EventChoice, event: &At<StackEvent>, chosen: &Chosen) -> Option<u64> {
-        match of {
-            EventChoice::Samples => Some(chosen.amount.saturating_mul(self.intervals.nanos(event.moment))),
-            EventChoice::ContextSwitches => {
-                self.stops_before(event);
-                let Owner::Thread(thread) = chosen.owner else { return None };
-                let since = self.stopped.get(&thread)?;
-                Some(event.moment.time.0.saturating_sub(since.0).max(0) as u64)
-            }
-            _ => Some(chosen.amount),
-        }
-    }
-
-    /// Stops and starts of threads before an event, in their order.
-    fn stops_before(&mut self, event: &At<StackEvent>) {
-        loop {
-            let stop = self.events.stops.get(self.stop).filter(|stop| stop.moment < event.moment);
-            let thread = self.parts.threads.get(self.thread).filter(|thread| thread.moment < event.moment);
-            match (stop, thread) {
-                (Some(stop), thread) if thread.is_none_or(|thread| stop.moment < thread.moment) => {
-                    self.stopped.insert(stop.value, stop.moment.time);
-                    self.stop += 1;
-                }
-                (_, Some(thread)) => {
-                    if thread.value.phase == Phase::Start {
-                        self.stopped.remove(&thread.value.thread_id);
-                    }
-                    self.thread += 1;
-                }
-                _ => return,
-            }
-        }
-    }
 }

@@ -1,17 +1,19 @@
 //! Stacks of chosen events, for analyses that have rows of their own: by the moment of the event.
 
+use super::counting::stack_id;
 use super::frame_labels::{self, FunctionLabels};
 use super::frame_names::{Label as Frame, Names};
 use super::join::{self, Joined};
-use super::rows::StackId;
+use super::rows::{StackId, all_numbers};
 use super::stack_texts::StackTexts;
 use super::symbol_use;
 use crate::etl::record_id::{HookId, RecordId};
 use crate::facets::Label;
 use crate::load::stacks::first_walk::{Parts, session_pointer};
-use crate::load::stacks::frame_lists::ListId;
 use crate::load::stacks::near::partition_point_near;
-use crate::load::stacks::second_walk::{EventChoice, Events};
+use crate::load::stacks::numbered::Numbered;
+use crate::load::stacks::second_walk::EventChoice;
+use crate::load::stacks::stack_events::Events;
 use crate::moment::Moment;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
@@ -20,15 +22,13 @@ use foldhash::{HashMap as FastMap, HashSet as FastSet};
 /// Files of the kernel itself, which every driver calls.
 const KERNEL: [&str; 6] = ["ntoskrnl.exe", "ntkrnlmp.exe", "ntkrnlpa.exe", "ntkrpamp.exe", "hal.dll", "verifier.dll"];
 
-/// Kernel and user part of a stack, with names.
-type NamedStack = (Option<ListId>, Option<ListId>);
-
 /// The stacks of events of some kinds.
 #[derive(Debug)]
 pub(crate) struct EventStacks {
     /// In order of the events; only those that have a stack.
     by_moment: Vec<(Moment, u32)>,
-    stacks: Vec<NamedStack>,
+    /// That of no frames is the first one.
+    stacks: Numbered<StackId>,
     names: Names,
     /// How many events of a kind have a stack.
     of_kinds: FastMap<RecordId, usize>,
@@ -58,27 +58,27 @@ impl EventStacks {
         let mut events = Events::new(trace.etl(), &parts.parts, &EventChoice::WithStacks);
         let Joined { stacks: attached, .. } = join::join(&parts, &mut events);
         let names = Names::new(&parts.addresses, session_pointer(trace.etl()));
-        let (stacks, of_kinds) = (vec![(None, None)], FastMap::default());
+        let (stacks, of_kinds) = (Numbered::default(), FastMap::default());
         let mut found = EventStacks { by_moment: Vec::new(), stacks, names, of_kinds };
-        let mut numbers: FastMap<NamedStack, u32> = FastMap::default();
-        let is_wanted: Vec<bool> = events.kinds.iter().map(|kind| is_wanted(*kind)).collect();
-        let mut counts = vec![0; events.kinds.len()];
+        found.stacks.number(StackId::default());
+        let is_wanted: Vec<bool> = events.classes().iter().map(|class| is_wanted(class.kind)).collect();
+        let mut counts = vec![0; is_wanted.len()];
         for (event, stack) in events.events.iter().zip(&attached) {
-            if !stack.has_stack() || !is_wanted.get(event.value.kind as usize).is_some_and(|wanted| *wanted) {
+            let class = Events::class_number(&event.value);
+            if !stack.has_stack() || !is_wanted.get(class).is_some_and(|wanted| *wanted) {
                 continue;
             }
             found.names.go_to(event.moment.time);
-            let (space, frames) = (stack.process_id.unwrap_or(0), &parts.frames);
-            let kernel = stack.kernel.list().map(|list| found.names.of(space, list, frames, true));
-            let user = stack.user.list().map(|list| found.names.of(space, list, frames, kernel.is_none()));
-            let number = *numbers.entry((kernel, user)).or_insert_with(|| {
-                found.stacks.push((kernel, user));
-                found.stacks.len() as u32 - 1
-            });
+            let number = found.stacks.number(stack_id(&mut found.names, stack, &parts));
             found.by_moment.push((event.moment, number));
-            counts.get_mut(event.value.kind as usize).into_iter().for_each(|count| *count += 1);
+            counts.get_mut(class).into_iter().for_each(|count| *count += 1);
         }
-        found.of_kinds = events.kinds.iter().copied().zip(counts).collect();
+        for (class, count) in events.classes().iter().zip(counts) {
+            *found.of_kinds.entry(class.kind).or_default() += count;
+        }
+        drop((parts, events, attached));
+        found.stacks.close();
+        found.names.close();
         let (_, warnings) = symbol_use::read(&mut found.names, symbols);
         (found, warnings)
     }
@@ -86,8 +86,7 @@ impl EventStacks {
     /// The names of frames, and the stacks by their numbers.
     #[cfg(feature = "cli")]
     pub(crate) fn into_stacks(self) -> (Names, Vec<StackId>) {
-        let stacks = self.stacks.into_iter().map(|(kernel, user)| StackId { kernel, user }).collect();
-        (self.names, stacks)
+        (self.names, self.stacks.into_things())
     }
 
     /// True when none of the events has a stack.
@@ -119,7 +118,7 @@ impl EventStacks {
 
     /// How many different stacks there are, that of no frames included.
     pub(crate) fn distinct(&self) -> usize {
-        self.stacks.len()
+        self.stacks.things().len()
     }
 
     /// Labels of the functions of all frames.
@@ -146,18 +145,18 @@ impl EventStacks {
 
     /// The driver that a stack leads to first: the module of the innermost kernel frame outside of the kernel itself.
     pub(crate) fn driver(&self, number: u32) -> Option<&str> {
-        let (kernel, _) = self.stacks.get(number as usize).copied().unwrap_or_default();
-        let frames = kernel.map_or(&[][..], |list| self.names.labels.get(list));
-        let mut modules = frames.iter().filter_map(|frame| self.names.module(*frame));
+        let StackId { kernel, .. } = self.stack(number);
+        let mut modules = self.names.frames(kernel).filter_map(|frame| self.names.module(frame));
         modules.find(|module| !KERNEL.iter().any(|own| own.eq_ignore_ascii_case(module)))
     }
 
     /// The frames of a stack, innermost first; one stands for none.
     pub(crate) fn frames(&self, number: u32) -> impl Iterator<Item = Frame> {
-        let (kernel, user) = self.stacks.get(number as usize).copied().unwrap_or_default();
-        let part = |list: Option<ListId>| list.map_or(&[][..], |list| self.names.labels.get(list));
-        let none = (kernel.is_none() && user.is_none()).then_some(Frame::NoStack);
-        part(kernel).iter().chain(part(user)).copied().chain(none)
+        all_numbers(&self.names, self.stack(number)).map(|frame| self.names.frame(frame))
+    }
+
+    fn stack(&self, number: u32) -> StackId {
+        self.stacks.get(number).copied().unwrap_or_default()
     }
 
     /// Names of all frames, innermost first.
@@ -172,9 +171,9 @@ impl EventStacks {
 
     /// The number of the text of a stack.
     pub(crate) fn text_number(&self, number: u32, texts: &mut StackTexts) -> u32 {
-        match self.stacks.get(number as usize).copied().unwrap_or_default() {
-            (None, None) => texts.of_frames(&self.names, &[Frame::NoStack]),
-            (kernel, user) => texts.of_lists(&self.names, kernel, user),
+        match self.stack(number) {
+            StackId { kernel: None, user: None } => texts.of_frames(&self.names, &[Frame::NoStack]),
+            StackId { kernel, user } => texts.of_lists(&self.names, kernel, user),
         }
     }
 
@@ -200,7 +199,7 @@ mod tests {
             let moment = |time: i64| Moment { time: Ticks(time / 2), order: (time % 2) as u64 };
             let names = Names::new(&[], PointerSize::P8);
             let by_moment = (1u32..).zip(&events).map(|(number, time)| (moment(*time), number)).collect();
-            let stacks = EventStacks { by_moment, stacks: Vec::new(), names, of_kinds: FastMap::default() };
+            let stacks = EventStacks { by_moment, stacks: Numbered::default(), names, of_kinds: FastMap::default() };
             let mut place = 0;
             for (time, jump) in asked {
                 place = jump.unwrap_or(place);

@@ -2,7 +2,7 @@
 
 use crate::event::Phase;
 use crate::load::stacks::first_walk::ThreadRecord;
-use crate::load::stacks::second_walk::Owner;
+use crate::load::stacks::stack_events::Owner;
 use crate::model::process::Processes;
 use crate::moment::{At, Moment};
 use foldhash::HashMap as FastMap;

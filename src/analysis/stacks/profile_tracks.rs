@@ -1,8 +1,9 @@
 //! The events of one kind by thread, or by process, with their stacks: what a viewer shows as one track each.
 
-use super::frame_names::{Label, Names, Texts};
+use super::frame_names::{Label, Names};
 use super::query::StackQuery;
-use super::rows::{Counted, Key, Shown, StackId};
+use super::rows::{Key, Row, Shown, StackId};
+use super::texts::Texts;
 use crate::symbols::PdbId;
 use foldhash::HashMap as FastMap;
 use std::collections::BTreeSet;
@@ -108,16 +109,17 @@ pub(crate) struct Owned<'o> {
 impl<'q> ProfilePart<'q> {
     /// The events that the query lets pass.
     pub(crate) fn new(
-        (of, names): (PartKind, Names),
+        (of, mut names): (PartKind, Names),
         owned: &Owned<'_>,
         found: Vec<Found>,
         query: &'q StackQuery,
     ) -> ProfilePart<'q> {
-        let rows: FastMap<Key, Counted> = owned.keys.iter().map(|key| (*key, Counted::default())).collect();
-        let shown = Shown::new(&names, (owned.processes, owned.threads), &rows, query, None);
+        query.fold.iter().for_each(|modules| names.fold(modules));
+        let rows = owned.keys.iter().map(|key| Row::of(*key)).collect();
+        let shown = Shown::new(&names, (owned.processes, owned.threads), rows, query, None);
         let mut tracks = Tracks::default();
         let mut track_of: FastMap<Key, u32> = FastMap::default();
-        for (key, _) in &shown.rows {
+        for Row { key, .. } in &shown.rows {
             track_of.insert(*key, tracks.number(of, key, owned));
         }
         let track = |found: &Found| owned.keys.get(found.key as usize).and_then(|key| track_of.get(key)).copied();

@@ -3,18 +3,19 @@
 use super::counts::StackCounts;
 use super::dimension::Dimension;
 use super::frame_labels;
-use super::frame_names::{FrameKind, Label as Frame, Names, Texts};
+use super::frame_names::{FrameKind, Label as Frame, NO_STACK, Names};
 use super::query::{StackQuery, Weight};
 use super::stack_texts::StackTexts;
-use super::symbol_use::{self, SymbolUse};
+use super::texts::Texts;
 use super::tree::{Tree, TreeQuery, TreeRow};
 use crate::analysis::table::Group;
 use crate::etl::clock::Clock;
-use crate::facets::Label;
-use crate::load::stacks::frame_lists::ListId;
-use crate::symbols::PdbSearch;
+use crate::facets::{Condition, Label};
+use crate::load::stacks::frame_trie::PathId;
 use foldhash::{HashMap as FastMap, HashSet as FastSet};
+use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{Hash, Hasher};
 
 /// Frames by what is known of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -35,20 +36,13 @@ impl Frames {
         self.method + self.symbol + self.module + self.unknown
     }
 
-    pub(super) fn add(&mut self, kind: FrameKind) {
+    pub(super) fn add(&mut self, kind: FrameKind, times: u64) {
         *match kind {
             FrameKind::Method => &mut self.method,
             FrameKind::Symbol => &mut self.symbol,
             FrameKind::Module => &mut self.module,
             FrameKind::Unknown => &mut self.unknown,
-        } += 1;
-    }
-
-    fn add_times(&mut self, other: &Frames, times: u64) {
-        self.method += other.method * times;
-        self.symbol += other.symbol * times;
-        self.module += other.module * times;
-        self.unknown += other.unknown * times;
+        } += times;
     }
 }
 
@@ -78,8 +72,15 @@ pub struct Totals {
 /// A stack: the names of its parts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct StackId {
-    pub(super) kernel: Option<ListId>,
-    pub(super) user: Option<ListId>,
+    pub(super) kernel: Option<PathId>,
+    pub(super) user: Option<PathId>,
+}
+
+impl StackId {
+    /// True when it has frames.
+    pub(super) fn has_frames(self) -> bool {
+        self.kernel.is_some() || self.user.is_some()
+    }
 }
 
 /// What is counted together.
@@ -95,12 +96,47 @@ pub(crate) struct Key {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Counted {
     pub events: u64,
-    pub with_stack: u64,
-    pub kernel_only: u64,
-    pub user_only: u64,
-    pub incomplete: u64,
     pub weight: u64,
-    pub weight_unknown: u64,
+    /// Four bytes are enough for these: all events are in memory, with more than 40 bytes each.
+    pub kernel_only: u32,
+    pub incomplete: u32,
+}
+
+/// A key with its sums, which do not make it another row.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Row {
+    pub key: Key,
+    /// Events whose weight is unknown.
+    pub weight_unknown: u32,
+    pub counted: Counted,
+}
+
+const _: () = assert!(size_of::<Row>() == 48);
+
+impl PartialEq for Row {
+    fn eq(&self, other: &Row) -> bool {
+        self.key == other.key
+    }
+}
+
+impl Eq for Row {}
+
+impl Hash for Row {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.key.hash(state);
+    }
+}
+
+impl Row {
+    /// Nothing is counted yet.
+    pub fn of(key: Key) -> Row {
+        Row { key, weight_unknown: 0, counted: Counted::default() }
+    }
+
+    /// Its events with a stack.
+    pub fn with_stack(&self) -> u64 {
+        if self.key.stack.has_frames() { self.counted.events } else { 0 }
+    }
 }
 
 /// Events in which a function, or module, is innermost (self) or anywhere (total).
@@ -116,8 +152,17 @@ pub struct SelfAndTotal {
     pub total_weight: u64,
 }
 
+impl std::ops::AddAssign for SelfAndTotal {
+    fn add_assign(&mut self, other: SelfAndTotal) {
+        self.total_events += other.total_events;
+        self.total_weight = self.total_weight.saturating_add(other.total_weight);
+        self.self_events += other.self_events;
+        self.self_weight = self.self_weight.saturating_add(other.self_weight);
+    }
+}
+
 impl SelfAndTotal {
-    pub(super) fn add(&mut self, counted: &Counted, is_innermost: bool) {
+    pub(super) fn add(&mut self, Row { counted, .. }: &Row, is_innermost: bool) {
         self.total_events += counted.events;
         self.total_weight = self.total_weight.saturating_add(counted.weight);
         if is_innermost {
@@ -186,7 +231,7 @@ impl WholeStacks {
 pub(super) struct Shown<'a> {
     pub(super) names: &'a Names,
     processes: &'a Texts,
-    pub(super) rows: Vec<(Key, Counted)>,
+    pub(super) rows: Vec<Row>,
     /// Converts a sum of weights into the unit of the kind.
     clock: Option<&'a Clock>,
     pub(super) query: &'a StackQuery,
@@ -196,23 +241,21 @@ impl<'a> Shown<'a> {
     pub fn new(
         names: &'a Names,
         (processes, threads): (&'a Texts, &Texts),
-        rows: &FastMap<Key, Counted>,
+        mut rows: Vec<Row>,
         query: &'a StackQuery,
         clock: Option<&'a Clock>,
     ) -> Shown<'a> {
         let mut shown = Shown { names, processes, rows: Vec::new(), clock, query };
-        let mut kept: Vec<(Key, Counted)> =
-            rows.iter()
-                .filter(|(key, _)| shown.has_leaf(key))
-                .filter(|(key, _)| {
-                    query.conditions.iter().all(|condition| {
-                        condition.lets_pass(&shown.labels_to_filter(condition.dimension, key, threads))
-                    })
-                })
-                .map(|(key, counted)| (*key, *counted))
-                .collect();
-        kept.sort_unstable_by_key(|(key, _)| *key);
-        shown.rows = kept;
+        let meets = |key: &Key, condition: &Condition<Dimension>| {
+            condition.lets_pass(&shown.labels_to_filter(condition.dimension, key, threads))
+        };
+        if query.leaf.is_some() || !query.conditions.is_empty() {
+            rows.retain(|Row { key, .. }| {
+                shown.has_leaf(key) && query.conditions.iter().all(|condition| meets(key, condition))
+            });
+        }
+        rows.par_sort_unstable_by_key(|row| row.key);
+        shown.rows = rows;
         shown
     }
 
@@ -221,14 +264,14 @@ impl<'a> Shown<'a> {
         frames_as_shown(self.names, self.query, stack)
     }
 
-    fn all_frames(&self, stack: StackId) -> Vec<Frame> {
-        all_frames(self.names, stack)
+    fn innermost(&self, key: &Key) -> Frame {
+        self.frames(key.stack).first().copied().unwrap_or(Frame::NoStack)
     }
 
     /// True for stacks whose innermost function is wanted.
     fn has_leaf(&self, key: &Key) -> bool {
-        let innermost = || self.all_frames(key.stack).first().copied().unwrap_or(Frame::NoStack);
-        self.query.leaf.as_ref().is_none_or(|wanted| self.names.matches(innermost(), wanted))
+        let innermost = || all_numbers(self.names, key.stack).next().unwrap_or(NO_STACK);
+        self.query.leaf.as_ref().is_none_or(|wanted| self.names.matches(self.names.frame(innermost()), wanted))
     }
 
     /// Outermost first; a `;` inside a name becomes `:`.
@@ -240,26 +283,28 @@ impl<'a> Shown<'a> {
     /// The number of a stack as it is shown.
     fn text_number(&self, stack: StackId, texts: &mut StackTexts) -> u32 {
         let is_whole = self.query.fold.is_none() && self.query.max_depth.is_none();
-        match is_whole && (stack.kernel, stack.user) != (None, None) {
+        match is_whole && stack.has_frames() {
             true => texts.of_lists(self.names, stack.kernel, stack.user),
             false => texts.of_frames(self.names, &self.frames(stack)),
         }
     }
 
     pub(super) fn label(&self, dimension: Dimension, key: &Key, threads: &Texts) -> Label {
-        let innermost = || self.frames(key.stack).first().copied().unwrap_or(Frame::NoStack);
         match dimension {
             Dimension::Process => Label::name(self.processes.get(key.process)),
             Dimension::Thread => Label::of_text(threads.get(key.thread), crate::facets::Values::Number),
             Dimension::Processor => Label::number(key.processor),
-            Dimension::Module => frame_labels::module(self.names, innermost()),
-            Dimension::Function => frame_labels::function(self.names, innermost()),
+            Dimension::Module => frame_labels::module(self.names, self.innermost(key)),
+            Dimension::Function => frame_labels::function(self.names, self.innermost(key)),
             Dimension::Stack => Label::name(self.stack_text(&self.frames(key.stack))),
         }
     }
 
     fn labels_to_filter(&self, dimension: Dimension, key: &Key, threads: &Texts) -> Vec<Label> {
-        let frames = || self.all_frames(key.stack).into_iter().collect::<FastSet<_>>().into_iter();
+        let frames = || {
+            let numbers: FastSet<u32> = all_numbers(self.names, key.stack).collect();
+            numbers.into_iter().map(|number| self.names.frame(number))
+        };
         match dimension {
             Dimension::Module => frames().map(|frame| frame_labels::module(self.names, frame)).collect(),
             Dimension::Function => frames().flat_map(|frame| frame_labels::functions(self.names, frame)).collect(),
@@ -267,7 +312,7 @@ impl<'a> Shown<'a> {
         }
     }
 
-    fn weight(&self, sum: u64) -> u64 {
+    pub(super) fn weight(&self, sum: u64) -> u64 {
         self.clock.map_or(sum, |clock| clock.length_ns(sum))
     }
 
@@ -280,44 +325,9 @@ impl<'a> Shown<'a> {
         SelfAndTotal { self_weight, total_weight, ..*counted }
     }
 
-    /// The images of all frames.
-    pub fn symbols(&self, searches: &[PdbSearch]) -> Vec<SymbolUse> {
-        let mut lists: FastMap<ListId, u64> = FastMap::default();
-        for (key, counted) in &self.rows {
-            for list in [key.stack.kernel, key.stack.user].into_iter().flatten() {
-                *lists.entry(list).or_default() += counted.with_stack;
-            }
-        }
-        symbol_use::uses(self.names, &lists, searches)
-    }
-
-    pub fn totals(&self) -> Totals {
-        let mut totals = Totals::default();
-        let (mut weight, mut with_stack) = (0u64, 0u64);
-        let mut known: FastMap<ListId, Frames> = FastMap::default();
-        for (key, counted) in &self.rows {
-            totals.events += counted.events;
-            totals.with_stack += counted.with_stack;
-            totals.kernel_only += counted.kernel_only;
-            totals.user_only += counted.user_only;
-            totals.incomplete += counted.incomplete;
-            totals.weight_unknown += counted.weight_unknown;
-            weight = weight.saturating_add(counted.weight);
-            if counted.with_stack > 0 {
-                with_stack = with_stack.saturating_add(counted.weight);
-            }
-            for list in [key.stack.kernel, key.stack.user].into_iter().flatten() {
-                let frames = known.entry(list).or_insert_with(|| frame_counts(self.names, list));
-                totals.frames.add_times(frames, counted.with_stack);
-            }
-        }
-        (totals.weight, totals.weight_with_stack) = (self.weight(weight), self.weight(with_stack));
-        totals
-    }
-
     pub fn processes(&self) -> Vec<ProcessRow> {
         let mut by_process: BTreeMap<u32, StackCounts> = BTreeMap::new();
-        self.rows.iter().for_each(|(key, counted)| *by_process.entry(key.process).or_default() += counted.into());
+        self.rows.iter().for_each(|row| *by_process.entry(row.key.process).or_default() += row.into());
         let row = |(process, counts): (u32, StackCounts)| ProcessRow {
             process: self.processes.get(process).to_owned(),
             counts: self.counts(&counts),
@@ -330,55 +340,10 @@ impl<'a> Shown<'a> {
         rows
     }
 
-    /// Adds each row to what its frames are called, once for each name.
-    fn by_name<N: Ord + Clone>(&self, name: impl Fn(Frame) -> N) -> BTreeMap<N, SelfAndTotal> {
-        let mut numbers: FastMap<Frame, usize> = FastMap::default();
-        let mut by_name: BTreeMap<N, usize> = BTreeMap::new();
-        let mut sums: Vec<SelfAndTotal> = Vec::new();
-        // By name, the last row that was added to it: recursion counts once.
-        let mut added: Vec<usize> = Vec::new();
-        for (row, (key, counted)) in self.rows.iter().enumerate() {
-            for (depth, frame) in self.frames(key.stack).into_iter().enumerate() {
-                let number = *numbers.entry(frame).or_insert_with(|| {
-                    let next = by_name.len();
-                    *by_name.entry(name(frame)).or_insert_with(|| {
-                        sums.push(SelfAndTotal::default());
-                        added.push(usize::MAX);
-                        next
-                    })
-                });
-                if let (Some(sum), Some(last)) = (sums.get_mut(number), added.get_mut(number))
-                    && *last != row
-                {
-                    sum.add(counted, depth == 0);
-                    *last = row;
-                }
-            }
-        }
-        let sum = |number: usize| sums.get(number).map(|sum| self.self_and_total(sum)).unwrap_or_default();
-        by_name.into_iter().map(|(name, number)| (name, sum(number))).collect()
-    }
-
-    pub fn modules(&self) -> Vec<ModuleRow> {
-        let by_name = self.by_name(|frame| self.names.module(frame).map(str::to_owned));
-        let mut rows: Vec<ModuleRow> =
-            by_name.into_iter().map(|(module, counts)| ModuleRow { module, counts }).collect();
-        rows.sort_by_key(|row| std::cmp::Reverse(row.counts.total_events));
-        rows
-    }
-
-    pub fn functions(&self) -> Vec<FunctionRow> {
-        let by_name = self.by_name(|frame| (self.names.text(frame), self.names.module(frame).map(str::to_owned)));
-        let row = |((function, module), counts)| FunctionRow { function, module, counts };
-        let mut rows: Vec<FunctionRow> = by_name.into_iter().map(row).collect();
-        rows.sort_by_key(|row| std::cmp::Reverse(row.counts.total_events));
-        rows
-    }
-
     pub fn stacks(&self) -> WholeStacks {
         let mut by_stack: BTreeMap<(u32, StackId), StackCounts> = BTreeMap::new();
-        for (key, counted) in &self.rows {
-            *by_stack.entry((key.process, key.stack)).or_default() += counted.into();
+        for row in &self.rows {
+            *by_stack.entry((row.key.process, row.key.stack)).or_default() += row.into();
         }
         let mut whole = WholeStacks { texts: StackTexts::of_lines(), ..WholeStacks::default() };
         let mut sums: FastMap<(u32, u32), StackCounts> = FastMap::default();
@@ -398,13 +363,13 @@ impl<'a> Shown<'a> {
     pub fn tree(&self, query: &TreeQuery) -> Vec<TreeRow> {
         let mut tree = Tree::default();
         let mut known: FastMap<Frame, (String, bool)> = FastMap::default();
-        for (key, counted) in self.rows.iter().filter(|(_, counted)| !query.by_process || counted.with_stack > 0) {
+        for row in self.rows.iter().filter(|row| !query.by_process || row.with_stack() > 0) {
             let is_root = |frame: Frame| query.function().is_some_and(|wanted| self.names.matches(frame, wanted));
             let named =
                 |frame: Frame| known.entry(frame).or_insert_with(|| (self.names.text(frame), is_root(frame))).clone();
-            let process = query.by_process.then(|| (self.processes.get(key.process).to_owned(), false));
-            let frames = process.into_iter().chain(self.frames(key.stack).into_iter().rev().map(named));
-            tree.add(query, &frames.collect::<Vec<(String, bool)>>(), counted.into());
+            let process = query.by_process.then(|| (self.processes.get(row.key.process).to_owned(), false));
+            let frames = process.into_iter().chain(self.frames(row.key.stack).into_iter().rev().map(named));
+            tree.add(query, &frames.collect::<Vec<(String, bool)>>(), row.into());
         }
         let row = |row: TreeRow| TreeRow { counts: self.counts(&row.counts), ..row };
         tree.rows(query).into_iter().map(row).collect()
@@ -414,7 +379,7 @@ impl<'a> Shown<'a> {
     pub(super) fn stack_numbers(&self, dimensions: &[Dimension], texts: &mut StackTexts) -> FastMap<StackId, u32> {
         let mut stacks: FastMap<StackId, u32> = FastMap::default();
         if dimensions.contains(&Dimension::Stack) {
-            let distinct: BTreeSet<StackId> = self.rows.iter().map(|(key, _)| key.stack).collect();
+            let distinct: BTreeSet<StackId> = self.rows.iter().map(|row| row.key.stack).collect();
             stacks.extend(distinct.into_iter().map(|stack| (stack, self.text_number(stack, texts))));
             texts.rank();
         }
@@ -428,47 +393,47 @@ impl<'a> Shown<'a> {
             _ => self.label(dimension, key, threads),
         };
         let mut groups: BTreeMap<Vec<Label>, StackCounts> = BTreeMap::new();
-        for (key, counted) in &self.rows {
-            let labels = dimensions.iter().map(|dimension| label(*dimension, key)).collect();
-            *groups.entry(labels).or_default() += counted.into();
+        for row in &self.rows {
+            let labels = dimensions.iter().map(|dimension| label(*dimension, &row.key)).collect();
+            *groups.entry(labels).or_default() += row.into();
         }
         groups.into_iter().map(|(labels, counts)| Group { labels, measure: self.counts(&counts) }).collect()
     }
 }
 
-fn all_frames(names: &Names, stack: StackId) -> Vec<Frame> {
-    let part = |list: Option<ListId>| list.map_or(&[][..], |list| names.labels.get(list));
-    let frames: Vec<Frame> = part(stack.kernel).iter().chain(part(stack.user)).copied().collect();
-    if frames.is_empty() { vec![Frame::NoStack] } else { frames }
+/// Numbers of the frames of a stack, innermost first.
+pub(super) fn all_numbers(names: &Names, stack: StackId) -> impl Iterator<Item = u32> {
+    let none = (!stack.has_frames()).then_some(NO_STACK);
+    names.numbers(stack.kernel).chain(names.numbers(stack.user)).chain(none)
 }
 
-/// Frames of a stack as a query wants them, innermost first; one frame stands for none.
-pub(super) fn frames_as_shown(names: &Names, query: &StackQuery, stack: StackId) -> Vec<Frame> {
-    let mut frames = all_frames(names, stack);
-    if let Some(wanted) = &query.fold {
-        frames = frames.into_iter().map(|frame| names.folded(frame, wanted)).collect();
-        frames.dedup_by(|a, b| a == b && matches!(a, Frame::Folded(_)));
+/// Numbers of the frames of a stack as a query wants them, innermost first; one frame stands for none.
+pub(super) fn numbers_as_shown(names: &Names, query: &StackQuery, stack: StackId, numbers: &mut Vec<u32>) {
+    numbers.clear();
+    numbers.extend(all_numbers(names, stack));
+    if query.fold.is_some() {
+        numbers.iter_mut().for_each(|number| *number = names.folded(*number));
+        numbers.dedup_by(|a, b| a == b && matches!(names.frame(*a), Frame::Folded(_)));
     }
     if let Some(most) = query.max_depth {
-        frames.drain(..frames.len().saturating_sub(most.max(1)));
+        numbers.drain(..numbers.len().saturating_sub(most.max(1)));
     }
-    frames
 }
 
-impl From<&Counted> for StackCounts {
-    fn from(counted: &Counted) -> StackCounts {
-        StackCounts { events: counted.events, with_stack: counted.with_stack, weight: counted.weight }
+/// The same frames.
+pub(super) fn frames_as_shown(names: &Names, query: &StackQuery, stack: StackId) -> Vec<Frame> {
+    let mut numbers = Vec::new();
+    numbers_as_shown(names, query, stack, &mut numbers);
+    numbers.into_iter().map(|number| names.frame(number)).collect()
+}
+
+impl From<&Row> for StackCounts {
+    fn from(row: &Row) -> StackCounts {
+        StackCounts { events: row.counted.events, with_stack: row.with_stack(), weight: row.counted.weight }
     }
 }
 
 /// True when weights are ticks that become nanoseconds when they are summed up.
 pub(super) fn is_in_ticks(weight: Weight, of_samples: bool) -> bool {
     weight == Weight::Time && !of_samples
-}
-
-/// Frames of a label list by kind.
-fn frame_counts(names: &Names, list: ListId) -> Frames {
-    let mut frames = Frames::default();
-    names.labels.get(list).iter().filter_map(|label| names.kind(*label)).for_each(|kind| frames.add(kind));
-    frames
 }

@@ -1,10 +1,12 @@
 //! Stacks as numbers of the names of their frames. The text of a stack can have 128 KiB where its event has 100 bytes, so it is made
 //! where it is written.
 
-use super::frame_names::{Label as Frame, Names, Texts};
+use super::frame_names::{Label as Frame, Names};
+use super::texts::Texts;
 use crate::analysis::table::Value;
 use crate::facets::{Label, LabelKind};
 use crate::load::stacks::frame_lists::{ListId, Lists};
+use crate::load::stacks::frame_trie::PathId;
 use foldhash::HashMap as FastMap;
 use std::cmp::Ordering;
 use std::fmt;
@@ -26,7 +28,7 @@ pub(crate) struct StackTexts {
     /// Numbers of names, innermost first.
     parts: Lists<u32>,
     /// By list of frames, that of its names.
-    part_of_frames: FastMap<ListId, ListId>,
+    part_of_frames: FastMap<PathId, ListId>,
     stacks: Vec<Stack>,
     /// Stacks by the hash of their names; nearly always one.
     by_hash: FastMap<u64, Vec<u32>>,
@@ -71,17 +73,18 @@ impl StackTexts {
     }
 
     /// The number of the stack with these parts, lists of [`Names::labels`].
-    pub fn of_lists(&mut self, names: &Names, kernel: Option<ListId>, user: Option<ListId>) -> u32 {
+    pub fn of_lists(&mut self, names: &Names, kernel: Option<PathId>, user: Option<PathId>) -> u32 {
         let parts = [kernel, user].map(|list| self.part_of_list(names, list));
         self.number(parts)
     }
 
-    fn part_of_list(&mut self, names: &Names, list: Option<ListId>) -> ListId {
+    fn part_of_list(&mut self, names: &Names, list: Option<PathId>) -> ListId {
         let Some(list) = list else { return self.parts.id(&[]) };
         if let Some(known) = self.part_of_frames.get(&list) {
             return *known;
         }
-        let part = self.part(names, names.labels.get(list));
+        let frames: Vec<Frame> = names.frames(Some(list)).collect();
+        let part = self.part(names, &frames);
         self.part_of_frames.insert(list, part);
         part
     }

@@ -1,12 +1,15 @@
 //! Which databases a trace needs (`pfnset symbols`): those of all frames of all stacks, whatever their events.
 
+use super::counting::stack_id;
 use super::frame_names::Names;
-use super::join::{self, Attached, Joined};
+use super::join::{self, Joined};
+use super::rows::StackId;
 use super::symbol_use::{self, SymbolUse};
 use crate::error::Error;
 use crate::load::stacks::first_walk::{Parts, session_pointer};
-use crate::load::stacks::frame_lists::ListId;
-use crate::load::stacks::second_walk::{EventChoice, Events};
+use crate::load::stacks::frame_trie::PathId;
+use crate::load::stacks::second_walk::EventChoice;
+use crate::load::stacks::stack_events::Events;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::STACK_EVENTS;
@@ -40,12 +43,13 @@ impl SymbolNeeds {
         let mut events = Events::new(trace.etl(), &parts.parts, &EventChoice::Samples);
         let Joined { stacks, .. } = join::join(&parts, &mut events);
         let mut names = Names::new(&parts.addresses, session_pointer(trace.etl()));
-        let mut lists: FastMap<ListId, u64> = FastMap::default();
+        let mut lists: FastMap<PathId, u64> = FastMap::default();
         let mut count = 0;
         for (event, stack) in events.events.iter().zip(&stacks).filter(|(_, stack)| stack.has_stack()) {
             count += 1;
             names.go_to(event.moment.time);
-            for list in parts_of(&mut names, stack, &parts) {
+            let StackId { kernel, user } = stack_id(&mut names, stack, &parts);
+            for list in [kernel, user].into_iter().flatten() {
                 *lists.entry(list).or_default() += 1;
             }
         }
@@ -54,7 +58,7 @@ impl SymbolNeeds {
         }
         let (searches, told) = symbol_use::read(&mut names, folders);
         let trust = trace.trust();
-        let images = symbol_use::uses(&names, &lists, &searches);
+        let images = symbol_use::uses(&names, lists.into_iter(), &searches);
         Ok(SymbolNeeds {
             warnings: trust.warnings().into_iter().chain(told).collect(),
             doubtful: trust.any(),
@@ -64,12 +68,4 @@ impl SymbolNeeds {
             images,
         })
     }
-}
-
-/// The names of the parts of a stack.
-fn parts_of(names: &mut Names, stack: &Attached, parts: &Parts) -> Vec<ListId> {
-    let space = stack.process_id.unwrap_or(0);
-    let kernel = stack.kernel.list().map(|list| names.of(space, list, &parts.frames, true));
-    let user = stack.user.list().map(|list| names.of(space, list, &parts.frames, kernel.is_none()));
-    [kernel, user].into_iter().flatten().collect()
 }

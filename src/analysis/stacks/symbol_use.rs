@@ -1,10 +1,10 @@
 //! Which databases frames want, and which of them were found.
 
 use super::frame_names::{FrameKind, Names};
-use crate::load::stacks::frame_lists::ListId;
+use super::frame_sums::occurrences;
+use crate::load::stacks::frame_trie::PathId;
 use crate::symbols::folders::SymbolFolders;
 use crate::symbols::{PdbId, PdbSearch};
-use foldhash::HashMap as FastMap;
 use std::collections::BTreeMap;
 
 /// An image of frames, with its database.
@@ -26,7 +26,7 @@ pub struct SymbolUse {
 pub(super) fn read(names: &mut Names, folders: &SymbolFolders) -> (Vec<PdbSearch>, Vec<String>) {
     let mut listed = folders.list();
     let mut addresses: Vec<Vec<u32>> = vec![Vec::new(); names.pdbs.len()];
-    for (pdb, rva) in &names.places {
+    for (pdb, rva) in names.places() {
         addresses.get_mut(*pdb as usize).into_iter().for_each(|all| all.push(*rva));
     }
     let mut searches = Vec::new();
@@ -45,16 +45,19 @@ pub(super) fn read(names: &mut Names, folders: &SymbolFolders) -> (Vec<PdbSearch
 }
 
 /// The images of these lists of frames, each of which occurs so many times; those with most frames without a name first.
-pub(super) fn uses(names: &Names, lists: &FastMap<ListId, u64>, searches: &[PdbSearch]) -> Vec<SymbolUse> {
+pub(super) fn uses(
+    names: &Names,
+    lists: impl Iterator<Item = (PathId, u64)>,
+    searches: &[PdbSearch],
+) -> Vec<SymbolUse> {
     let mut images: BTreeMap<(&str, Option<u32>), (u64, u64)> = BTreeMap::new();
-    for (list, times) in lists {
-        for label in names.labels.get(*list) {
-            let kind = names.kind(*label);
-            if let (Some(module), Some(FrameKind::Module | FrameKind::Symbol)) = (names.module(*label), kind) {
-                let (frames, named) = images.entry((module, names.pdb(*label))).or_default();
-                *frames += times;
-                *named += if kind == Some(FrameKind::Symbol) { *times } else { 0 };
-            }
+    for (number, times) in (0u32..).zip(occurrences(names, lists)).filter(|(_, times)| *times > 0) {
+        let label = names.frame(number);
+        let kind = names.kind(label);
+        if let (Some(module), Some(FrameKind::Module | FrameKind::Symbol)) = (names.module(label), kind) {
+            let (frames, named) = images.entry((module, names.pdb(label))).or_default();
+            *frames += times;
+            *named += if kind == Some(FrameKind::Symbol) { times } else { 0 };
         }
     }
     let of_image = |((module, pdb), (frames, named)): ((&str, Option<u32>), (u64, u64))| SymbolUse {

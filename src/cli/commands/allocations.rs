@@ -1,23 +1,20 @@
 //! `pfnset allocations`: from its flags to the report.
 
-use crate::analysis::allocations::{
-    AllocationOrder, AllocationQuery, AllocationRow, AllocationSet, AllocationView, Dimension,
-};
+use crate::analysis::allocations::{AllocationOrder, AllocationQuery, AllocationSet, AllocationView, Dimension};
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::table::Condition;
 use crate::answer::allocations::{self, AllocationDisplay};
 use crate::cli::args::{ColumnArgs, Common, OneOf, RowArgs, conditions, grouped_by, help, refuse, span};
 use crate::cli::exit::Exit;
+use crate::cli::pool_tags::PoolTagArgs;
 use crate::cli::symbols::SymbolArgs;
-use crate::cli::{notes, output, small_file, trace};
+use crate::cli::{output, trace};
 use crate::error::Error;
 use crate::load::allocations::AllocationKind;
-use crate::model::pool_tags::PoolTags;
 use crate::model::window::Bound;
 use crate::units::Nanos;
 use anyhow::Context;
-use clap::{Args, ValueHint};
-use std::path::PathBuf;
+use clap::Args;
 
 #[derive(Debug, Args)]
 #[command(mut_arg("group_by", grouped_by::<Dimension>))]
@@ -59,9 +56,8 @@ pub struct Allocations {
     pub columns: ColumnArgs,
     #[command(flatten)]
     pub symbols: SymbolArgs,
-    /// The pooltag.txt of Windows' debuggers: it names the driver of each pool tag
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub pooltags: Option<PathBuf>,
+    #[command(flatten)]
+    pub tags: PoolTagArgs,
     /// Order of the rows [default: end]
     #[arg(long, value_parser = ORDERS, value_name = "BY")]
     pub sort: Option<AllocationOrder>,
@@ -136,15 +132,6 @@ impl Allocations {
         Ok(is_asked.then(|| self.snapshot.unwrap_or_default()))
     }
 
-    /// What pool tags stand for, of the file that the user gives.
-    fn pool_tags(&self) -> anyhow::Result<PoolTags> {
-        let Some(path) = &self.pooltags else { return Ok(PoolTags::default()) };
-        let fault = |reason: String| Error::Usage(format!("--pooltags {}: {reason}", path.display()));
-        output::spare(path, &self.common, "the list of pool tags")?;
-        let bytes = small_file::read(path).map_err(|error| fault(error.to_string()))?;
-        Ok(PoolTags::read(&bytes).map_err(fault)?)
-    }
-
     /// Runs the command.
     pub fn run(&self) -> anyhow::Result<Exit> {
         let (common, rows) = (&self.common, &self.rows);
@@ -169,7 +156,7 @@ impl Allocations {
         if has_names {
             query.symbols = self.symbols.folders(common.quiet, common.output.as_deref())?;
         }
-        query.pool_tags = self.pool_tags()?;
+        query.pool_tags = self.tags.read(common)?;
         rows.check(common.format)?;
         self.columns.check(common.format)?;
         let is_timeline = self.timeline.is_some();
@@ -182,13 +169,10 @@ impl Allocations {
         )?;
         let trace = trace::open(common)?;
         let set = trace::with_bar(common, &trace, 3, || AllocationSet::answer(&trace, &query))?;
-        let has_no_tags = self.pooltags.is_some() && (is_timeline || !set.dimensions.contains(&Dimension::Tag));
+        let has_no_tags = self.tags.pooltags.is_some() && (is_timeline || !set.dimensions.contains(&Dimension::Tag));
         refuse("--pooltags", &[(has_no_tags, "is for rows of pool tags: --of pool --group-by tag")])?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
-        let of_file = |row: &AllocationRow| row.tag_use.as_ref().is_some_and(|of_it| of_it.is_of_file);
-        if let Some(path) = self.pooltags.as_ref().filter(|_| !common.quiet && !set.rows.iter().any(of_file)) {
-            notes::write(&format!("--pooltags {}: it names no tag of the rows", path.display()));
-        }
+        self.tags.tell_unused(&query.pool_tags, common.quiet);
         let display = AllocationDisplay {
             view: self.preset.unwrap_or(AllocationView::Outstanding),
             is_summary: rows.group_by.is_none() && !is_timeline && self.preset.is_none(),

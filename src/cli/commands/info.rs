@@ -1,17 +1,18 @@
 //! `pfnset info`.
 
-use crate::analysis::info::TraceInfo;
+use crate::analysis::info::{TraceInfo, checked};
 use crate::answer::info;
 use crate::answer::numbers::Unit;
 use crate::cli::args::Common;
 use crate::cli::each::{Each, TraceQuestion};
 use crate::cli::exit::Exit;
 use crate::cli::trace;
+use crate::trace::Trace;
 use clap::Args;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  pfnset info trace.etl\n  pfnset info trace.etl --format json -o info.json\n  pfnset info --each traces/       a line for each trace\n  pfnset info trace.etl --strict   code 3 when data was lost or the file is damaged"
+    after_help = "Examples:\n  pfnset info trace.etl\n  pfnset info trace.etl --format json -o info.json\n  pfnset info --each traces/       a line for each trace\n  pfnset info trace.etl --strict   runs the checks of all analyses too: code 3 where any command ends with 3"
 )]
 pub struct Info {
     #[command(flatten)]
@@ -27,14 +28,22 @@ impl Info {
         if self.each.each {
             let question = TraceQuestion { common, each: &self.each, schema: "pfnset.info", unit: Unit::default() };
             return question.answer(|path, trace, show| {
-                let found = trace::with_bar(common, trace, 1, || TraceInfo::answer(trace));
+                let found = self.of(trace);
                 show(info::answer(&found, path, &[]), found.is_doubtful())
             });
         }
         let (trace, files) = trace::open_what_fits(common)?;
-        let found = trace::with_bar(common, &trace, 1, || TraceInfo::answer(&trace));
+        let found = self.of(&trace);
         let answer = info::answer(&found, &common.trace, &files);
         let exit = trace::finish(answer, common, found.is_doubtful())?;
         Ok(if files.iter().any(|file| file.reason.is_some()) { Exit::BadInput } else { exit })
+    }
+
+    /// The facts. Who asks for a strict answer wants to know what any command would say, so its checks are made.
+    fn of(&self, trace: &Trace) -> TraceInfo {
+        let strict = self.common.strict;
+        let reads = if strict { checked::READS } else { 1 };
+        let answer = if strict { TraceInfo::checked } else { TraceInfo::answer };
+        trace::with_bar(&self.common, trace, reads, || answer(trace))
     }
 }

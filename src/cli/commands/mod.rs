@@ -25,8 +25,10 @@ pub mod words;
 
 use crate::cli::exit::{Exit, is_closed_pipe};
 use crate::cli::notes;
+use crate::escape;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
+use std::borrow::Cow;
 use std::ffi::OsString;
 
 const EXAMPLES: &str = "\
@@ -92,6 +94,23 @@ pub struct Cli {
 impl Cli {
     /// Reads the arguments, of which the first is the program's name.
     pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
+        let arguments: Vec<OsString> = arguments.into_iter().collect();
+        let error = match Cli::parse_plain(&arguments) {
+            Err(error) => error,
+            read => return read,
+        };
+        // The parser quotes arguments as they are, among styles of its own: what would steer a terminal is written out before.
+        let shown = arguments.iter().map(|argument| in_writing(argument)).collect::<Vec<_>>();
+        if shown == arguments {
+            return Err(error);
+        }
+        Err(Cli::parse_plain(&shown).err().unwrap_or_else(|| {
+            let text = escape::lines(&error.render().to_string());
+            Cli::command().error(error.kind(), text.trim_start_matches("error: "))
+        }))
+    }
+
+    fn parse_plain(arguments: &[OsString]) -> Result<Cli, clap::Error> {
         let read = Cli::command().try_get_matches_from(arguments).and_then(|matches| {
             refuse_csv_safe(&matches)?;
             Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut Cli::command()))
@@ -128,6 +147,14 @@ impl Cli {
                 _ => std::process::exit(error.exit_code()),
             }
         })
+    }
+}
+
+/// An argument without hidden characters.
+fn in_writing(argument: &OsString) -> OsString {
+    match escape::visible(&argument.to_string_lossy()) {
+        Cow::Borrowed(_) => argument.clone(),
+        Cow::Owned(shown) => shown.into(),
     }
 }
 

@@ -5,6 +5,7 @@ use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::table::Condition;
 use crate::cli::args::{Base, CsvArgs, OneOf, conditions, refuse};
 use crate::cli::exit::Exit;
+use crate::cli::output::Rows;
 use crate::cli::symbols::SymbolArgs;
 use crate::cli::{output, trace};
 use crate::forms::csv::Cells;
@@ -12,7 +13,7 @@ use crate::forms::pages::{PageForm, PageText};
 use crate::forms::text;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
-use crate::trace::doubt::of_the_file;
+use crate::trace::doubt::{Doubt, of_the_file};
 use clap::Args;
 
 #[derive(Debug, Args)]
@@ -83,27 +84,35 @@ impl Pages {
         let trace = trace::open(&self.base)?;
         let listing =
             trace::with_bar(&self.base, &trace, if has_names { 3 } else { 1 }, || PageListing::answer(&trace, &query))?;
-        output::unless_closed(self.write(&trace, &listing, form))?;
+        let mut grave = listing.grave.clone();
+        output::unless_closed(self.write(&trace, &listing, form, &mut grave))?;
         output::tell_unmatched(self.base.quiet, &Condition::unmatched(&query.conditions));
-        Ok(if self.base.strict && listing.doubtful { Exit::BadInput } else { Exit::Fine })
+        Ok(if self.base.strict && !grave.is_empty() { Exit::BadInput } else { Exit::Fine })
     }
 
-    fn write(&self, trace: &Trace, listing: &PageListing<'_>, form: PageForm) -> anyhow::Result<()> {
+    /// Writes the pages, and adds to `grave` what is wrong with single snapshots.
+    fn write(
+        &self,
+        trace: &Trace,
+        listing: &PageListing<'_>,
+        form: PageForm,
+        grave: &mut Vec<Doubt>,
+    ) -> anyhow::Result<()> {
         let width = output::width(&self.base);
         let mut out = match form {
             PageForm::Table => output::open_rows_for_people(&self.base)?,
             PageForm::Csv(_) | PageForm::Jsonl | PageForm::Xperf => output::open_rows(&self.base)?,
         };
-        if form == PageForm::Table {
-            out.text(|out, look| text::warnings(out, &listing.warnings, look))?;
-        } else {
-            let file = of_the_file(&listing.grave);
-            output::warn(if self.base.quiet { &file } else { &listing.warnings });
-        }
-        out.write(&PageText::heading(form, trace.etl(), &self.base.trace, width))?;
+        let mut warnings = listing.warnings.clone();
         let mut lines = 0;
-        for &index in &listing.snapshots {
+        for (place, &index) in listing.snapshots.iter().enumerate() {
             let Some(pages) = listing.snapshot(index) else { continue };
+            warnings.extend(pages.doubt.iter().map(|doubt| doubt.text.clone()));
+            grave.extend(pages.doubt.clone());
+            self.warn(&mut out, form, &std::mem::take(&mut warnings), grave)?;
+            if place == 0 {
+                out.write(&PageText::heading(form, trace.etl(), &self.base.trace, width))?;
+            }
             if form == PageForm::Table && listing.snapshots.len() > 1 {
                 out.write(format!("Snapshot {index}\n").as_bytes())?;
             }
@@ -116,8 +125,20 @@ impl Pages {
             })?;
         }
         if form == PageForm::Table {
-            out.text(|out, look| text::repeated(out, look, &listing.grave, lines))?;
+            out.text(|out, look| text::repeated(out, look, grave, lines))?;
         }
         out.finish()
+    }
+
+    /// Above the rows in text, on standard error otherwise.
+    fn warn(&self, out: &mut Rows, form: PageForm, warnings: &[String], grave: &[Doubt]) -> anyhow::Result<()> {
+        if form == PageForm::Table {
+            return Ok(out.text(|out, look| text::warnings(out, warnings, look))?);
+        }
+        let file = of_the_file(grave);
+        output::warn(
+            &warnings.iter().filter(|text| !self.base.quiet || file.contains(text)).cloned().collect::<Vec<_>>(),
+        );
+        Ok(())
     }
 }

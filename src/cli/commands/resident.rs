@@ -11,6 +11,7 @@ use crate::answer::{explain, resident};
 use crate::cli::args::{Common, Names, OneOf, OutputFormat, RowArgs, conditions, grouped_by, help, refuse};
 use crate::cli::each::{Each, TraceQuestion};
 use crate::cli::exit::Exit;
+use crate::cli::pool_tags::PoolTagArgs;
 use crate::cli::symbols::{NAMES_FUNCTIONS, SymbolArgs};
 use crate::cli::{output, trace};
 use crate::error::Error;
@@ -26,7 +27,7 @@ Columns:
 Without --group-by: physical memory, the largest categories by class, and the
 processes with most pages of their own (private memory, page tables, working-set
 metadata, AWE and large pages) in 24 lines. Before Windows 11 no owner of AWE and
-large pages is recorded: they count as the kernel's. In use is what is neither modified,
+large pages is recorded: they have a row of their own. In use is what is neither modified,
 standby nor free. Modified includes modified-no-write, free includes zero; other
 is bad and in transition.
 
@@ -52,6 +53,7 @@ Examples:
   pfnset resident trace.etl --where \"process=chrome.exe*\" --group-by list
   pfnset resident trace.etl --preset files --top 20 --unit mib
   pfnset resident trace.etl --group-by process,function --symbols C:\\symbols
+  pfnset resident trace.etl --group-by pool_tag --pooltags pooltag.txt
   pfnset resident --each monday.etl week/ --group-by class
   pfnset resident trace.etl --explain 0x1a2b3
   pfnset resident trace.etl --explain 0x7ff6103b0000 --process 4242"))]
@@ -64,6 +66,8 @@ pub struct Resident {
     pub rows: RowArgs,
     #[command(flatten)]
     pub symbols: SymbolArgs,
+    #[command(flatten)]
+    pub tags: PoolTagArgs,
     /// Dimensions and conditions for a common question
     #[arg(long, value_name = "NAME", conflicts_with = "group_by", hide_possible_values = true,
         value_parser = Names(ResidentQuery::presets().collect()))]
@@ -91,7 +95,7 @@ pub struct Resident {
     #[arg(long, default_value = "last", value_name = "WHICH")]
     pub snapshot: SnapshotChoice,
     /// Explain a page: a PFN, or with --process a virtual address (0x… or decimal)
-    #[arg(long, value_name = "PFN|VA", value_parser = number, conflicts_with_all = ["group_by", "preset", "conditions", "top", "unit", "sort", "classification", "all", "wpa", "pivot", "columns", "each"])]
+    #[arg(long, value_name = "PFN|VA", value_parser = number, conflicts_with_all = ["group_by", "preset", "conditions", "top", "unit", "sort", "classification", "all", "wpa", "pivot", "columns", "pooltags", "each"])]
     pub explain: Option<u64>,
     /// The process (id) of the address to explain
     #[arg(long, value_name = "PID", requires = "explain", value_parser = process_id)]
@@ -216,6 +220,12 @@ impl Resident {
         if has_names {
             query.symbols = self.symbols.folders(common.quiet, common.output.as_deref())?;
         }
+        let has_tags = query.group_by.contains(&Dimension::PoolTag);
+        refuse(
+            "--pooltags",
+            &[(self.tags.pooltags.is_some() && !has_tags, "is for rows of pool tags: --group-by pool_tag")],
+        )?;
+        query.pool_tags = self.tags.read(common)?;
         check_order(&query)?;
         self.check_view(&query)?;
         let question = TraceQuestion { common, each: &self.each, schema: "pfnset.resident", unit: rows.unit() };
@@ -226,6 +236,7 @@ impl Resident {
             show(resident::answer(&set, rows.unit(), is_first_screen), set.doubtful)
         })?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
+        self.tags.tell_unused(&query.pool_tags, common.quiet);
         Ok(exit)
     }
 

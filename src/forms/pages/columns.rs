@@ -88,7 +88,7 @@ impl PageColumns {
         if process.width() + detail.width() > self.0[DETAIL] {
             let most = if detail.is_empty() { self.0[DETAIL] } else { self.0[DETAIL] / 2 };
             let process = fit::cut(&process, most);
-            let detail = fit::cut(&detail, self.0[DETAIL] - process.width());
+            let detail = fit::cut(&detail, self.0[DETAIL].saturating_sub(process.width()));
             out.truncate(start);
             out.extend_from_slice(process.as_bytes());
             out.extend_from_slice(detail.as_bytes());
@@ -116,6 +116,17 @@ mod tests {
         let mut out = b"SearchIndexer.exe (1284)  \\Device\\a.dll".to_vec();
         columns.cut_detail(&mut out, 0, 26);
         assert_eq!(String::from_utf8(out).unwrap(), "Sea…4)  \\De…a.dll");
+    }
+
+    #[test]
+    fn no_width_is_too_small() {
+        for width in 0..40 {
+            let mut out = b"SearchIndexer.exe (1284)  \\Device\\a.dll".to_vec();
+            let columns = PageColumns::fitting(width);
+            columns.cut_detail(&mut out, 0, 26);
+            // What is left of each text is one sign.
+            assert!(String::from_utf8(out).unwrap().width() <= columns.0[DETAIL].max(2), "{width}");
+        }
     }
 
     #[test]

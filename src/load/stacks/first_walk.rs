@@ -1,7 +1,10 @@
 //! The first walk: records that carry stacks or parts of them, definitions of their keys, images and methods.
 
 use super::addresses::AddressRecord;
-use super::frame_lists::{ListId, Lists};
+use super::frame_trie::{FrameTrie, PathId};
+use super::half::Half;
+use super::parts::{Carrier, PartList, StackOwner};
+use super::recent_lists::RecentLists;
 use crate::etl::EtlFile;
 use crate::etl::buffer_order::ranks;
 use crate::etl::event_area::EventArea;
@@ -14,9 +17,9 @@ use crate::event::payload::PointerArray;
 use crate::event::process::ProcessPhase;
 use crate::event::stack::{DISK_ENDS, EVENT_TRACE_GROUP, STACK_GROUP};
 use crate::event::{Decoded, Event, Phase, decode};
-use crate::load::timed_records::for_each_moment;
+use crate::load::timed_records::{for_each_moment, sort_by_moment};
 use crate::moment::{At, Moment};
-use crate::units::{PointerSize, Ticks};
+use crate::units::PointerSize;
 use foldhash::HashMap as FastMap;
 use uuid::{Uuid, uuid};
 
@@ -28,70 +31,6 @@ pub const DEFERRED_PART: u16 = 18;
 /// Most frames of a part of a stack that are read, the innermost ones. Windows walks 192; a record has room for 8,000, and can be the
 /// user part of many events, each with names of its own time.
 pub const MOST_FRAMES: usize = 512;
-
-/// Which part of a stack a list of frames is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Half {
-    /// It ends in the kernel.
-    Kernel,
-    /// It begins in user mode.
-    User,
-    /// It begins in the kernel and ends in user mode.
-    Whole,
-}
-
-impl Half {
-    /// What a list is, innermost frame first; `None` when it is empty.
-    pub fn of(frames: &[u64], session: PointerSize) -> Option<Half> {
-        let is_kernel = |address: &u64| is_kernel_frame(*address, session);
-        Some(match (is_kernel(frames.first()?), is_kernel(frames.last()?)) {
-            (_, true) => Half::Kernel,
-            (false, false) => Half::User,
-            (true, false) => Half::Whole,
-        })
-    }
-}
-
-/// True for frames in the kernel, by the pointer size of the session: an address that a record of 4-byte pointers holds in a 64-bit
-/// session is one of user mode, also above 2 GB. (`units::is_kernel_address` takes the pointer size of the record.)
-pub const fn is_kernel_frame(address: u64, session: PointerSize) -> bool {
-    match session {
-        PointerSize::P8 => address >= 0xffff_0000_0000_0000,
-        PointerSize::P4 => address >= 0x8000_0000,
-    }
-}
-
-/// A record that carries a stack, or a part of one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Carrier {
-    /// `0x1820`: of the event at this time.
-    Walk(Ticks, Half, ListId),
-    /// `0x1825`, `0x1826`: the same by key.
-    Reference(Ticks, Half, u64),
-    /// With the event itself.
-    Item(Half, ListId),
-    /// The same by key.
-    ItemKey(u64),
-    /// The user part of all events of the thread that wait for one.
-    Deferred(ListId),
-    /// Of the runtime's event before it.
-    Clr(ListId),
-    /// A thread of this id began or ended.
-    ThreadChanged,
-}
-
-/// Where and for whom it was logged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Part {
-    /// What it carries.
-    pub carrier: Carrier,
-    /// Process of the stack.
-    pub process_id: Option<u32>,
-    /// Thread of the stack.
-    pub thread_id: Option<u32>,
-    /// Processor of the record.
-    pub processor: u16,
-}
 
 /// A thread event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,11 +70,11 @@ pub struct Counts {
 #[derive(Debug, Default)]
 pub struct Parts {
     /// Frames.
-    pub frames: Lists<u64>,
+    pub frames: FrameTrie<u64>,
     /// Records that carry stacks.
-    pub parts: Vec<At<Part>>,
+    pub parts: PartList,
     /// Definitions of keys.
-    pub definitions: FastMap<(u64, Half), Vec<(Moment, ListId)>>,
+    pub definitions: FastMap<(u64, Half), Vec<(Moment, PathId)>>,
     /// What comes and goes at addresses.
     pub addresses: Vec<At<AddressRecord>>,
     /// Thread events.
@@ -151,31 +90,28 @@ impl Parts {
     pub fn new(etl: &EtlFile) -> Parts {
         let (rank, _) = ranks(&etl.buffers);
         let session = session_pointer(etl);
-        let empty = || Reader { parts: Parts::default(), session, scratch: Vec::new() };
+        let empty = || Reader { parts: Parts::default(), session, scratch: Vec::new(), recent: RecentLists::default() };
         let readers = etl.fold_buffers(empty, |reader, area| {
             for_each_moment(area, &rank, etl.before_first(), |raw, hook, moment| {
                 reader.record(raw, hook, moment, area)
             });
         });
-        let mut all = Parts::default();
-        readers.into_iter().for_each(|reader| all.add(reader.parts));
-        all.parts.sort_by_key(|part| part.moment);
-        all.addresses.sort_by_key(|record| record.moment);
-        all.threads.sort_by_key(|record| record.moment);
-        all.intervals.sort_by_key(|record| record.moment);
+        let mut readers = readers.into_iter();
+        let mut all = readers.next().map(|reader| reader.parts).unwrap_or_default();
+        readers.for_each(|reader| all.add(reader.parts));
+        all.frames.close_lists();
+        all.parts.sort();
+        sort_by_moment(&mut all.addresses);
+        sort_by_moment(&mut all.threads);
+        sort_by_moment(&mut all.intervals);
         all.definitions.values_mut().for_each(|list| list.sort_by_key(|(moment, _)| *moment));
         all
     }
 
     fn add(&mut self, other: Parts) {
-        let now = self.frames.take(&other.frames);
-        let renumber = |id: &mut ListId| *id = now.get(id.0 as usize).copied().unwrap_or(*id);
-        let mut parts = other.parts;
-        parts.iter_mut().for_each(|part| match &mut part.value.carrier {
-            Carrier::Walk(_, _, id) | Carrier::Item(_, id) | Carrier::Deferred(id) | Carrier::Clr(id) => renumber(id),
-            Carrier::Reference(..) | Carrier::ItemKey(_) | Carrier::ThreadChanged => {}
-        });
-        self.parts.append(&mut parts);
+        let now = self.frames.take(other.frames);
+        let renumber = |id: &mut PathId| *id = now.get(id.place()).copied().unwrap_or(*id);
+        self.parts.take(other.parts, &now);
         for (key, mut list) in other.definitions {
             list.iter_mut().for_each(|(_, id)| renumber(id));
             self.definitions.entry(key).or_default().append(&mut list);
@@ -205,6 +141,7 @@ struct Reader {
     parts: Parts,
     session: PointerSize,
     scratch: Vec<u64>,
+    recent: RecentLists,
 }
 
 impl Reader {
@@ -213,11 +150,9 @@ impl Reader {
             return;
         }
         let Ok(record) = raw.read() else { return };
-        let part = |carrier, process_id, thread_id| At {
-            moment,
-            value: Part { carrier, process_id, thread_id, processor: area.buffer.processor },
-        };
-        let own = |carrier| part(carrier, record.process_id, record.thread_id);
+        let processor = area.buffer.processor;
+        let owner = |process_id, thread_id| StackOwner { process_id, thread_id };
+        let own = owner(record.process_id, record.thread_id);
         if let RecordId::Manifest { provider, id } = record.id {
             let is_deferred = provider == EVENT_TRACING && id == DEFERRED_PART;
             for item in extended::stacks(record.extended) {
@@ -233,13 +168,13 @@ impl Reader {
                         if is_deferred { Carrier::Deferred(id) } else { Carrier::Item(half, id) }
                     }
                 };
-                self.parts.parts.push(own(carrier));
+                self.parts.parts.push(moment, carrier, own, processor);
             }
             match Clr::read(&record) {
                 Some(Ok(Clr::Stack(frames))) => {
                     self.parts.counts.clr_stacks += 1;
                     if let Some((_, id)) = self.frames(frames) {
-                        self.parts.parts.push(own(Carrier::Clr(id)));
+                        self.parts.parts.push(moment, Carrier::Clr(id), own, processor);
                     }
                 }
                 Some(Ok(event)) => self
@@ -256,7 +191,8 @@ impl Reader {
                 self.parts.counts.stacks += 1;
                 let Some((half, id)) = self.frames(walk.frames) else { return };
                 let carrier = Carrier::Walk(walk.owner.event_time, half, id);
-                self.parts.parts.push(part(carrier, Some(walk.owner.process_id), Some(walk.owner.thread_id)));
+                let of = owner(Some(walk.owner.process_id), Some(walk.owner.thread_id));
+                self.parts.parts.push(moment, carrier, of, processor);
             }
             Event::KernelStackReference(found) | Event::UserStackReference(found) => {
                 let is_kernel = matches!(event, Event::KernelStackReference(_));
@@ -264,7 +200,8 @@ impl Reader {
                 let counts = &mut self.parts.counts;
                 *(if is_kernel { &mut counts.kernel_keys } else { &mut counts.user_keys }) += 1;
                 let carrier = Carrier::Reference(found.owner.event_time, half, found.key);
-                self.parts.parts.push(part(carrier, Some(found.owner.process_id), Some(found.owner.thread_id)));
+                let of = owner(Some(found.owner.process_id), Some(found.owner.thread_id));
+                self.parts.parts.push(moment, carrier, of, processor);
             }
             Event::StackDefinition(definition) => {
                 self.parts.counts.definitions += 1;
@@ -278,7 +215,8 @@ impl Reader {
                 let (thread_id, process_id) = (thread.thread_id, thread.process_id);
                 self.parts.threads.push(At { moment, value: ThreadRecord { phase, thread_id, process_id } });
                 if matches!(phase, Phase::Start | Phase::End) {
-                    self.parts.parts.push(part(Carrier::ThreadChanged, Some(process_id), Some(thread_id)));
+                    let of = owner(Some(process_id), Some(thread_id));
+                    self.parts.parts.push(moment, Carrier::ThreadChanged, of, processor);
                 }
             }
             Event::Process { phase: ProcessPhase::Start, process } => {
@@ -301,13 +239,13 @@ impl Reader {
         }
     }
 
-    fn frames(&mut self, frames: PointerArray<'_>) -> Option<(Half, ListId)> {
+    fn frames(&mut self, frames: PointerArray<'_>) -> Option<(Half, PathId)> {
         self.scratch.clear();
         self.scratch.extend(frames.iter());
         let half = Half::of(&self.scratch, self.session)?;
         self.parts.counts.cut_frames += self.scratch.len().saturating_sub(MOST_FRAMES) as u64;
         self.scratch.truncate(MOST_FRAMES);
-        Some((half, self.parts.frames.id(&self.scratch)))
+        Some((half, self.recent.id(&self.scratch, &mut self.parts.frames)?))
     }
 }
 

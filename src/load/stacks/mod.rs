@@ -6,5 +6,11 @@
 pub mod addresses;
 pub mod first_walk;
 pub mod frame_lists;
+pub mod frame_trie;
+pub mod half;
 pub mod near;
+pub mod numbered;
+pub mod parts;
+pub mod recent_lists;
 pub mod second_walk;
+pub mod stack_events;

@@ -1,7 +1,9 @@
 //! The second walk: events whose time stamps are named by stacks, events that carry stacks, and all events of one kind.
 
-use super::first_walk::{Carrier, Part, has_no_stack};
+use super::first_walk::has_no_stack;
 use super::near::partition_point_near;
+use super::parts::PartList;
+use super::stack_events::{Chosen, Events, Owner};
 use crate::etl::EtlFile;
 use crate::etl::buffer_order::ranks;
 use crate::etl::extended;
@@ -14,11 +16,11 @@ use crate::event::payload::hook_of;
 use crate::event::pool::PoolAction;
 use crate::event::stack::DISK_STARTS;
 use crate::event::{Decoded, Event, Payload, Phase, decode};
-use crate::load::allocation_rule::{LeftOut, Verdict};
+use crate::load::allocation_rule::Verdict;
 use crate::load::timed_records::for_each_moment;
 use crate::moment::{At, Moment};
 use crate::units::Ticks;
-use foldhash::HashMap as FastMap;
+use rayon::prelude::*;
 
 /// A kind of event, as `--of` names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,78 +85,17 @@ pub fn kind_of(id: RecordId) -> RecordId {
     hook_of(id).map_or(id, RecordId::Kernel)
 }
 
-/// Whose an event without a stack is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Owner {
-    /// The process of this thread.
-    Thread(u32),
-    /// This process, if known.
-    Process(Option<u32>),
-}
-
-/// What is counted of an event of the chosen kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Chosen {
-    /// Bytes, or number of profile intervals; 1 where events are counted.
-    pub amount: u64,
-    /// Whose it is when it has no stack.
-    pub owner: Owner,
-}
-
-/// An event that has, or may have, a stack.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StackEvent {
-    /// Its kind, an index into [`Events::kinds`].
-    pub kind: u32,
-    /// Its thread, by the payload or the header.
-    pub thread_id: Option<u32>,
-    /// Where it was logged.
-    pub processor: u16,
-    /// False for an event that only was chosen, but can have no stack.
-    pub may_have_stack: bool,
-    /// Set for events of the chosen kind.
-    pub chosen: Option<Chosen>,
-}
-
-/// What the second walk collects, in record order.
-#[derive(Debug, Default)]
-pub struct Events {
-    /// Kinds.
-    pub kinds: Vec<RecordId>,
-    /// Events.
-    pub events: Vec<At<StackEvent>>,
-    /// Context switches: the thread that stopped, for [`EventChoice::ContextSwitches`].
-    pub stops: Vec<At<u32>>,
-    /// Records of the chosen kind that allocate nothing, by the rule of `allocations`.
-    pub left_out: LeftOut,
-}
-
 impl Events {
     /// Walks over all records.
-    pub fn new(etl: &EtlFile, parts: &[At<Part>], choice: &EventChoice) -> Events {
-        let mut stamps: Vec<Ticks> = parts
-            .iter()
-            .filter_map(|part| match part.value.carrier {
-                Carrier::Walk(time, ..) | Carrier::Reference(time, ..) => Some(time),
-                _ => None,
-            })
-            .collect();
+    pub fn new(etl: &EtlFile, parts: &PartList, choice: &EventChoice) -> Events {
+        let mut stamps: Vec<Ticks> = parts.all().iter().filter_map(|part| parts.time_of_event(part)).collect();
         // Nearly in order already.
-        stamps.sort();
+        stamps.par_sort();
         stamps.dedup();
-        let has_clr_stacks = parts.iter().any(|part| matches!(part.value.carrier, Carrier::Clr(_)));
+        let has_clr_stacks = parts.has_clr_stacks();
         let (rank, _) = ranks(&etl.buffers);
         let readers = etl.fold_buffers(
-            || Reader {
-                stamps: &stamps,
-                place: 0,
-                has_clr_stacks,
-                choice,
-                kinds: FastMap::default(),
-                events: Vec::new(),
-                stops: Vec::new(),
-                left_out: LeftOut::default(),
-            },
+            || Reader { stamps: &stamps, place: 0, has_clr_stacks, choice, events: Events::default() },
             |reader, area| {
                 for_each_moment(area, &rank, etl.before_first(), |raw, hook, moment| {
                     let is_named = raw.time().is_some_and(|time| reader.is_named(time));
@@ -168,26 +109,10 @@ impl Events {
                 });
             },
         );
-        let mut all = Events::default();
-        let mut numbers: FastMap<RecordId, u32> = FastMap::default();
-        for reader in readers {
-            let mut now = vec![0; reader.kinds.len()];
-            for (id, old) in reader.kinds {
-                let number = *numbers.entry(id).or_insert_with(|| {
-                    all.kinds.push(id);
-                    all.kinds.len() as u32 - 1
-                });
-                now.get_mut(old as usize).into_iter().for_each(|slot| *slot = number);
-            }
-            all.events.extend(reader.events.into_iter().map(|mut event| {
-                event.value.kind = now.get(event.value.kind as usize).copied().unwrap_or(0);
-                event
-            }));
-            all.stops.extend(reader.stops);
-            all.left_out += reader.left_out;
-        }
-        all.events.sort_by_key(|event| event.moment);
-        all.stops.sort_by_key(|stop| stop.moment);
+        let mut readers = readers.into_iter();
+        let mut all = readers.next().map(|reader| reader.events).unwrap_or_default();
+        readers.for_each(|reader| all.take(reader.events));
+        all.sort();
         all
     }
 }
@@ -198,10 +123,7 @@ struct Reader<'r> {
     place: usize,
     has_clr_stacks: bool,
     choice: &'r EventChoice,
-    kinds: FastMap<RecordId, u32>,
-    events: Vec<At<StackEvent>>,
-    stops: Vec<At<u32>>,
-    left_out: LeftOut,
+    events: Events,
 }
 
 impl Reader<'_> {
@@ -233,9 +155,7 @@ impl Reader<'_> {
             Some(Event::HardFault(fault)) => Some(fault.thread_id),
             _ => record.thread_id,
         };
-        let next = self.kinds.len() as u32;
-        let kind = *self.kinds.entry(id).or_insert(next);
-        self.events.push(At { moment, value: StackEvent { kind, thread_id, processor, may_have_stack, chosen } });
+        self.events.push(moment, (id, processor, may_have_stack), thread_id, chosen);
     }
 
     /// What is counted of an event of the chosen kind; `None` when it is none, or does not fit its layout.
@@ -248,7 +168,7 @@ impl Reader<'_> {
                 counted(found.count.into(), of_thread(found.thread_id))
             }
             (EventChoice::ContextSwitches, Some(Event::ContextSwitch(found))) => {
-                self.stops.push(At { moment, value: found.old_thread_id });
+                self.events.stops.push(At { moment, value: found.old_thread_id });
                 if found.new_thread_id == 0 { None } else { counted(0, of_thread(found.new_thread_id)) }
             }
             (EventChoice::VirtualAlloc, Some(Event::VirtualRange { phase: Phase::Start, range })) => {
@@ -280,7 +200,7 @@ impl Reader<'_> {
 
     /// A record that counts as an allocation, by the rule of `allocations`; others are noted.
     fn allocated(&mut self, verdict: Verdict, amount: u64, owner: Owner) -> Option<Chosen> {
-        self.left_out.note(verdict);
+        self.events.left_out.note(verdict);
         (verdict == Verdict::Allocates).then_some(Chosen { amount, owner })
     }
 }

@@ -120,7 +120,7 @@ fn ask(bytes: &[u8], of: &str, window: (u64, u64), t0: u64) -> Option<Asked> {
 }
 
 proptest! {
-    #![proptest_config(cases(300))]
+    #![proptest_config(cases(150))]
 
     #[test]
     fn commit_is_that_of_each_page(story in story()) {

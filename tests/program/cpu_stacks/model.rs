@@ -180,7 +180,7 @@ impl Model {
 }
 
 proptest! {
-    #![proptest_config(cases(12))]
+    #![proptest_config(cases(8))]
     /// Against a model of one processor, and against the rows without stacks.
     #[test]
     fn rows_by_stack_add_up(steps in prop::collection::vec((0u8..5, 0usize..3, any::<bool>(), 0usize..3, 4u64..60), 1..60), last in 0usize..3) {

@@ -2,6 +2,7 @@
 
 use super::serial;
 use crate::opened::{open, open_sound};
+use crate::random_cases::one_in;
 use etl_writer::file_of;
 use etl_writer::{Compression, Rec, Session, Trace};
 use pfnset::error::{Damage, Error};
@@ -39,7 +40,9 @@ fn a_last_buffer_cut_anywhere_gives_its_whole_records() {
     let last = placed.last().unwrap();
     let before: usize = placed.iter().skip(1).take(placed.len() - 2).map(|b| record_ends(0, b.area_len).len()).sum();
     let ends = record_ends(before as u64, last.area_len);
-    for kept in 0..last.len {
+    // All places in the headers, and a part of those behind them.
+    let places = (0..0x48 + 16).chain(one_in(4, (0x48 + 16..last.len).collect()));
+    for kept in places {
         let (total, damage) = survey(&bytes[..last.offset + kept]);
         let whole = ends.iter().filter(|&&end| 0x48 + end <= kept).count();
         let expected = if kept < 0x48 { 1 + before } else { 1 + before + whole };

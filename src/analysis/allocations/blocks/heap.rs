@@ -6,8 +6,8 @@ use super::super::closing::Closing;
 use super::super::counting::{Counting, Facts};
 use super::super::figures::Reason;
 use super::super::lives::{LifeId, Owner};
-use super::part::{Blocks, Live};
 use super::step::{Step, Steps, What};
+use super::table::{Blocks, Live};
 use crate::load::allocation_records::{BlockAction, BlockRecord};
 use crate::load::allocation_rule::{LeftOut, Verdict};
 use crate::moment::Moment;
@@ -28,11 +28,16 @@ pub struct HeapCounts {
     pub realloc_summaries: u64,
 }
 
+/// Heaps of [`Heaps::recent`]; a power of two.
+const RECENT: usize = 256;
+
 /// A heap of a process.
 #[derive(Debug, Clone, Copy)]
 struct Heap {
     life: LifeId,
     handle: u64,
+    /// Number of the handle among the labels.
+    label: u32,
     /// True when a block was allocated since it was created.
     has_blocks: bool,
 }
@@ -42,6 +47,8 @@ struct Heap {
 pub struct Heaps {
     all: Vec<Heap>,
     numbers: FastMap<(LifeId, u64), u32>,
+    /// Numbers that were asked for last, by their last bits: most are asked for again and again.
+    recent: Vec<u32>,
     /// Those with blocks.
     of_life: FastMap<LifeId, FastSet<u32>>,
     /// Processes with a record.
@@ -69,8 +76,7 @@ impl Heaps {
             Owner::Ended => return self.counts.after_end += 1,
             Owner::Nobody => return self.counts.no_process += 1,
         };
-        self.lives.insert(life);
-        let known = self.numbers.get(&(life, record.heap)).copied();
+        let known = self.number(life, record.heap);
         match record.action {
             BlockAction::HeapCreate => self.gone(known, record.moment, Reason::Lost, steps),
             BlockAction::HeapDestroy => self.gone(known, record.moment, Reason::HeapDestroy, steps),
@@ -85,7 +91,7 @@ impl Heaps {
                 if verdict != Verdict::Allocates {
                     return;
                 }
-                let number = known.unwrap_or_else(|| self.add(life, record.heap));
+                let number = known.unwrap_or_else(|| self.add(life, record.heap, counting));
                 let at = |record: &BlockRecord| (number, record.address, record.bytes);
                 if let Some(old) = old.filter(|old| old.address != 0) {
                     steps.push(Step::new(old.moment, at(&old), What::ReallocOld));
@@ -97,7 +103,7 @@ impl Heaps {
                     thread: record.thread_id,
                     source: record.label,
                     stack: counting.labels.stack_at(record.moment),
-                    ..self.facts(number, counting)
+                    ..self.facts(number)
                 };
                 step.code = counting.code(&facts, record.bytes);
                 steps.push(step);
@@ -105,9 +111,25 @@ impl Heaps {
         }
     }
 
-    fn add(&mut self, life: LifeId, handle: u64) -> u32 {
+    /// The number of a heap, where one of its blocks was allocated; its process is one with a record.
+    #[inline]
+    fn number(&mut self, life: LifeId, handle: u64) -> Option<u32> {
+        let is_it = |number: u32| self.all.get(number as usize).is_some_and(|h| h.life == life && h.handle == handle);
+        let slot = ((handle >> 16) as u32 ^ life) as usize % RECENT;
+        if let Some(recent) = self.recent.get(slot).copied().filter(|recent| is_it(*recent)) {
+            return Some(recent);
+        }
+        self.lives.insert(life);
+        let number = self.numbers.get(&(life, handle)).copied()?;
+        self.recent.resize(RECENT, u32::MAX);
+        self.recent.get_mut(slot).into_iter().for_each(|recent| *recent = number);
+        Some(number)
+    }
+
+    fn add(&mut self, life: LifeId, handle: u64, counting: &mut Counting<'_>) -> u32 {
         let number = self.all.len() as u32;
-        self.all.push(Heap { life, handle, has_blocks: false });
+        let label = counting.labels.heap(handle);
+        self.all.push(Heap { life, handle, label, has_blocks: false });
         self.numbers.insert((life, handle), number);
         number
     }
@@ -120,13 +142,9 @@ impl Heaps {
     }
 
     /// All that is known of the blocks of a heap.
-    fn facts(&self, number: u32, counting: &mut Counting<'_>) -> Facts {
+    fn facts(&self, number: u32) -> Facts {
         let heap = self.all.get(number as usize);
-        heap.map_or_else(Facts::default, |heap| Facts {
-            life: heap.life,
-            heap: counting.labels.heap(heap.handle),
-            ..Facts::default()
-        })
+        heap.map_or_else(Facts::default, |heap| Facts { life: heap.life, heap: heap.label, ..Facts::default() })
     }
 
     /// A heap is created or destroyed: what it held is gone.
@@ -169,7 +187,7 @@ impl Heaps {
                 match old {
                     Some((old, Some(live))) => close(&old, &live, Reason::Realloc, counting),
                     Some((old, None)) if !is_summary => {
-                        let facts = self.facts(old.heap, counting);
+                        let facts = self.facts(old.heap);
                         let opening = counting.before(old.bytes, &facts);
                         let closing = Some(Closing { moment: old.moment, reason: Reason::Realloc });
                         counting.close(opening, Some(old.address), old.bytes, closing);
@@ -189,7 +207,7 @@ impl Heaps {
 
     /// A heap is gone, with these blocks.
     pub fn count_gone(step: &Step, reason: Reason, blocks: impl Iterator<Item = Blocks>, counting: &mut Counting<'_>) {
-        let mut blocks: Vec<(u64, Live)> = blocks.flatten().collect();
+        let mut blocks: Vec<(u64, Live)> = blocks.flat_map(Blocks::into_blocks).collect();
         if counting.has_order() {
             blocks.sort_unstable_by_key(|(address, _)| *address);
         }

@@ -12,6 +12,7 @@ mod heap;
 mod part;
 mod pool;
 mod step;
+mod table;
 
 use super::counting::Counting;
 use super::lives::LifeId;
@@ -26,9 +27,10 @@ use crate::moment::Moment;
 use crate::trace::Trace;
 use crate::units::Ticks;
 use heap::Heaps;
-use part::{Found, Live, Part};
+use part::{Found, Parts};
 use pool::Pool;
-use step::{PARTS, Steps, What};
+use step::{Steps, What};
+use table::Live;
 
 /// Records of a slice, about; each takes some 200 bytes in its four stages.
 const RECORDS: u64 = 100_000;
@@ -53,6 +55,8 @@ struct Books<'c, 't> {
     kind: Kind,
     counting: &'c mut Counting<'t>,
     triggers: std::iter::Peekable<std::vec::IntoIter<(Moment, Trigger)>>,
+    /// When the next of them happens: most records are before it.
+    next_trigger: Moment,
     allocations: u64,
     frees: u64,
 }
@@ -76,9 +80,10 @@ pub fn replay(
     };
     // Entries of one record keep their order.
     triggers.sort_by_key(|(moment, _)| *moment);
+    let next_trigger = triggers.first().map_or(Moment::LAST, |(moment, _)| *moment);
     let triggers = triggers.into_iter().peekable();
-    let mut books = Books { kind: kind_state, counting, triggers, allocations: 0, frees: 0 };
-    let mut parts: Vec<Part> = std::iter::repeat_with(Part::default).take(PARTS).collect();
+    let mut books = Books { kind: kind_state, counting, triggers, next_trigger, allocations: 0, frees: 0 };
+    let mut parts = Parts::default();
     books.go_through(trace, &AllocationReader::new(trace.etl(), kind), &mut parts);
     books.close_rest(parts);
     let has_start_snapshot = rundowns.pool.iter().any(|entry| entry.value.phase == Phase::DcStart);
@@ -96,34 +101,45 @@ fn read(
 }
 
 impl Books<'_, '_> {
-    fn go_through(&mut self, trace: &Trace, reader: &AllocationReader<'_>, parts: &mut [Part]) {
+    fn go_through(&mut self, trace: &Trace, reader: &AllocationReader<'_>, parts: &mut Parts) {
         let spans = &trace.survey().spans;
-        let slices = whole(spans).map(|(begin, end)| slices(spans, begin, end, RECORDS)).unwrap_or_default();
+        let slices = whole(spans)
+            .map(|(begin, end)| {
+                slices(
+                    spans,
+                    begin,
+                    end,
+                    std::env::var("TUNE_RECORDS").ok().and_then(|v| v.parse().ok()).unwrap_or(RECORDS),
+                )
+            })
+            .unwrap_or_default();
         let mut runs = RecordRuns::default();
         // After the last slice what is on its way goes through the other stages.
-        let (mut records, mut prepared, mut looked_up) = (Vec::new(), Steps::new(0), None);
+        let (mut records, mut prepared, mut looked_up) = (Vec::new(), Steps::default(), None);
         for slice in slices.iter().map(Some).chain([None; 4]) {
             let (now_prepared, (found, now_records)) = rayon::join(
                 || {
                     looked_up.take().into_iter().for_each(|(steps, found)| self.count(&steps, found));
                     self.prepare(&records)
                 },
-                || rayon::join(|| Part::look_up_all(parts, &prepared), || read(reader, slice, &mut runs)),
+                || rayon::join(|| parts.look_up(&prepared), || read(reader, slice, &mut runs)),
             );
             looked_up = Some((std::mem::replace(&mut prepared, now_prepared), found));
             records = now_records;
         }
         looked_up.into_iter().for_each(|(steps, found)| self.count(&steps, found));
-        let mut steps = Steps::new(0);
+        let mut steps = Steps::default();
         self.triggers_until(None, &mut steps);
-        let found = Part::look_up_all(parts, &steps);
+        let found = parts.look_up(&steps);
         self.count(&steps, found);
     }
 
     fn prepare(&mut self, records: &[BlockRecord]) -> Steps {
-        let mut steps = Steps::new(records.len());
+        let mut steps = Steps { all: Vec::with_capacity(records.len()) };
         for record in records {
-            self.triggers_until(Some(record.moment), &mut steps);
+            if record.moment >= self.next_trigger {
+                self.triggers_until(Some(record.moment), &mut steps);
+            }
             match record.action {
                 BlockAction::Alloc | BlockAction::ReallocNew => self.allocations += 1,
                 BlockAction::Free => self.frees += 1,
@@ -146,6 +162,7 @@ impl Books<'_, '_> {
                 _ => {}
             }
         }
+        self.next_trigger = self.triggers.peek().map_or(Moment::LAST, |(moment, _)| *moment);
     }
 
     fn count(&mut self, steps: &Steps, mut found: Vec<Found>) {
@@ -164,8 +181,8 @@ impl Books<'_, '_> {
     }
 
     /// What is live at the end of the trace.
-    fn close_rest(&mut self, parts: Vec<Part>) {
-        let blocks = parts.into_iter().flat_map(Part::into_blocks);
+    fn close_rest(&mut self, parts: Parts) {
+        let blocks = parts.into_blocks();
         let has_order = self.counting.has_order();
         let close = |(_, address, live): (u32, u64, Live)| {
             self.counting.close(live.opening(), Some(address), live.bytes, None);

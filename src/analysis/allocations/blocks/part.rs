@@ -1,41 +1,13 @@
 //! The live blocks of a part.
 
-use super::super::counting::Opening;
-use super::step::{LookUp, Steps, What};
-use crate::load::stacks::frame_lists::ListId;
-use crate::units::Ticks;
+use super::step::{PARTS, Step, Steps, What};
+use super::table::{Blocks, Live};
 use foldhash::HashMap as FastMap;
 use rayon::prelude::*;
-use std::collections::hash_map::Entry;
 use std::vec;
 
 /// Blocks that are looked for at a time. Most are in no cache: one after another, each look waits for memory; together they wait once.
 const BATCH: usize = 32;
-
-/// A live block.
-#[derive(Debug, Clone, Copy)]
-pub struct Live {
-    opened: Ticks,
-    /// Size.
-    pub bytes: u64,
-    code: ListId,
-    /// Pool tag, perhaps with a mark.
-    pub label: u32,
-}
-
-impl Live {
-    fn new(step: &LookUp) -> Live {
-        Live { opened: step.opening.time, bytes: step.bytes, code: step.opening.code, label: step.label }
-    }
-
-    /// What opened it.
-    pub fn opening(&self) -> Opening {
-        Opening { time: self.opened, code: self.code }
-    }
-}
-
-/// Blocks of a heap by their address.
-pub type Blocks = FastMap<u64, Live>;
 
 /// What a part found at its steps, in their order.
 #[derive(Debug)]
@@ -58,26 +30,50 @@ impl Found {
     }
 }
 
+/// All live blocks, in parts.
+#[derive(Debug)]
+pub struct Parts {
+    parts: [Part; PARTS],
+    /// The steps of each part in a slice.
+    steps: [Vec<u32>; PARTS],
+}
+
+impl Default for Parts {
+    fn default() -> Self {
+        Parts { parts: std::array::from_fn(|_| Part::default()), steps: std::array::from_fn(|_| Vec::new()) }
+    }
+}
+
+impl Parts {
+    /// Goes through the steps of all parts, side by side; what each found.
+    pub fn look_up(&mut self, steps: &Steps) -> Vec<Found> {
+        steps.divide(&mut self.steps);
+        let own = self.parts.par_iter_mut().zip(&self.steps).with_max_len(1);
+        own.map(|(part, own)| part.look_up_own(own, &steps.all)).collect()
+    }
+
+    /// All blocks, by the number of their heap and their address.
+    pub fn into_blocks(self) -> impl Iterator<Item = (u32, u64, Live)> {
+        let of_heap = |(heap, blocks): (u32, Blocks)| blocks.into_blocks().map(move |(at, live)| (heap, at, live));
+        self.parts.into_iter().flat_map(move |part| part.heaps.into_iter().flat_map(of_heap))
+    }
+}
+
 /// A part, by heap.
 #[derive(Debug, Default)]
-pub struct Part {
+struct Part {
     heaps: FastMap<u32, Blocks>,
 }
 
 impl Part {
-    /// Goes through the steps of all parts, side by side; what each found.
-    pub fn look_up_all(parts: &mut [Part], steps: &Steps) -> Vec<Found> {
-        let own = parts.par_iter_mut().zip(&steps.of_part).with_max_len(1);
-        own.map(|(part, own)| part.look_up_own(own)).collect()
-    }
-
-    fn look_up_own(&mut self, own: &[LookUp]) -> Found {
+    fn look_up_own(&mut self, own: &[u32], all: &[Step]) -> Found {
         let mut is_live = Vec::with_capacity(own.len());
         let (mut found, mut gone) = (Vec::with_capacity(own.len()), Vec::new());
         for batch in own.chunks(BATCH) {
-            let is_near = |step: &&LookUp| self.heaps.get(&step.heap).is_some_and(|b| b.contains_key(&step.address));
-            std::hint::black_box(batch.iter().filter(is_near).count());
-            for step in batch {
+            let steps = || batch.iter().filter_map(|number| all.get(*number as usize));
+            let is_near = |step: &&Step| self.heaps.get(&step.heap).is_some_and(|b| b.get(step.address).is_some());
+            std::hint::black_box(steps().filter(is_near).count());
+            for step in steps() {
                 if let What::Gone(_) = step.what {
                     gone.push(self.heaps.remove(&step.heap).unwrap_or_default());
                     continue;
@@ -92,25 +88,14 @@ impl Part {
 
     /// The block that was live at a step; the one that it opens is live after it.
     #[inline]
-    fn look_up(&mut self, step: &LookUp) -> Option<Live> {
+    fn look_up(&mut self, step: &Step) -> Option<Live> {
         match step.what {
-            What::Alloc => self.heaps.entry(step.heap).or_default().insert(step.address, Live::new(step)),
+            What::Alloc => self.heaps.entry(step.heap).or_default().replace(step.address, Live::new(step)),
             What::ReallocNew | What::Listed { is_compared: false, .. } => {
-                match self.heaps.entry(step.heap).or_default().entry(step.address) {
-                    Entry::Occupied(live) => Some(*live.get()),
-                    Entry::Vacant(place) => {
-                        place.insert(Live::new(step));
-                        None
-                    }
-                }
+                self.heaps.entry(step.heap).or_default().add_if_free(step.address, Live::new(step))
             }
-            What::Listed { .. } => self.heaps.get(&step.heap)?.get(&step.address).copied(),
-            What::Free | What::ReallocOld | What::Gone(_) => self.heaps.get_mut(&step.heap)?.remove(&step.address),
+            What::Listed { .. } => self.heaps.get(&step.heap)?.get(step.address),
+            What::Free | What::ReallocOld | What::Gone(_) => self.heaps.get_mut(&step.heap)?.remove(step.address),
         }
-    }
-
-    /// All blocks, by the number of their heap and their address.
-    pub fn into_blocks(self) -> impl Iterator<Item = (u32, u64, Live)> {
-        self.heaps.into_iter().flat_map(|(heap, blocks)| blocks.into_iter().map(move |(at, live)| (heap, at, live)))
     }
 }

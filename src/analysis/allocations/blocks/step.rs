@@ -1,6 +1,5 @@
 //! Steps: what happened to blocks, in order, ready to be looked up. Blocks are divided into parts by their address, so that the
-//! parts are looked up side by side, and each finds its own
-//! in little memory.
+//! parts are looked up side by side, and each finds its own in little memory.
 
 use super::super::counting::Opening;
 use super::super::figures::{BEFORE, Reason};
@@ -45,7 +44,7 @@ pub struct Step {
     pub heap: u32,
     /// What a block has in common with others, if this opens one.
     pub code: ListId,
-    /// See [`super::part::Live::label`].
+    /// See [`super::table::Live::label`].
     pub label: u32,
     /// True for paged pool.
     pub is_paged: bool,
@@ -70,32 +69,6 @@ impl Step {
     pub fn part(&self) -> Option<usize> {
         (!matches!(self.what, What::Gone(_))).then_some(usize::from(self.part))
     }
-}
-
-/// What the part of a block needs of a step: parts read their own one after the other.
-#[derive(Debug, Clone, Copy)]
-pub struct LookUp {
-    /// Address of the block.
-    pub address: u64,
-    /// Its size.
-    pub bytes: u64,
-    /// What opens it, if the step does.
-    pub opening: Opening,
-    /// See [`super::part::Live::label`].
-    pub label: u32,
-    /// Number of its heap, or its session.
-    pub heap: u32,
-    /// What happens.
-    pub what: What,
-}
-
-/// Steps of a slice, in order, and those of each part.
-#[derive(Debug)]
-pub struct Steps {
-    /// All.
-    pub all: Vec<Step>,
-    /// Those of each part.
-    pub of_part: Vec<Vec<LookUp>>,
 }
 
 /// The part of a block by the leading bits of its hash. Parts are of different sizes, up to one and its double: so their tables do not
@@ -127,24 +100,30 @@ fn part_of(step: &Step) -> u8 {
     PART_OF.get((hash >> (u64::BITS - PART_OF.len().ilog2())) as usize).copied().unwrap_or(0)
 }
 
-impl Steps {
-    /// Room for the steps of so many records.
-    pub fn new(records: usize) -> Steps {
-        let room = || Vec::with_capacity(records / PARTS * 2);
-        Steps { all: Vec::with_capacity(records), of_part: std::iter::repeat_with(room).take(PARTS).collect() }
-    }
+/// Steps of a slice, in order.
+#[derive(Debug, Default)]
+pub struct Steps {
+    /// All.
+    pub all: Vec<Step>,
+}
 
+impl Steps {
     /// Adds a step.
     #[inline]
     pub fn push(&mut self, mut step: Step) {
         step.part = part_of(&step);
-        let Step { address, bytes, heap, label, what, .. } = step;
-        let look_up = LookUp { address, bytes, opening: step.opening(), label, heap, what };
-        match step.part() {
-            Some(part) => self.of_part.get_mut(part).into_iter().for_each(|own| own.push(look_up)),
-            None => self.of_part.iter_mut().for_each(|own| own.push(look_up)),
-        }
         self.all.push(step);
+    }
+
+    /// The numbers of the steps of each part, in order.
+    pub fn divide(&self, of_part: &mut [Vec<u32>; PARTS]) {
+        of_part.iter_mut().for_each(Vec::clear);
+        for (number, step) in (0..).zip(&self.all) {
+            match step.part() {
+                Some(part) => of_part.get_mut(part).into_iter().for_each(|own| own.push(number)),
+                None => of_part.iter_mut().for_each(|own| own.push(number)),
+            }
+        }
     }
 }
 

@@ -149,8 +149,14 @@ impl Explanation {
         let chosen = choice.indices(snapshots)?;
         let mut doubts = doubts::before_counting(trace, &chosen);
         let stacks = StacksOnDemand::new(trace, symbols);
-        let in_snapshot = |index: usize| Some(explain_in((trace, &stacks), target, index, snapshots.get(index)?));
-        let explained = chosen.into_iter().filter_map(in_snapshot).collect::<Result<_, _>>()?;
+        let of = chosen.len();
+        let mut explained = Vec::new();
+        for index in chosen {
+            let Some(snapshot) = snapshots.get(index) else { continue };
+            let context = SnapshotContext::new(trace, snapshot);
+            doubts.extend(doubts::of_context(trace, &context, (index, of), snapshot));
+            explained.push(Explainer { trace, snapshot, context: &context, stacks: &stacks }.explain(target, index)?);
+        }
         doubts.extend(stacks.joined().into_iter().flat_map(doubts::of_symbols));
         Ok(Explanation {
             warnings: texts(&doubts),
@@ -169,51 +175,6 @@ impl Explanation {
     }
 }
 
-fn explain_in(
-    (trace, stacks): (&Trace, &StacksOnDemand<'_>),
-    target: Target,
-    index: usize,
-    snapshot: &Snapshot,
-) -> Result<InSnapshot, Error> {
-    let context = SnapshotContext::new(trace, snapshot);
-    let explainer = Explainer { trace, snapshot, context: &context, stacks };
-    let mut answer = InSnapshot {
-        index,
-        time: trace.time(snapshot.first.time),
-        reading: context.owners.reading,
-        process: None,
-        pages: Vec::new(),
-        more_pages: 0,
-        absent: None,
-    };
-    match target {
-        Target::Pfn(pfn) => {
-            answer.pages = explainer.frame(pfn);
-            if answer.pages.is_empty() {
-                let (first, last) = snapshot.pfns;
-                return Err(Error::Usage(format!(
-                    "PFN 0x{pfn:x} is not in snapshot {index}: its {} pages have PFNs from 0x{first:x} to 0x{last:x}, \
-                     with {} missing in {}",
-                    count(snapshot.pages),
-                    count(snapshot.missing_pfns),
-                    counted(snapshot.gaps, "gap", "gaps")
-                )));
-            }
-        }
-        Target::Address { process_id, address } => {
-            let instance = explainer.instance(process_id, index)?;
-            let (frames, count) = explainer.frames_at(instance, address);
-            answer.pages = frames.iter().flat_map(|&pfn| explainer.frame(pfn)).collect();
-            answer.more_pages = count.saturating_sub(answer.pages.len());
-            answer.process = trace.processes().instances.get(instance as usize).map(|process| process.label());
-            if frames.is_empty() {
-                answer.absent = Some(explainer.absent(instance, address));
-            }
-        }
-    }
-    Ok(answer)
-}
-
 struct Explainer<'m> {
     trace: &'m Trace,
     snapshot: &'m Snapshot,
@@ -222,6 +183,44 @@ struct Explainer<'m> {
 }
 
 impl Explainer<'_> {
+    fn explain(&self, target: Target, index: usize) -> Result<InSnapshot, Error> {
+        let mut answer = InSnapshot {
+            index,
+            time: self.trace.time(self.snapshot.first.time),
+            reading: self.context.owners.reading,
+            process: None,
+            pages: Vec::new(),
+            more_pages: 0,
+            absent: None,
+        };
+        match target {
+            Target::Pfn(pfn) => {
+                answer.pages = self.frame(pfn);
+                if answer.pages.is_empty() {
+                    let (first, last) = self.snapshot.pfns;
+                    return Err(Error::Usage(format!(
+                        "PFN 0x{pfn:x} is not in snapshot {index}: its {} pages have PFNs from 0x{first:x} to 0x{last:x}, \
+                         with {} missing in {}",
+                        count(self.snapshot.pages),
+                        count(self.snapshot.missing_pfns),
+                        counted(self.snapshot.gaps, "gap", "gaps")
+                    )));
+                }
+            }
+            Target::Address { process_id, address } => {
+                let instance = self.instance(process_id, index)?;
+                let (frames, count) = self.frames_at(instance, address);
+                answer.pages = frames.iter().flat_map(|&pfn| self.frame(pfn)).collect();
+                answer.more_pages = count.saturating_sub(answer.pages.len());
+                answer.process = self.trace.processes().instances.get(instance as usize).map(|process| process.label());
+                if frames.is_empty() {
+                    answer.absent = Some(self.absent(instance, address));
+                }
+            }
+        }
+        Ok(answer)
+    }
+
     /// The records of a page frame: one, unless the sequence repeats it.
     fn frame(&self, pfn: u64) -> Vec<ExplainedPage> {
         self.snapshot.records_of(self.trace.etl(), pfn).into_iter().map(|record| self.page(record)).collect()

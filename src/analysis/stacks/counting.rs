@@ -1,0 +1,272 @@
+//! Counting: the events of a kind by process and stack, with their weights.
+
+use super::dimension::Dimension;
+use super::frame_names::Names;
+use super::join::Attached;
+use super::process_labels::Owners;
+use super::profile_intervals::ProfileIntervals;
+use super::query::{Kind, StackQuery};
+use super::rows::{Key, Row, StackId};
+use super::texts::Texts;
+use crate::etl::clock::Clock;
+use crate::event::Phase;
+use crate::load::stacks::first_walk::Parts;
+use crate::load::stacks::numbered::Numbered;
+use crate::load::stacks::second_walk::EventChoice;
+use crate::load::stacks::stack_events::{Chosen, Class, Events, Owner, StackEvent};
+use crate::moment::{At, Moment};
+use crate::trace::Trace;
+use crate::units::Ticks;
+use foldhash::HashMap as FastMap;
+
+/// Events of a slice.
+const SLICE: usize = 1 << 14;
+
+/// Counts the chosen events by process and stack.
+pub(super) struct Counting<'a> {
+    parts: &'a Parts,
+    owners: Owners<'a>,
+    /// Events after the first and until the second moment count.
+    pub window: (Moment, Moment),
+    /// The first and the last of them.
+    span: Option<(Ticks, Ticks)>,
+    /// The shortest and the longest profile interval of samples.
+    pub interval_ns: Option<(u64, u64)>,
+    /// True where each thread is counted on its own.
+    pub wants_thread: bool,
+    wants_processor: bool,
+    /// What is counted.
+    pub rows: Numbered<Row>,
+    /// Labels of processes.
+    pub processes: Texts,
+    /// Their numbers, by process id and instance.
+    process_numbers: FastMap<(Option<u32>, Option<usize>), u32>,
+    /// Texts of threads.
+    pub threads: Texts,
+    /// Each event, where they are wanted one by one.
+    pub log: Option<Log>,
+}
+
+/// Events one by one; their keys are those of rows.
+#[derive(Default)]
+pub(super) struct Log {
+    /// The events.
+    pub events: Vec<Logged>,
+    /// Ids of processes, by the number of their label.
+    pub process_ids: FastMap<u32, u32>,
+}
+
+/// An event.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Logged {
+    /// When.
+    pub time: Ticks,
+    /// The number of its key.
+    pub key: u32,
+    /// Its weight.
+    pub weight: u64,
+}
+
+impl<'a> Counting<'a> {
+    /// From the first to the last event that counts.
+    pub fn span_ns(&self, clock: &Clock) -> u64 {
+        self.span.map_or(0, |(first, last)| u64::try_from(clock.nanos(last).0 - clock.nanos(first).0).unwrap_or(0))
+    }
+
+    /// Before the first event.
+    pub fn new(trace: &'a Trace, parts: &'a Parts, query: &StackQuery) -> Counting<'a> {
+        let wants = |dimension: Dimension| {
+            query.group_by.contains(&dimension)
+                || query.conditions.iter().any(|condition| condition.dimension == dimension)
+        };
+        Counting {
+            parts,
+            owners: Owners::new(trace.processes(), &parts.threads),
+            window: (Moment::FIRST, Moment::LAST),
+            span: None,
+            interval_ns: None,
+            wants_thread: wants(Dimension::Thread),
+            wants_processor: wants(Dimension::Processor),
+            rows: Numbered::default(),
+            processes: Texts::default(),
+            process_numbers: FastMap::default(),
+            threads: Texts::default(),
+            log: None,
+        }
+    }
+
+    /// Counts the chosen events. The stacks of a slice are named while those of the slice before it are counted.
+    pub fn count(&mut self, names: &mut Names, events: &Events, stacks: &[Attached], of: &Kind) {
+        let (parts, window) = (self.parts, self.window);
+        let mut weights = Weights::new(parts, events);
+        let mut named: Option<NamedSlice<'_>> = None;
+        for slice in events.events.chunks(SLICE).zip(stacks.chunks(SLICE)).map(Some).chain([None]) {
+            let (next, ()) = rayon::join(
+                || slice.map(|(of_slice, stacks)| NamedSlice::new(names, (events, of_slice), stacks, parts, window)),
+                || named.iter().for_each(|named| self.slice(events, named, &mut weights, of)),
+            );
+            named = next;
+        }
+    }
+
+    fn slice(&mut self, events: &Events, named: &NamedSlice<'_>, weights: &mut Weights<'_>, of: &Kind) {
+        for ((event, stack), id) in named.events.iter().zip(named.stacks).zip(&named.ids) {
+            let Some(chosen) = events.chosen(&event.value) else { continue };
+            let weight = weights.of(&of.0, event, &chosen);
+            // An interval or a wait that began before the window is known nevertheless.
+            if is_inside(self.window, event.moment) {
+                let time = event.moment.time;
+                self.span = Some((self.span.map_or(time, |(first, _)| first), time));
+                if of.0 == EventChoice::Samples {
+                    let interval = weights.intervals.in_force();
+                    let (least, most) = self.interval_ns.unwrap_or((interval, interval));
+                    self.interval_ns = Some((least.min(interval), most.max(interval)));
+                }
+                self.event((event, events.class(&event.value)), (stack, *id), &chosen, weight);
+            }
+        }
+    }
+
+    /// The number of the label of a process.
+    fn process(&mut self, id: Option<u32>, moment: Moment) -> u32 {
+        let instance = id.and_then(|id| self.owners.instance(id, moment));
+        let (owners, processes) = (&self.owners, &mut self.processes);
+        let number = self.process_numbers.entry((id, instance));
+        *number.or_insert_with(|| processes.id(&owners.label(id, moment)))
+    }
+
+    fn event(
+        &mut self,
+        (event, class): (&At<StackEvent>, Option<&Class>),
+        (stack, stack_id): (&Attached, StackId),
+        chosen: &Chosen,
+        weight: Option<u64>,
+    ) {
+        let At { moment, value } = event;
+        let has_stack = stack.has_stack();
+        let process_id = if has_stack { stack.process_id() } else { self.owners.process_of(chosen.owner, *moment) };
+        let process = self.process(process_id, *moment);
+        let thread = match self.wants_thread {
+            true => {
+                let thread = match chosen.owner {
+                    Owner::Thread(id) => Some(id),
+                    Owner::Process(_) => value.thread_id(),
+                };
+                self.threads.id(&thread.map_or_else(|| "Unknown".to_owned(), |id| id.to_string()))
+            }
+            false => 0,
+        };
+        let processor = class.filter(|_| self.wants_processor).map_or(0, |class| class.processor);
+        let key = Key { process, thread, processor, stack: stack_id };
+        let number = self.rows.number(Row::of(key));
+        if let Some(log) = &mut self.log {
+            log.events.push(Logged { time: moment.time, key: number, weight: weight.unwrap_or(0) });
+            process_id.iter().for_each(|id| _ = log.process_ids.insert(process, *id));
+        }
+        let Some(Row { counted, weight_unknown, .. }) = self.rows.get_mut(number) else { return };
+        counted.events += 1;
+        counted.weight = counted.weight.saturating_add(weight.unwrap_or(0));
+        *weight_unknown += u32::from(weight.is_none());
+        counted.kernel_only += u32::from(has_stack && !stack.has_user_frames());
+        counted.incomplete += u32::from(stack.is_incomplete());
+    }
+}
+
+/// Events of a slice with the names of their stacks.
+struct NamedSlice<'e> {
+    events: &'e [At<StackEvent>],
+    stacks: &'e [Attached],
+    /// One for each event; of no frames where it does not count.
+    ids: Vec<StackId>,
+}
+
+impl<'e> NamedSlice<'e> {
+    fn new(
+        names: &mut Names,
+        (all, events): (&Events, &'e [At<StackEvent>]),
+        stacks: &'e [Attached],
+        parts: &Parts,
+        window: (Moment, Moment),
+    ) -> NamedSlice<'e> {
+        let mut id = |(event, stack): (&At<StackEvent>, &Attached)| {
+            let counts = all.class(&event.value).is_some_and(Class::is_chosen) && is_inside(window, event.moment);
+            if !counts || !stack.has_stack() {
+                return StackId::default();
+            }
+            names.go_to(event.moment.time);
+            stack_id(names, stack, parts)
+        };
+        NamedSlice { events, stacks, ids: events.iter().zip(stacks).map(&mut id).collect() }
+    }
+}
+
+fn is_inside((from, to): (Moment, Moment), moment: Moment) -> bool {
+    from < moment && moment <= to
+}
+
+/// The names of a stack, at the time that they have gone on to.
+pub(super) fn stack_id(names: &mut Names, stack: &Attached, parts: &Parts) -> StackId {
+    let space = stack.process_id().unwrap_or(0);
+    let kernel = stack.kernel.list().and_then(|list| names.of(space, list, &parts.frames, true));
+    let user = stack.user.list().and_then(|list| names.of(space, list, &parts.frames, kernel.is_none()));
+    StackId { kernel, user }
+}
+
+/// Weights in time order.
+pub(super) struct Weights<'a> {
+    parts: &'a Parts,
+    events: &'a Events,
+    intervals: ProfileIntervals<'a>,
+    stop: usize,
+    thread: usize,
+    stopped: FastMap<u32, Ticks>,
+}
+
+impl<'a> Weights<'a> {
+    /// Before the first event.
+    pub fn new(parts: &'a Parts, events: &'a Events) -> Weights<'a> {
+        Weights {
+            parts,
+            events,
+            intervals: ProfileIntervals::new(&parts.intervals),
+            stop: 0,
+            thread: 0,
+            stopped: FastMap::default(),
+        }
+    }
+
+    /// Ticks of the clock for context switches, nanoseconds for samples; `None` = unknown.
+    pub fn of(&mut self, of: &EventChoice, event: &At<StackEvent>, chosen: &Chosen) -> Option<u64> {
+        match of {
+            EventChoice::Samples => Some(chosen.amount.saturating_mul(self.intervals.nanos(event.moment))),
+            EventChoice::ContextSwitches => {
+                self.stops_before(event);
+                let Owner::Thread(thread) = chosen.owner else { return None };
+                let since = self.stopped.get(&thread)?;
+                Some(event.moment.time.0.saturating_sub(since.0).max(0) as u64)
+            }
+            _ => Some(chosen.amount),
+        }
+    }
+
+    /// Stops and starts of threads before an event, in their order.
+    fn stops_before(&mut self, event: &At<StackEvent>) {
+        loop {
+            let stop = self.events.stops.get(self.stop).filter(|stop| stop.moment < event.moment);
+            let thread = self.parts.threads.get(self.thread).filter(|thread| thread.moment < event.moment);
+            match (stop, thread) {
+                (Some(stop), thread) if thread.is_none_or(|thread| stop.moment < thread.moment) => {
+                    self.stopped.insert(stop.value, stop.moment.time);
+                    self.stop += 1;
+                }
+                (_, Some(thread)) => {
+                    if thread.value.phase == Phase::Start {
+                        self.stopped.remove(&thread.value.thread_id);
+                    }
+                    self.thread += 1;
+                }
+                _ => return,
+            }
+        }
+    }
+}

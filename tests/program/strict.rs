@@ -1,0 +1,70 @@
+//! One place judges a trace, and all commands say the same: `info --strict` ends with 3 where any command does.
+
+use crate::program::{fixtures, run};
+use std::path::PathBuf;
+
+/// The commands that judge their own numbers, or those of the trace.
+const COMMANDS: [&str; 9] =
+    ["resident", "pages", "processes", "refset", "cpu", "memory", "stacks", "allocations", "faults"];
+
+/// The traces of the repository, and those of `../shared` where they are there.
+pub fn all_traces() -> Vec<PathBuf> {
+    let shared = fixtures().join("../../shared");
+    let recorded = std::env::var_os("PFNSET_TRACES").map_or_else(|| shared.join("traces"), PathBuf::from);
+    let folders =
+        [fixtures(), recorded.join("real"), recorded.join("synthetic"), recorded.join("wpa"), shared.join("edge")];
+    let files = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
+    let mut traces: Vec<PathBuf> =
+        files.map(|file| file.path()).filter(|path| path.extension().is_some_and(|ending| ending == "etl")).collect();
+    traces.sort();
+    traces
+}
+
+/// On `resident-split.etl`, on which events and end rundown disagree, `info --strict` said "trust it" and ended with 0.
+#[test]
+fn info_and_the_commands_agree_on_every_trace() {
+    let traces = all_traces();
+    assert!(traces.len() >= 5, "{traces:?}");
+    for trace in &traces {
+        let path = trace.to_str().expect("UTF-8");
+        let strict = |command: &str| run(&[command, path, "--strict", "-q", "--format", "csv"]).code;
+        let worst = COMMANDS.into_iter().filter(|command| strict(command) == 3).collect::<Vec<_>>();
+        assert_eq!(strict("pages"), strict("resident"), "{path}");
+        let info = run(&["info", path, "--strict"]);
+        assert_eq!(info.code == 3, !worst.is_empty(), "{path}: {worst:?}\n{}", info.out);
+        if info.code == 0 {
+            assert!(info.out.starts_with("Verdict: trust it"), "{path}: {}", info.out);
+        } else {
+            assert!(!info.out.starts_with("Verdict: trust it;"), "{path}: {}", info.out);
+        }
+    }
+}
+
+/// What `info` does not check it calls neither good nor bad, and says who checks it.
+#[test]
+fn what_info_does_not_check_it_names() {
+    let plain = run(&["info", "resident-small.etl", "--format", "json"]);
+    let strict = run(&["info", "resident-small.etl", "--format", "json", "--strict"]);
+    let unchecked = |ran: &str| {
+        let json: serde_json::Value = serde_json::from_str(ran).expect("JSON");
+        json["unchecked"].as_array().expect("a list").len()
+    };
+    assert_eq!((unchecked(&plain.out), unchecked(&strict.out)), (3, 0));
+    let headline = |arguments: &[&str]| {
+        let ran = run(&[&["info"], arguments].concat());
+        ran.out.lines().next().unwrap_or_default().to_owned()
+    };
+    assert_eq!(
+        headline(&["resident-small.etl"]),
+        "Verdict: no loss, damage or cut was found; whether the numbers agree is checked by pfnset resident, cpu and allocations,"
+    );
+    // Its commit differs from the end rundown.
+    assert_eq!(
+        headline(&["resident-small.etl", "--strict"]),
+        "Verdict: trust it with care; no loss was found, but there is 1 warning"
+    );
+    assert_eq!(
+        headline(&["cpu-compressed.etl", "--strict"]),
+        "Verdict: trust it; no loss, damage or cut was found, and the checks of pfnset cpu passed"
+    );
+}
