@@ -29,7 +29,7 @@ use crate::escape;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::borrow::Cow;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -151,9 +151,9 @@ impl Cli {
 }
 
 /// An argument without hidden characters.
-fn in_writing(argument: &OsString) -> OsString {
+fn in_writing(argument: &OsStr) -> OsString {
     match escape::visible(&argument.to_string_lossy()) {
-        Cow::Borrowed(_) => argument.clone(),
+        Cow::Borrowed(_) => argument.to_owned(),
         Cow::Owned(shown) => shown.into(),
     }
 }
