@@ -88,13 +88,7 @@ pub(crate) fn export_with_doubts(
     trace.gather(if of_processors { parts | CpuUse::PARTS } else { parts });
     let facts = Facts::new(trace, machine);
     let has = |table: Table| tables.contains(&table);
-    let by_page = [Table::Pages, Table::Resident].into_iter().any(has);
-    let chosen = chosen(trace, choice)?;
-    let indices: Vec<usize> = chosen.iter().filter(|_| by_page).map(|chosen| chosen.index).collect();
-    let judge = || if indices.is_empty() { Vec::new() } else { doubts::of_snapshots(trace, &indices) };
-    // Some steps of writing have one thread.
-    let (written, of_pages) = rayon::join(|| of_snapshots(trace, tables, &chosen, sink), judge);
-    written?;
+    let of_pages = of_snapshots(trace, tables, &chosen(trace, choice)?, sink)?;
     let mut doubts = facts.doubts();
     doubts.retain(|doubt| of_pages.is_empty() || doubt.analysis != RESIDENT_SET.name);
     doubt::add(&mut doubts, of_pages);
@@ -266,8 +260,8 @@ fn of_cpu(set: &crate::analysis::cpu::CpuUse, tables: &[Table], sink: &dyn Sink)
     Ok(())
 }
 
-/// The tables with the pages and ranges of each snapshot.
-fn of_snapshots(trace: &Trace, tables: &[Table], chosen: &[Chosen<'_>], sink: &dyn Sink) -> Result<(), Error> {
+/// The tables with the pages and ranges of each snapshot; returns what casts doubt on the pages.
+fn of_snapshots(trace: &Trace, tables: &[Table], chosen: &[Chosen<'_>], sink: &dyn Sink) -> Result<Vec<Doubt>, Error> {
     let has = |table: Table| tables.contains(&table);
     let wanted = resident::Wanted { pages: has(Table::Pages), resident: has(Table::Resident) };
     let by_page = wanted.pages || wanted.resident;
@@ -285,5 +279,6 @@ fn of_snapshots(trace: &Trace, tables: &[Table], chosen: &[Chosen<'_>], sink: &d
         chosen.iter().try_for_each(|chosen| processes_files_ranges::ranges(trace, *chosen, &mut ranges))?;
         ranges.finish()?;
     }
-    Ok(())
+    let indices: Vec<usize> = chosen.iter().map(|chosen| chosen.index).collect();
+    Ok(if by_page && !indices.is_empty() { doubts::of_snapshots(trace, &indices) } else { Vec::new() })
 }

@@ -69,10 +69,6 @@ impl Mapping {
         // mapped is the matter of `lost_pages`. Reading through a buffer instead costs a copy of the whole trace.
         #[allow(unsafe_code)]
         let map = unsafe { MmapOptions::new().map(&file)? };
-        // Walks go through the file in order. Without this hint a file that is not in memory is read in smaller pieces; a system
-        // that does not take it reads as before.
-        #[cfg(unix)]
-        map.advise(memmap2::Advice::Sequential).unwrap_or_default();
         let file = MappedFile::new(file, path, map.len() as u64);
         Ok(Mapping(Some(Mapped { _watch: Watch::new(path, &map), map, file })))
     }

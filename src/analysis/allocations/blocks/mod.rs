@@ -103,16 +103,7 @@ fn read(
 impl Books<'_, '_> {
     fn go_through(&mut self, trace: &Trace, reader: &AllocationReader<'_>, parts: &mut Parts) {
         let spans = &trace.survey().spans;
-        let slices = whole(spans)
-            .map(|(begin, end)| {
-                slices(
-                    spans,
-                    begin,
-                    end,
-                    std::env::var("TUNE_RECORDS").ok().and_then(|v| v.parse().ok()).unwrap_or(RECORDS),
-                )
-            })
-            .unwrap_or_default();
+        let slices = whole(spans).map(|(begin, end)| slices(spans, begin, end, RECORDS)).unwrap_or_default();
         let mut runs = RecordRuns::default();
         // After the last slice what is on its way goes through the other stages.
         let (mut records, mut prepared, mut looked_up) = (Vec::new(), Steps::default(), None);
