@@ -1,7 +1,7 @@
 //! Writes seed inputs for the fuzz targets: `seeds FOLDER TRACE.etl…`.
 //!
 //! One folder per kind of input, in the layout its targets read: `xpress`, `lznt1`, `huffman` (limit, stream), `record`
-//! (type byte, record), `events` and `events_merged` (hook id, version, pointer size, payload) `container` (a file) `analyses`, `anonymize`, `export` and `forms` (a file too), `exported` (a table), `unpack` (archives of a file), `budgets` (text, 0, a baseline), `symbols` (a program database), `undecorated` (a name), `pool_tags` (a tag, a list), `schemas_*` (length, a schema, a payload), `dataset` (lines with paths, tabs and contents).
+//! (type byte, record), `events` and `events_merged` (hook id, version, pointer size, payload) `container` (a file) `analyses`, `anonymize`, `export`, `forms` and `report` (a file too), `counters` (0, a file), `exported` (a table), `unpack` (archives of a file), `budgets` (text, 0, a baseline), `symbols` (a program database), `undecorated` (a name), `pool_tags` (a tag, a list), `schemas_*` (length, a schema, a payload), `dataset` (lines with paths, tabs and contents).
 //! All are small, so that the fuzzer is quick: of each kind of record the first ones, and each trace shrunk to a few
 //! buffers of a few records.
 
@@ -41,6 +41,7 @@ fn main() -> Result<(), Box<dyn error::Error>> {
     seeds.budgets()?;
     seeds.datasets()?;
     seeds.exported()?;
+    seeds.counters()?;
     seeds.symbols()?;
     seeds.names()?;
     seeds.manifests()?;
@@ -176,10 +177,7 @@ impl Seeds<'_> {
             return Ok(self.write("container", &[&file[..file.len().min(BUFFER_BYTES)]])?); // a damaged fixture
         };
         if file.len() <= WHOLE_FILE_BYTES {
-            self.write("analyses", &[&file])?;
-            self.write("anonymize", &[&file])?;
-            self.write("export", &[&file])?;
-            self.write("forms", &[&file])?;
+            self.whole(&file)?;
         }
         let mut scratch = Scratch::new();
         let (mut plain, mut compressed) = (Vec::new(), Vec::new());
@@ -207,10 +205,20 @@ impl Seeds<'_> {
                 field.copy_from_slice(&(BUFFER_BYTES as u32).to_le_bytes());
             }
             self.write("container", &[&shrunk])?;
-            self.write("analyses", &[&shrunk])?;
-            self.write("anonymize", &[&shrunk])?;
-            self.write("export", &[&shrunk])?;
-            self.write("forms", &[&shrunk])?;
+            self.whole(&shrunk)?;
+        }
+        Ok(())
+    }
+
+    /// A file, for the targets that open one as a trace.
+    fn whole(&mut self, file: &[u8]) -> io::Result<()> {
+        ["analyses", "anonymize", "export", "forms", "report"].iter().try_for_each(|target| self.write(target, &[file]))
+    }
+
+    /// Raw samples of counters.
+    fn counters(&mut self) -> io::Result<()> {
+        for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/counters"))? {
+            self.write("counters", &[&[0], &fs::read(entry?.path())?])?;
         }
         Ok(())
     }

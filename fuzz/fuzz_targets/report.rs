@@ -28,7 +28,8 @@ fn report(trace: &Trace) {
         assert_eq!(resident.pfn_map.by_list.iter().map(|(_, share)| share.pages).sum::<u64>(), snapshot.pages);
     }
     let mut page = Vec::new();
-    let report = HtmlReport::new([(Path::new("</script>.etl"), &overview)].into_iter(), &[]);
+    let name = format!("</script>{}", every_form::NAME);
+    let report = HtmlReport::new([(Path::new(&name), &overview)].into_iter(), &[]);
     report.write(&mut page).expect("room in memory");
     let page = String::from_utf8(page).expect("UTF-8");
     // The data, the library, the page's own script.
