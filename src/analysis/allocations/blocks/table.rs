@@ -63,21 +63,27 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// Where the block of an address is at best: the leading bits of its hash, for any number of homes.
     #[inline]
-    fn home(&self, address: u64) -> usize {
-        ((u128::from(self.hasher.hash_one(address)) * self.homes as u128) >> u64::BITS) as usize
+    fn hash(&self, address: u64) -> u64 {
+        self.hasher.hash_one(address)
+    }
+
+    /// Where a block is at best: the leading bits of its hash, for any number of homes. So the order of hashes is that of homes too,
+    /// also after the number has grown.
+    #[inline]
+    fn home(&self, hash: u64) -> usize {
+        ((u128::from(hash) * self.homes as u128) >> u64::BITS) as usize
     }
 
     /// The place of an address, or where it would have to come.
     #[inline]
     fn search(&self, address: u64) -> Result<(usize, Live), usize> {
-        let home = self.home(address);
-        let mut at = home;
+        let hash = self.hash(address);
+        let mut at = self.home(hash);
         loop {
             match self.places.get(at).filter(|place| !place.is_empty()) {
                 Some(place) if place.address == address => return Ok((at, place.live)),
-                Some(place) if self.home(place.address) <= home => at += 1,
+                Some(place) if self.hash(place.address) <= hash => at += 1,
                 _ => return Err(at),
             }
         }
@@ -114,7 +120,8 @@ impl Blocks {
     #[inline]
     pub fn remove(&mut self, address: u64) -> Option<Live> {
         let (at, old) = self.search(address).ok()?;
-        let is_away = |end: &usize| self.places.get(*end).is_some_and(|p| !p.is_empty() && self.home(p.address) < *end);
+        let home = |place: &Place| self.home(self.hash(place.address));
+        let is_away = |end: &usize| self.places.get(*end).is_some_and(|p| !p.is_empty() && home(p) < *end);
         let end = (at + 1..).find(|end| !is_away(end))?;
         self.places.copy_within(at + 1..end, at);
         self.places.get_mut(end - 1).into_iter().for_each(|place| *place = Place::EMPTY);
@@ -155,7 +162,7 @@ impl Blocks {
         // The order stays, so each comes behind the one before it.
         let mut places: Vec<Place> = Vec::with_capacity(self.homes + self.homes / 64 + FEWEST);
         for place in old.into_iter().filter(|place| !place.is_empty()) {
-            places.resize(places.len().max(self.home(place.address)), Place::EMPTY);
+            places.resize(places.len().max(self.home(self.hash(place.address))), Place::EMPTY);
             places.push(place);
         }
         places.resize(places.len().max(self.homes), Place::EMPTY);
