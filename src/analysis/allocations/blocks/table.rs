@@ -68,7 +68,8 @@ impl Blocks {
         self.hasher.hash_one(address)
     }
 
-    /// Where a hash is at best: its leading bits, for any number of homes.
+    /// Where a block is at best: the leading bits of its hash, for any number of homes. So the order of hashes is that of homes too,
+    /// also after the number has grown.
     #[inline]
     fn home(&self, hash: u64) -> usize {
         ((u128::from(hash) * self.homes as u128) >> u64::BITS) as usize
@@ -82,7 +83,6 @@ impl Blocks {
         loop {
             match self.places.get(at).filter(|place| !place.is_empty()) {
                 Some(place) if place.address == address => return Ok((at, place.live)),
-                // By the whole hash: those of one home part when the array grows.
                 Some(place) if self.hash(place.address) <= hash => at += 1,
                 _ => return Err(at),
             }
@@ -120,9 +120,8 @@ impl Blocks {
     #[inline]
     pub fn remove(&mut self, address: u64) -> Option<Live> {
         let (at, old) = self.search(address).ok()?;
-        let is_away = |end: &usize| {
-            self.places.get(*end).is_some_and(|p| !p.is_empty() && self.home(self.hash(p.address)) < *end)
-        };
+        let home = |place: &Place| self.home(self.hash(place.address));
+        let is_away = |end: &usize| self.places.get(*end).is_some_and(|p| !p.is_empty() && home(p) < *end);
         let end = (at + 1..).find(|end| !is_away(end))?;
         self.places.copy_within(at + 1..end, at);
         self.places.get_mut(end - 1).into_iter().for_each(|place| *place = Place::EMPTY);
