@@ -11,6 +11,7 @@ pub(crate) mod compression;
 pub mod event_area;
 pub mod extended;
 pub mod file;
+pub(crate) mod header_error;
 pub(crate) mod header_type;
 mod index;
 mod joined_files;

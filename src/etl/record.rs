@@ -5,6 +5,7 @@
 //! decoded by `event`.
 
 use crate::bytes::Cursor;
+pub use crate::etl::header_error::HeaderError;
 pub use crate::etl::header_type::HeaderType;
 use crate::etl::record_id::{HookId, Position, RecordId};
 use crate::units::{PointerSize, Ticks};
@@ -429,29 +430,6 @@ fn after_extended_items(mut area: &[u8]) -> Result<&[u8], HeaderError> {
             return Ok(area);
         }
     }
-}
-
-/// Why a record's header cannot be read: it announces more than the record contains.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum HeaderError {
-    /// PEBS index or performance counters pass the end.
-    #[error("extension words pass the end of the record of {size} bytes")]
-    ExtensionWords {
-        /// Size of the record, bytes.
-        size: usize,
-    },
-    /// An extended data item is shorter than its head or passes the end.
-    #[error("an extended data item does not fit into the {left} bytes left")]
-    ExtendedItem {
-        /// Bytes left in the record at the item.
-        left: usize,
-    },
-    /// The optional fields of a message pass the end.
-    #[error("message fields pass the end of the record of {size} bytes")]
-    MessageOptions {
-        /// Size of the record, bytes.
-        size: usize,
-    },
 }
 
 #[cfg(test)]

@@ -2,9 +2,7 @@
 
 use super::frame_names::Names;
 use super::rows::{Frames, FunctionRow, ModuleRow, Row, SelfAndTotal, Shown, StackId, Totals, numbers_as_shown};
-use super::symbol_use::{self, SymbolUse};
 use crate::load::stacks::frame_trie::PathId;
-use crate::symbols::PdbSearch;
 use rayon::prelude::*;
 use std::cmp::Reverse;
 
@@ -83,16 +81,12 @@ impl Sums {
 }
 
 impl Shown<'_> {
-    fn lists(&self) -> impl Iterator<Item = (PathId, u64)> {
+    /// The lists of frames of all rows, each with how often it occurs.
+    pub fn lists(&self) -> impl Iterator<Item = (PathId, u64)> {
         self.rows.iter().flat_map(|row| {
             let StackId { kernel, user } = row.key.stack;
             [kernel, user].into_iter().flatten().map(|list| (list, row.counted.events))
         })
-    }
-
-    /// The images of all frames.
-    pub fn symbols(&self, searches: &[PdbSearch]) -> Vec<SymbolUse> {
-        symbol_use::uses(self.names, self.lists(), searches)
     }
 
     /// Sums.
@@ -122,7 +116,11 @@ impl Shown<'_> {
     }
 
     /// Rows by module and by function, those with most events first. Each stack counts once for each name that its frames have.
+    /// None where the query wants whole stacks, or a comparison.
     pub fn modules_and_functions(&self) -> (Vec<ModuleRow>, Vec<FunctionRow>) {
+        if self.query.whole_stacks || self.query.compared {
+            return Default::default();
+        }
         let frames = self.names.lists().distinct().len();
         let module = |frame: u32| self.names.module(self.names.frame(frame));
         let functions = Called::new(frames, |frame| (self.names.text(self.names.frame(frame)), module(frame)));

@@ -199,8 +199,7 @@ impl StackSet {
         let clock = rows::is_in_ticks(of.weight(), of.0 == EventChoice::Samples).then_some(&trace.etl().clock);
         let shown = rows::Shown::new(&names, (&processes, &threads), rows.into_things(), query, clock);
         let mut texts = StackTexts::default();
-        let wants_names = !(query.whole_stacks || query.compared);
-        let (modules, functions) = if wants_names { shown.modules_and_functions() } else { Default::default() };
+        let (modules, functions) = shown.modules_and_functions();
         let compared = shown.compared(&threads, &mut texts);
         Ok(StackSet {
             warnings: trust.warnings().into_iter().chain(not_counted).chain(told).collect(),
@@ -216,16 +215,11 @@ impl StackSet {
             modules,
             functions,
             stacks: if query.whole_stacks { shown.stacks() } else { WholeStacks::default() },
-            rows: match query.group_by[..] {
-                ref dimensions if !query.compared && !dimensions.is_empty() => {
-                    shown.groups(dimensions, &threads, &mut texts)
-                }
-                _ => Vec::new(),
-            },
+            rows: shown.groups(&threads, &mut texts),
             compared,
             texts,
             dimensions: query.group_by.clone(),
-            symbols: shown.symbols(&searches),
+            symbols: symbol_use::uses(&names, shown.lists(), &searches),
             tree: query.tree.as_ref().map(|tree| shown.tree(tree)).unwrap_or_default(),
             has_tree: query.tree.is_some(),
             hottest: if query.hottest { shown.hottest_path() } else { Vec::new() },

@@ -386,7 +386,12 @@ impl<'a> Shown<'a> {
         stacks
     }
 
-    pub fn groups(&self, dimensions: &[Dimension], threads: &Texts, texts: &mut StackTexts) -> Vec<Group<StackCounts>> {
+    /// The rows that the query wants; none where they are for a comparison.
+    pub fn groups(&self, threads: &Texts, texts: &mut StackTexts) -> Vec<Group<StackCounts>> {
+        let dimensions = &self.query.group_by;
+        if self.query.compared || dimensions.is_empty() {
+            return Vec::new();
+        }
         let stacks = self.stack_numbers(dimensions, texts);
         let label = |dimension: Dimension, key: &Key| match stacks.get(&key.stack) {
             Some(number) if dimension == Dimension::Stack => texts.label(*number),
