@@ -14,7 +14,7 @@ pub use crate::analysis::faults::{FaultQuery, FaultSet};
 pub use crate::analysis::overview::{Overview, treemap::Tile};
 pub use crate::analysis::stacks::{StackQuery, StackSet};
 #[cfg(feature = "cli")]
-pub use crate::answer::check::{Checked, answer as check_answer};
+pub use crate::answer::check::Checked;
 #[cfg(feature = "cli")]
 pub use crate::answer::stacks::{answer as stacks_answer, collapsed as collapsed_stacks};
 #[cfg(feature = "cli")]
@@ -42,6 +42,16 @@ pub fn tag_uses(file: &[u8], tags: &[u32]) -> Result<Vec<Option<String>>, String
         Some(of_it.driver.as_ref().unwrap_or(&of_it.text).clone())
     };
     Ok(tags.iter().map(text).collect())
+}
+
+/// The answer of `pfnset check`, with these warnings.
+#[cfg(feature = "cli")]
+pub fn check_answer<'a>(
+    checked: Checked<'_>,
+    traces: &'a [TraceResult],
+    warnings: Vec<String>,
+) -> crate::answer::Answer<'a> {
+    crate::answer::check::answer(checked, traces, (warnings, Vec::new()), Default::default())
 }
 
 /// Shows the answers about code, faults and allocations of a trace one by one, for what checks forms.

@@ -28,7 +28,7 @@ pub struct Checked<'a> {
 
 /// The answer of these traces. `warnings` and of them those that make numbers wrong: with the names of the traces where there are
 /// several.
-pub fn answer<'a>(
+pub(crate) fn answer<'a>(
     checked: Checked<'_>,
     traces: &'a [TraceResult],
     (warnings, grave): (Vec<String>, Vec<Doubt>),
