@@ -13,7 +13,7 @@ use pfnset::etl::EtlFile;
 use pfnset::trace::Survey;
 use std::hint::black_box;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 const THREADS: &str = "2";
 const ROUNDS: usize = 9;
