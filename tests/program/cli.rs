@@ -130,7 +130,9 @@ fn a_damaged_trace_is_read_and_strict_makes_it_code_3() {
             ran.out
         );
         let strict = run(&[command, path, "--strict"]);
-        assert_eq!((strict.code, &strict.out), (3, &ran.out));
+        assert_eq!(strict.code, 3);
+        // Strictly asked, `info` says what the checks of all commands found too.
+        assert!(strict.out == ran.out || command == "info", "{}", strict.out);
     }
 }
 

@@ -12,7 +12,7 @@ use clap::Args;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  pfnset info trace.etl\n  pfnset info trace.etl --format json -o info.json\n  pfnset info --each traces/       a line for each trace\n  pfnset info trace.etl --strict   runs the checks of all analyses too: code 3 where any command ends with 3"
+    after_help = "Examples:\n  pfnset info trace.etl\n  pfnset info trace.etl --format json -o info.json\n  pfnset info --each traces/       a line for each trace\n  pfnset info trace.etl --strict   the checks of all commands too"
 )]
 pub struct Info {
     #[command(flatten)]
