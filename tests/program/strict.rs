@@ -1,29 +1,31 @@
 //! One place judges a trace, and all commands say the same: `info --strict` ends with 3 where any command does.
 
 use crate::program::{fixtures, run};
+use crate::random_cases::one_in;
 use std::path::PathBuf;
 
 /// The commands that judge their own numbers, or those of the trace.
 const COMMANDS: [&str; 9] =
     ["resident", "pages", "processes", "refset", "cpu", "memory", "stacks", "allocations", "faults"];
 
-/// The traces of the repository, and those of `../shared` where they are there.
-pub fn all_traces() -> Vec<PathBuf> {
+/// The traces of the repository, and some of those of `../shared` where they are there, in each run others.
+pub fn some_traces() -> Vec<PathBuf> {
     let shared = fixtures().join("../../shared");
     let recorded = std::env::var_os("PFNSET_TRACES").map_or_else(|| shared.join("traces"), PathBuf::from);
-    let folders =
-        [fixtures(), recorded.join("real"), recorded.join("synthetic"), recorded.join("wpa"), shared.join("edge")];
-    let files = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
-    let mut traces: Vec<PathBuf> =
-        files.map(|file| file.path()).filter(|path| path.extension().is_some_and(|ending| ending == "etl")).collect();
-    traces.sort();
-    traces
+    let folders = [recorded.join("real"), recorded.join("synthetic"), recorded.join("wpa"), shared.join("edge")];
+    let traces = |folder: &PathBuf| -> Vec<PathBuf> {
+        let files = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path());
+        let mut traces: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|end| end == "etl")).collect();
+        traces.sort();
+        traces
+    };
+    [traces(&fixtures()), one_in(8, folders.iter().flat_map(traces).collect())].concat()
 }
 
 /// On `resident-split.etl`, on which events and end rundown disagree, `info --strict` said "trust it" and ended with 0.
 #[test]
 fn info_and_the_commands_agree_on_every_trace() {
-    let traces = all_traces();
+    let traces = some_traces();
     assert!(traces.len() >= 5, "{traces:?}");
     for trace in &traces {
         let path = trace.to_str().expect("UTF-8");
