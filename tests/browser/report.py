@@ -9,7 +9,6 @@ hostile names, which `cargo test --test program report` leaves in target/tmp. Ne
 
 import json
 import pathlib
-import shutil
 import subprocess
 import sys
 
@@ -28,13 +27,6 @@ def report(program, folder, name, *traces):
     page = folder / (name + ".html")
     pfnset(program, "report", "-q", *traces, "-o", page)
     return page
-
-
-def nineteen(folder):
-    """Traces of a fleet: the fixtures under nineteen names."""
-    some = ["resident-small.etl", "refset-small.etl", "refset-proved.etl", "cpu-compressed.etl", "faults-x86.etl", "alloc-x86.etl"]
-    names = [(some[number % len(some)], folder / f"run{number:02}.etl") for number in range(19)]
-    return [shutil.copy(FIXTURES / fixture, copy) for fixture, copy in names]
 
 
 class Browser:
@@ -255,7 +247,6 @@ def main():
     trace = "resident-small.etl"
     pages = {
         "many": [trace, "refset-proved.etl", "refset-small.etl", "cpu-compressed.etl"], "resident": [trace], "refset": ["refset-proved.etl"], "cpu": ["cpu-compressed.etl"], "allocations": ["alloc-x86.etl"], "stacks": ["stacks-keys.etl"], "hotter": ["stacks-keys.etl", "stacks-keys.etl"], "two": [trace, "refset-proved.etl"],
-        "nineteen": nineteen(folder),
     }
     with sync_playwright() as playwright:
         browser = Browser(playwright, chromium)
