@@ -70,33 +70,6 @@ impl CountOnly {
         true
     }
 
-    /// Takes records of one kind.
-    #[inline(always)]
-    fn take_kind(
-        &mut self,
-        first: &RawRecord<'_>,
-        hook: HookId,
-        area: &EventArea<'_>,
-        rest: &mut Records<'_>,
-    ) -> Option<Run> {
-        if !self.is_valid(first, hook) {
-            return None;
-        }
-        let time = first.kernel_time().filter(|time| area.stamps.contains(*time))?;
-        let mut run = Run::new(time, first.bytes.len());
-        let time_at = first.kernel_time_at();
-        // One by one, because in some traces nearly all runs have a single record.
-        while let Some(next) = rest.next_alike(first) {
-            let time = RawRecord::time_in(next.bytes, time_at);
-            if !area.stamps.contains(time) {
-                rest.go_back_to(next.position.offset);
-                break;
-            }
-            run.add(time);
-        }
-        Some(run)
-    }
-
     /// Notes a kind of records, so that [`Visitor::take_mixed`] takes them.
     pub(crate) fn note(&mut self, first: &RawRecord<'_>, hook: HookId) {
         let place = KnownHeads::<Counted>::place_of(hook);
@@ -154,7 +127,21 @@ impl Visitor for CountOnly {
         area: &EventArea<'_>,
         rest: &mut Records<'_>,
     ) -> Option<Run> {
-        let run = self.take_kind(first, hook, area, rest)?;
+        if !self.is_valid(first, hook) {
+            return None;
+        }
+        let time = first.kernel_time().filter(|time| area.stamps.contains(*time))?;
+        let mut run = Run::new(time, first.bytes.len());
+        let time_at = first.kernel_time_at();
+        // One by one, because in some traces nearly all runs have a single record.
+        while let Some(next) = rest.next_alike(first) {
+            let time = RawRecord::time_in(next.bytes, time_at);
+            if !area.stamps.contains(time) {
+                rest.go_back_to(next.position.offset);
+                break;
+            }
+            run.add(time);
+        }
         // Snapshots of pages are long runs.
         if !matches!(hook, PAGE_IN_MEMORY | PAGE_IN_MEMORY_24H2) {
             self.note(first, hook);
