@@ -57,10 +57,9 @@ fn runs() -> Vec<(PathBuf, String, usize)> {
         runs.extend(one_in(16, lines.collect()));
     }
     let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/traces");
-    for trace in ["real", "synthetic"].iter().flat_map(|folder| etl_files(&samples.join(folder))) {
-        let lines = commands.iter().map(|command| (trace.clone(), command.clone(), 60));
-        runs.extend(one_in(16, lines.collect()));
-    }
+    let samples = ["real", "synthetic"].iter().flat_map(|folder| etl_files(&samples.join(folder)));
+    let lines = samples.flat_map(|trace| commands.iter().map(move |command| (trace.clone(), command.clone(), 60)));
+    runs.extend(one_in(16, lines.collect()));
     runs
 }
 
