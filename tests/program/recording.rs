@@ -2,6 +2,7 @@
 
 use crate::one_of_each::{records, session, trace};
 use crate::program::{Ran, finish, out, pfnset, run};
+use etl_writer::payloads::header;
 use etl_writer::session::MODE_COMPRESSED;
 use etl_writer::{Compression, Ptr, Rec, Session, Trace};
 use std::path::{Path, PathBuf};
@@ -292,4 +293,63 @@ fn a_loss_in_a_further_file_makes_its_budgets_invalid() {
         seen += usize::from(reason.contains(known[0]));
     }
     assert!(seen > 0, "the file is named");
+}
+
+/// A trace with the records that are kept, as one file.
+fn kept(folder: &Path, name: &str, first: Vec<Rec>, keeps: impl Fn(u16) -> bool) -> PathBuf {
+    let rest = records(2, Vec::new()).into_iter().filter(|rec| keeps(rec.hook));
+    put(folder, name, &Trace::new(session()).push_all(first.into_iter().chain(rest)).finish())
+}
+
+/// Without heap ranges, pages of heaps are VirtualAlloc: a night without the file of heaps once failed by their pages.
+#[test]
+fn growth_is_judged_only_between_recordings_of_the_same_keywords() {
+    let folder = tempfile::tempdir().unwrap();
+    let is_heap = |hook: u16| (0x0264..=0x0268).contains(&hook);
+    kept(folder.path(), "whole.etl", Vec::new(), |_| true);
+    kept(folder.path(), "bare.etl", Vec::new(), |hook| !is_heap(hook));
+    let budgets =
+        "[[budget]]\nname = \"a\"\nwhere = { category = \"VirtualAlloc\" }\nmax = \"1 GiB\"\nmax_growth = \"5 %\"\n";
+    put(folder.path(), "budgets.toml", budgets.as_bytes());
+    let check = |line: &str| {
+        let line = format!("check {line} --budgets budgets.toml --format json");
+        let ran = finish(pfnset(&line.split(' ').collect::<Vec<_>>()).current_dir(folder.path()));
+        let json: serde_json::Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran:?}"));
+        let budget = json["traces"][0]["budgets"][0].clone();
+        (ran.code, budget["reason"].as_str().unwrap_or_default().to_owned(), ran.err)
+    };
+    check("bare.etl --save-baseline bare.json -q");
+    check("whole.etl --save-baseline whole.json -q");
+    let warnings = check("bare.etl --baseline bare.json").2;
+    assert!(warnings.contains("pages of heaps are counted as VirtualAlloc"), "{warnings}");
+    assert_eq!(check("whole.etl --baseline whole.json").2, "");
+    for other in ["bare.etl", "bare.json"] {
+        let (code, reason, _) = check(&format!("whole.etl --baseline {other} -q"));
+        assert!(code == 3 && reason.contains("this trace was recorded with the keyword Win32HeapRanges"), "{reason}");
+        assert_eq!(check(&format!("bare.etl --baseline {other} -q")).0, 0);
+    }
+    for other in ["whole.etl", "whole.json"] {
+        let (code, reason, _) = check(&format!("bare.etl --baseline {other} -q"));
+        assert!(code == 3 && reason.contains("the baseline was recorded with the keyword Win32HeapRanges"), "{reason}");
+    }
+}
+
+/// Events of a keyword that was on, but logged nothing, tell as little as those of one that was off.
+#[test]
+fn a_keyword_that_logged_nothing_makes_its_categories_unknown() {
+    let folder = tempfile::tempdir().unwrap();
+    let masks = || vec![header::group_masks(session().pointer, 0x0005, [u32::MAX; 8], 70).at(session().t0)];
+    let is_view = |hook: u16| (0x0425..=0x0428).contains(&hook);
+    kept(folder.path(), "t.etl", masks(), |hook| !is_view(hook));
+    for (category, code) in [("CopyOnWriteImage", 3), ("VirtualAlloc", 3), ("NonPagedPool", 0)] {
+        let budgets = format!("[[budget]]\nname = \"a\"\nwhere = {{ category = \"{category}\" }}\nmax = \"1 GiB\"\n");
+        put(folder.path(), "budgets.toml", budgets.as_bytes());
+        let ran = finish(pfnset(&["check", "t.etl", "--budgets", "budgets.toml"]).current_dir(folder.path()));
+        assert_eq!(ran.code, code, "{category}: {ran:?}");
+        assert_eq!(
+            ran.out.contains("the keyword VAMap was on, but none of its events"),
+            code == 3,
+            "{category}: {ran:?}"
+        );
+    }
 }

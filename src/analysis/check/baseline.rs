@@ -40,6 +40,9 @@ struct SavedBudget {
     total_pages: Option<u64>,
     dimensions: Vec<String>,
     rows: Vec<SavedRow>,
+    /// Keywords that were not recorded, so that it counts pages of other categories too; not known of older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    unrecorded: Option<Vec<String>>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -97,6 +100,7 @@ impl Saved {
                 rows: (value.iter().flat_map(|value| &value.rows))
                     .map(|row| SavedRow { labels: row.labels.clone(), pages: row.pages })
                     .collect(),
+                unrecorded: value.and_then(|value| value.unrecorded.clone()),
             }
         };
         let trace = all_runs.first().map(|run| run.trace.clone()).unwrap_or_default();
@@ -152,8 +156,8 @@ impl Saved {
         let pages = saved.pages.ok_or("the value was invalid when the baseline was saved")?;
         let rows = saved.rows.iter().map(|row| Row { labels: row.labels.clone(), pages: row.pages });
         let total = saved.total_pages.unwrap_or(pages);
-        let runs = saved.runs.clone();
-        Ok(Value { pages, total, dimensions: saved.dimensions.clone(), rows: rows.collect(), runs, ..Value::default() })
+        let (dimensions, runs, unrecorded) = (saved.dimensions.clone(), saved.runs.clone(), saved.unrecorded.clone());
+        Ok(Value { pages, total, dimensions, rows: rows.collect(), runs, unrecorded, ..Value::default() })
     }
 }
 

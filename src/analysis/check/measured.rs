@@ -4,7 +4,7 @@ use crate::analysis::check::allocation_values::AllocationValues;
 use crate::analysis::check::budget::{Analysis, Budget, Conditions, Measure};
 use crate::analysis::check::cpu_values::CpuValues;
 use crate::analysis::check::fault_values::FaultValues;
-use crate::analysis::check::required_data::Evidence;
+use crate::analysis::check::required_data::{Evidence, unrecorded};
 pub use crate::analysis::check::value::{Row, Value};
 use crate::analysis::refset::ReferenceSet;
 use crate::analysis::refset::query::{Dimension as ReferenceDimension, Query};
@@ -93,6 +93,7 @@ impl TraceValues {
             };
             let mut value = value.unwrap_or_else(|| Err(String::new()));
             if let Ok(value) = &mut value {
+                value.note_unrecorded(trace, budget);
                 value.unmatched = budget.conditions.unmatched();
                 value.has_no_match = budget.conditions.has_no_match();
             }
@@ -107,6 +108,34 @@ impl TraceValues {
             self.grave.extend(doubt.is_grave.then(|| doubt.clone()));
             self.warnings.push(doubt.text);
         }
+    }
+}
+
+impl Value {
+    /// Says what was not recorded, where pages count in other categories for that.
+    fn note_unrecorded(&mut self, trace: &Trace, budget: &Budget) {
+        let analysis = match budget.analysis {
+            Analysis::Resident => &RESIDENT_SET,
+            Analysis::Reference => &REFERENCE_SET,
+            _ => return,
+        };
+        let (keywords, texts): (Vec<&str>, Vec<String>) =
+            unrecorded(trace, analysis, &budget.conditions).into_iter().unzip();
+        self.unrecorded = Some(keywords.into_iter().map(str::to_owned).collect());
+        self.doubts.extend(texts);
+    }
+
+    /// Why it is not to be compared with an earlier one: other keywords were recorded.
+    pub(crate) fn differs_from(&self, earlier: &Value) -> Option<String> {
+        let (now, before) = (self.unrecorded.as_ref()?, earlier.unrecorded.as_ref()?);
+        let only = |one: &[String], other: &[String]| one.iter().find(|keyword| !other.contains(keyword)).cloned();
+        let told = |keyword: String, has: &str, has_not: &str| {
+            format!(
+                "{has} was recorded with the keyword {keyword}, {has_not} without: the same pages have other categories"
+            )
+        };
+        let gone = only(now, before).map(|keyword| told(keyword, "the baseline", "this trace"));
+        gone.or_else(|| only(before, now).map(|keyword| told(keyword, "this trace", "the baseline")))
     }
 }
 

@@ -195,12 +195,15 @@ fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Resu
         result.fault = Some(value.unmatched.join("; "));
         return result;
     }
-    let runs = result.baseline.map(|median| (median, result.spread.map(|spread| spread.most)));
+    let differs = earlier.and_then(|earlier| value.differs_from(earlier));
+    let comparable = result.baseline.filter(|_| differs.is_none());
+    let runs = comparable.map(|median| (median, result.spread.map(|spread| spread.most)));
     result.limits = judge(budget, value.pages, value.total, runs);
     result.verdict = worst(result.limits.iter().map(|limit| limit.verdict));
     // A limit that cannot be judged makes the budget invalid, unless another one is exceeded for certain.
-    if let (Some(_), Some(Err(reason))) = (budget.max_growth, baseline) {
-        result.fault = Some(reason.clone());
+    let unknown = differs.or_else(|| baseline.and_then(|baseline| baseline.as_ref().err().cloned()));
+    if let (Some(_), Some(reason)) = (budget.max_growth, unknown) {
+        result.fault = Some(reason);
         result.verdict = result.verdict.max(Verdict::Invalid);
     }
     if result.verdict == Verdict::Fail {

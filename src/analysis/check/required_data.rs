@@ -179,23 +179,7 @@ impl<'t> Evidence<'t> {
     }
 
     fn fault_of(&self, recorded: &Recorded, exchange: &Exchange, conditions: &Conditions) -> Option<String> {
-        let by_name = conditions.by_name();
-        let tells = |(name, patterns): &&(&'static str, &Patterns)| {
-            let of = (recorded.dimensions)().contains(name);
-            of || *name == KIND.name && splits_kinds(recorded, patterns)
-        };
-        let named = by_name.iter().find(tells).map(|(name, _)| *name);
-        let is_rule = by_name.iter().any(|(name, _)| *name == RULE.name);
-        let passes = |category: &Category| {
-            by_name.iter().all(|(name, patterns)| match *name {
-                of if of == CATEGORY.name || of == CATEGORY_WPA.name => patterns.matches(category.name()),
-                of if of == CLASS.name => patterns.matches(category.class().name()),
-                _ => true,
-            })
-        };
-        let all = exchange.family.iter().all(passes);
-        let splits = is_rule || !all && exchange.family.iter().any(passes);
-        let needs = is_rule || !all && exchange.needs.iter().any(passes);
+        let Use { named, splits, needs } = use_of(recorded, exchange, conditions);
         if named.is_none() && !splits {
             return None;
         }
@@ -209,6 +193,9 @@ impl<'t> Evidence<'t> {
                 AbsenceReason::NotRecorded if named.is_some() || needs => {
                     Some(format!("{needed_for} cannot be known: the keyword {keyword} was not recorded"))
                 }
+                AbsenceReason::NotLogged => Some(format!(
+                    "{needed_for} cannot be known: the keyword {keyword} was on, but none of its events are in the trace"
+                )),
                 _ => None,
             };
         }
@@ -229,6 +216,62 @@ impl<'t> Evidence<'t> {
         let times = || hooks.iter().filter_map(|hook| self.rundowns.get(hook));
         Some((times().map(|(from, _)| *from).min()?, times().map(|(_, to)| *to).max()?))
     }
+}
+
+/// What conditions use of a keyword.
+struct Use {
+    /// A dimension whose labels come from it.
+    named: Option<&'static str>,
+    /// They take some of the categories that pages are exchanged between.
+    splits: bool,
+    /// They take some, and of these some that cannot occur without it.
+    needs: bool,
+}
+
+fn use_of(recorded: &Recorded, exchange: &Exchange, conditions: &Conditions) -> Use {
+    let by_name = conditions.by_name();
+    let tells = |(name, patterns): &&(&'static str, &Patterns)| {
+        let of = (recorded.dimensions)().contains(name);
+        of || *name == KIND.name && splits_kinds(recorded, patterns)
+    };
+    let named = by_name.iter().find(tells).map(|(name, _)| *name);
+    let is_rule = by_name.iter().any(|(name, _)| *name == RULE.name);
+    let passes = |category: &Category| {
+        by_name.iter().all(|(name, patterns)| match *name {
+            of if of == CATEGORY.name || of == CATEGORY_WPA.name => patterns.matches(category.name()),
+            of if of == CLASS.name => patterns.matches(category.class().name()),
+            _ => true,
+        })
+    };
+    let all = exchange.family.iter().all(passes);
+    let splits = is_rule || !all && exchange.family.iter().any(passes);
+    let needs = is_rule || !all && exchange.needs.iter().any(passes);
+    Use { named, splits, needs }
+}
+
+/// Keywords that were not recorded, so that pages which meet the conditions are those of other categories too: the value is known
+/// by this recording's measure, and is none to compare with one that has them. Each with what it means.
+pub fn unrecorded(trace: &Trace, analysis: &AnalysisNeeds, conditions: &Conditions) -> Vec<(&'static str, String)> {
+    let missing = trace.missing(analysis);
+    let is_missing = |recorded: &&&Recorded| missing.iter().any(|need| need.keyword == recorded.keyword);
+    let mut found = Vec::new();
+    for recorded in NEEDED.iter().filter(is_missing) {
+        let taken = |exchange: &&Exchange| {
+            let Use { named, splits, needs } = use_of(recorded, exchange, conditions);
+            named.is_none() && splits && !needs
+        };
+        if let Some(exchange) = recorded.exchanges.iter().find(taken) {
+            let keyword = recorded.keyword;
+            let text = if keyword == HEAPS.keyword {
+                format!("no heap ranges ({keyword}): pages of heaps are counted as VirtualAlloc")
+            } else {
+                let names: Vec<&str> = exchange.needs.iter().map(|category| category.name()).collect();
+                format!("the keyword {keyword} was not recorded: pages of {} count as others", names.join(", "))
+            };
+            found.push((keyword, text));
+        }
+    }
+    found
 }
 
 /// True when a condition takes some of the kinds of hard faults that the keyword tells apart, and not others.

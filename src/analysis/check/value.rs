@@ -26,6 +26,8 @@ pub struct Value {
     pub(crate) unmatched: Vec<String>,
     /// What else casts doubt on it.
     pub(crate) doubts: Vec<String>,
+    /// Keywords without which it counts pages of other categories too; `None` where that is not known.
+    pub(crate) unrecorded: Option<Vec<String>>,
     /// True when nothing meets the conditions, and a name may be wrong.
     pub(crate) has_no_match: bool,
 }
