@@ -101,7 +101,7 @@ impl EventStatistics {
             rows,
             hidden: (hidden.len() as u64, hidden.iter().map(|row| row.count).sum::<u64>() + survey.unlisted.0),
             warnings: trust.warnings(),
-            doubtful: trust.any(),
+            doubtful: trust.is_doubtful(),
         }
     }
 

@@ -81,7 +81,7 @@ impl<'q> StackProfile<'q> {
             window: window(trace, query)?,
             profile: StackProfile {
                 warnings: trust.warnings(),
-                doubtful: trust.any(),
+                doubtful: trust.is_doubtful(),
                 start: trace.etl().clock.start,
                 interval_ns: MILLISECOND,
                 marks: Vec::new(),

@@ -36,6 +36,7 @@ pub(crate) fn answer<'a>(
 ) -> Answer<'a> {
     let facts = Facts::default()
         .has("warnings", Fact::Warnings)
+        .doubts(&grave)
         .is("budgets_file", checked.budgets.display().to_string())
         .is("baseline", checked.baseline.map(|path| path.display().to_string()))
         .is("verdict", checked.verdict.name())
@@ -57,6 +58,7 @@ fn of_trace<'a>(trace: &TraceResult, unit: Unit) -> Facts<'a> {
         .is("trace", trace.path().display().to_string())
         .is("verdict", trace.verdict.name())
         .is("warnings", trace.all_warnings())
+        .doubts(&trace.grave)
         .is("budgets", trace.budgets.iter().map(|result| budget(result, unit)).collect::<Vec<_>>())
         .files(&trace.files)
 }

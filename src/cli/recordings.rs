@@ -14,9 +14,16 @@ pub struct Recording {
     pub trace: PathBuf,
     /// Sessions of the same boot that were recorded side by side.
     pub with: Vec<PathBuf>,
+    /// Why a path that was found in a folder is not read.
+    pub refused: Option<String>,
 }
 
 impl Recording {
+    /// A recording of these files.
+    pub const fn new(trace: PathBuf, with: Vec<PathBuf>) -> Recording {
+        Recording { trace, with, refused: None }
+    }
+
     /// All files.
     pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
         std::iter::once(&self.trace).chain(&self.with)
@@ -68,7 +75,7 @@ impl FromArgMatches for Recordings {
                 }
                 _ => {
                     baseline = baseline.or((name == BASELINE).then_some(all.len()));
-                    all.push(Recording { trace: path.clone(), with: Vec::new() });
+                    all.push(Recording::new(path.clone(), Vec::new()));
                 }
             }
         }

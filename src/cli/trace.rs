@@ -8,11 +8,13 @@ use crate::cli::call::{Call, OpenTrace};
 use crate::cli::exit::Exit;
 use crate::cli::recordings::{Recording, Recordings};
 use crate::cli::{output, progress, threads};
+use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::imported::wpa::WpaOptions;
 use crate::input::UnpackLimits;
 use crate::trace::{Trace, recording};
 use anyhow::Context;
+use std::io;
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
@@ -48,12 +50,16 @@ pub fn open(base: &Base) -> anyhow::Result<Opened> {
         return Ok(Opened::Lent(open));
     }
     prepare(base)?;
-    let recording = Recording { trace: base.trace.clone(), with: base.further.clone() };
+    let recording = Recording::new(base.trace.clone(), base.further.clone());
     Ok(Opened::Own(Box::new(open_recording(base, &recording)?)))
 }
 
 /// Opens all files of a recording.
 pub fn open_recording(base: &Base, files: &Recording) -> anyhow::Result<Trace> {
+    if let Some(reason) = &files.refused {
+        let source = io::Error::other(reason.clone());
+        return Err(Error::Unreadable { path: files.trace.clone(), source }.into());
+    }
     recording::open_all(&files.trace, &files.with, |path| open_file(base, path)).map(Trace::from)
 }
 

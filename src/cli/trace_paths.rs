@@ -40,9 +40,15 @@ pub fn named(argument: &Path, without: Option<&Path>) -> Vec<Named> {
 /// What is said of a link in a folder. A trace that lies in the folder itself comes anyway, and of what is no trace nobody asks.
 fn of_link(entry: &DirEntry, folder: Option<&Path>) -> Option<(PathBuf, String)> {
     let path = entry.path();
-    let leads_out = || fs::canonicalize(path).is_ok_and(|to| !folder.is_some_and(|folder| to.starts_with(folder)));
-    let is_asked = is_trace_name(path) || path.is_dir();
-    (is_asked && leads_out()).then(|| (path.into(), "a link out of the folder is not followed: name its target".into()))
+    let said = |reason: &str| Some((path.into(), reason.to_owned()));
+    match fs::canonicalize(path) {
+        // A trace that did not come: who runs this each night must not take it for one that is fine.
+        Err(_) if is_trace_name(path) => said("a link to nothing"),
+        Ok(to) if !folder.is_some_and(|folder| to.starts_with(folder)) && (is_trace_name(path) || to.is_dir()) => {
+            said("a link out of the folder is not followed: name its target")
+        }
+        _ => None,
+    }
 }
 
 /// The two words that tell files of one recording apart: the sessions of the kernel and of other providers.
@@ -95,10 +101,7 @@ fn paired(files: Vec<PathBuf>, fits: impl Fn(&Path, &Path) -> bool) -> Vec<Recor
     }
     let alone = files.iter().filter(|path| !taken.contains(path));
     alone
-        .map(|path| Recording {
-            trace: path.clone(),
-            with: users.get(path).into_iter().map(|user| (*user).clone()).collect(),
-        })
+        .map(|path| Recording::new(path.clone(), users.get(path).into_iter().map(|user| (*user).clone()).collect()))
         .collect()
 }
 
@@ -137,20 +140,22 @@ pub fn named_recordings(
             all.push(argument.clone());
             continue;
         }
-        let mut files = Vec::new();
+        let (mut files, mut refused) = (Vec::new(), Vec::new());
         for found in named(&argument.trace, Some(without)) {
             match found {
                 Err((path, reason)) if path == argument.trace => {
                     return Err(Error::Usage(format!("{}: {reason}", path.display())));
                 }
-                // A folder that cannot be listed is reported as a trace that cannot be read.
-                Ok(path) | Err((path, _)) => {
+                Err((path, reason)) => {
+                    refused.push(Recording { refused: Some(reason), ..Recording::new(path, Vec::new()) });
+                }
+                Ok(path) => {
                     let several = traces_in_archive(&path);
                     files.extend(if several.is_empty() { vec![path] } else { several });
                 }
             }
         }
-        all.extend(paired(files, &fits));
+        all.extend(paired(files, &fits).into_iter().chain(refused));
     }
     Ok(all)
 }
@@ -162,8 +167,9 @@ pub fn once(all: Vec<Recording>) -> (Vec<Recording>, Vec<PathBuf>) {
         (fs::canonicalize(&file).unwrap_or(file), member)
     };
     let mut seen = BTreeSet::new();
-    let (first, again): (Vec<Recording>, Vec<Recording>) =
-        all.into_iter().partition(|recording| seen.insert(recording.files().map(place).collect::<Vec<_>>()));
+    let (first, again): (Vec<Recording>, Vec<Recording>) = all.into_iter().partition(|recording| {
+        recording.refused.is_some() || seen.insert(recording.files().map(place).collect::<Vec<_>>())
+    });
     (first, again.into_iter().map(|recording| recording.trace).collect())
 }
 
@@ -198,8 +204,8 @@ mod tests {
         assert_eq!(named(&path("d"), None), [Err((path("d"), "the folder holds no trace".into()))]);
         assert_eq!(named(&path("a.txt"), None), [Ok(path("a.txt"))], "what is named is asked");
 
-        let alone = |path: PathBuf| Recording { trace: path, with: Vec::new() };
-        let two = Recording { trace: path("z.etl"), with: vec![path("a.txt")] };
+        let alone = |path: PathBuf| Recording::new(path, Vec::new());
+        let two = Recording::new(path("z.etl"), vec![path("a.txt")]);
         let asked = [alone(folder.path().into()), alone(path("z.etl")), two.clone(), alone(path("none.etl"))];
         let all = recordings(&asked, &path("out"), |_, _| true).unwrap();
         assert_eq!(all.len(), 6, "{all:?}");
@@ -210,7 +216,7 @@ mod tests {
                 .to_string()
                 .contains("holds no trace")
         );
-        let folder = Recording { trace: path("b"), with: vec![path("z.etl")] };
+        let folder = Recording::new(path("b"), vec![path("z.etl")]);
         assert!(recordings(&[folder], &path("out"), |_, _| true).unwrap_err().to_string().contains("is a folder"));
     }
 
@@ -236,6 +242,8 @@ mod tests {
         let refused: Vec<PathBuf> =
             named(&path("all"), None).into_iter().filter_map(|found| Some(found.err()?.0)).collect();
         assert_eq!(refused, [path("all/a/out"), path("all/z.etl")]);
+        symlink("nowhere", path("all/gone.etl")).unwrap();
+        assert!(named(&path("all"), None).contains(&Err((path("all/gone.etl"), "a link to nothing".into()))));
     }
 
     #[test]

@@ -283,6 +283,7 @@ mod tests {
             name: None,
             events: None,
             symbols: None,
+            doubts: Vec::new(),
             rows: 0,
             bytes: 0,
         }

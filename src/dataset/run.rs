@@ -15,7 +15,7 @@ use crate::named::named_enum;
 use crate::pattern::Patterns;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
-use crate::trace::doubt::{Doubt, grave};
+use crate::trace::doubt::{Doubt, OF_TRACE, grave, texts};
 use crate::trace::recording;
 use std::cell::LazyCell;
 use std::collections::BTreeMap;
@@ -89,7 +89,7 @@ pub struct Outcome {
     pub passed_over: bool,
     /// Why it has nothing but a row in `traces`.
     pub error: Option<String>,
-    /// What makes numbers of its tables wrong, most important first; none where it was there already.
+    /// What makes numbers of its tables wrong, most important first.
     pub(crate) grave: Vec<Doubt>,
     /// What is wrong with the symbol files that were given.
     pub(crate) of_symbols: Vec<Doubt>,
@@ -199,6 +199,7 @@ impl Dataset {
             name: None,
             events: choice.events_text(),
             symbols: choice.symbols_digest(),
+            doubts: Vec::new(),
             rows: 0,
             bytes: 0,
         }
@@ -270,8 +271,9 @@ impl Dataset {
         match exported {
             Ok((lacking, doubts)) => {
                 self.spare_others(&identity, choice)?;
-                let outcome = self.keep(staging, &identity, choice, self.before(&identity.0, choice), None)?;
                 let grave = grave(&doubts);
+                let before = self.before(&identity.0, choice);
+                let outcome = self.keep(staging, &identity, choice, before, Ok(texts(&grave)))?;
                 let of_symbols = doubts.into_iter().filter(|doubt| doubt.is_of(&["symbols_missing"])).collect();
                 Ok(Outcome { grave, of_symbols, lacking, ..outcome })
             }
@@ -280,28 +282,32 @@ impl Dataset {
                 drop(staging);
                 let (staging, text) = (self.stage()?, text_of(&error));
                 trace::write(&identity.1, &[Table::Traces], Err(&text), &staging)?;
-                self.keep(staging, &identity, choice, None, Some(text))
+                self.keep(staging, &identity, choice, None, Err(text))
             }
         }
     }
 
-    /// Makes what was staged a part of the dataset. Tables from `before` stay; without it, all others go.
+    /// Makes what was staged a part of the dataset, with what makes numbers wrong or the error. Tables from `before` stay; without
+    /// it, all others go.
     fn keep(
         &self,
         staging: Staging,
         (id, file): &(TraceId, TraceFile),
         choice: &Choice,
         before: Option<State>,
-        error: Option<String>,
+        doubts: Result<Vec<String>, String>,
     ) -> Result<Outcome, Error> {
         let staged = staging.finish()?;
         let (rows, bytes) = (staged.rows, staged.bytes);
+        let (doubts, error) = doubts.map_or_else(|error| (Vec::new(), Some(error)), |doubts| (doubts, None));
         let mut state = State { error, rows, bytes, name: self.given(file), ..self.state_for(choice) };
+        state.add_doubts(doubts);
         if let Some(before) = before.filter(|before| before.error.is_none() && state.error.is_none()) {
             state.parts = before.parts;
             state.events = state.events.or(before.events);
             state.symbols = state.symbols.or(before.symbols);
             state.asked.extend(before.asked);
+            state.add_doubts(before.doubts);
         }
         state.parts.extend(&staged.parts);
         let done = outcome(id, &state, false);
@@ -315,6 +321,11 @@ fn check_whole(trace: &Trace, file: &TraceFile) -> Result<(), Error> {
     trace.etl().check_whole().map_err(|source| Error::Unreadable { path: file.file.clone().into(), source })
 }
 
+/// What was said of a trace when it was exported.
+fn kept(text: String) -> Doubt {
+    Doubt::grave(OF_TRACE, "written_of_doubtful_trace", text)
+}
+
 fn outcome(id: &TraceId, state: &State, passed_over: bool) -> Outcome {
     Outcome {
         id: id.to_string(),
@@ -323,7 +334,7 @@ fn outcome(id: &TraceId, state: &State, passed_over: bool) -> Outcome {
         tables: state.parts.len(),
         passed_over,
         error: state.error.clone(),
-        grave: Vec::new(),
+        grave: state.doubts.iter().cloned().map(kept).collect(),
         of_symbols: Vec::new(),
         lacking: Vec::new(),
     }

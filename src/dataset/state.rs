@@ -19,6 +19,9 @@ use std::path::Path;
 /// Longest file of a state that is read; most of it is the text of an error.
 const MOST_BYTES: u64 = 1 << 20;
 
+/// Doubts that are kept: a trace has a few.
+const MOST_DOUBTS: usize = 50;
+
 /// The state of a trace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Stored", into = "Stored")]
@@ -49,6 +52,8 @@ pub struct State {
     pub events: Option<String>,
     /// A digest of the folders in which symbol files were looked for; `None` where `stacks` was not asked for.
     pub symbols: Option<String>,
+    /// What makes numbers of its tables wrong, at most [`MOST_DOUBTS`].
+    pub doubts: Vec<String>,
     /// Rows of all tables.
     pub rows: u64,
     /// Bytes of all files.
@@ -75,6 +80,8 @@ struct Stored {
     events: Option<String>,
     #[serde(default)]
     symbols: Option<String>,
+    #[serde(default)]
+    doubts: Vec<String>,
     rows: u64,
     bytes: u64,
 }
@@ -96,6 +103,7 @@ impl From<State> for Stored {
             name: state.name,
             events: state.events,
             symbols: state.symbols,
+            doubts: state.doubts,
             rows: state.rows,
             bytes: state.bytes,
         }
@@ -123,6 +131,7 @@ impl TryFrom<Stored> for State {
             name: stored.name,
             events: stored.events,
             symbols: stored.symbols,
+            doubts: stored.doubts,
             rows: stored.rows,
             bytes: stored.bytes,
         })
@@ -155,6 +164,15 @@ impl State {
     /// Its bytes in a file.
     pub fn to_json(&self) -> Vec<u8> {
         serde_json::to_vec(self).unwrap_or_default() // texts and numbers have no errors
+    }
+
+    /// Adds what makes numbers wrong, each once.
+    pub fn add_doubts(&mut self, texts: Vec<String>) {
+        for text in texts {
+            if self.doubts.len() < MOST_DOUBTS && !self.doubts.contains(&text) {
+                self.doubts.push(text);
+            }
+        }
     }
 
     /// How many parts a table has.

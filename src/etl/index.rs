@@ -93,7 +93,37 @@ pub(crate) fn index(
             found: format!("the file ends after {} of its bytes", buffer.size_bytes),
         });
     }
+    take_out_copies(file, &mut index);
     index
+}
+
+/// Takes out buffers that are in the file again, byte for byte: their records happened once. Others with the number of
+/// another stay: files that were put together begin again to count.
+fn take_out_copies(file: &[u8], index: &mut Index) {
+    let Index { buffers, damage, .. } = index;
+    // Numbers that ascend are all different.
+    if buffers.is_sorted_by(|one, next| one.sequence < next.sequence) {
+        return;
+    }
+    let mut order: Vec<&Buffer> = buffers.iter().filter(|buffer| buffer.area_bytes() > 0).collect();
+    order.sort_by_key(|buffer| (buffer.sequence, buffer.processor, buffer.offset));
+    let bytes = |buffer: &Buffer| file.get(buffer.offset.0 as usize..)?.get(..buffer.size_bytes as usize);
+    let is_copy = |one: &Buffer, next: &Buffer| {
+        (one.sequence, one.processor) == (next.sequence, next.processor) && bytes(one) == bytes(next)
+    };
+    let pairs = order.windows(2).filter_map(|pair| Some((*pair.first()?, *pair.last()?)));
+    let mut copies: Vec<(FileOffset, FileOffset, u64)> = pairs
+        .filter(|(one, next)| is_copy(one, next))
+        .map(|(one, next)| (next.offset, one.offset, next.sequence))
+        .collect();
+    copies.sort_unstable();
+    damage.extend(copies.iter().map(|(offset, before, sequence)| Damage {
+        offset: *offset,
+        what: format!("buffer {sequence} (sequence number), a copy that is not counted"),
+        expected: "each buffer once".into(),
+        found: format!("the bytes of the buffer at offset {before} again"),
+    }));
+    buffers.retain(|buffer| copies.binary_search_by_key(&buffer.offset, |(offset, ..)| *offset).is_err());
 }
 
 /// Most buffers whose headers are read side by side.
@@ -195,6 +225,24 @@ mod tests {
         let offsets: Vec<_> = index.buffers.iter().map(|b| b.offset.0 as usize).collect();
         assert_eq!((offsets, asked.get()), (vec![0, 0x400, far], 2));
         assert_eq!(index.end_of_log, Some(FileOffset(far as u64 + 0x400)));
+    }
+
+    /// An upload that repeats a block: the records of the copy were counted again.
+    #[test]
+    fn a_buffer_that_is_there_twice_counts_once() {
+        let numbered = |sequence: u8, records: u8| {
+            let mut bytes = buffer(0x400);
+            (bytes[0x18], bytes[0x48]) = (sequence, records);
+            bytes[0x30..0x34].copy_from_slice(&0x400u32.to_le_bytes());
+            bytes
+        };
+        let all = [numbered(0, 0), numbered(1, 1), numbered(2, 2), numbered(1, 1), numbered(2, 3), numbered(1, 1)];
+        let index = run(&all.concat(), false);
+        let offsets: Vec<_> = index.buffers.iter().map(|b| b.offset.0).collect();
+        assert_eq!(offsets, [0, 0x400, 0x800, 0x1000], "one with another content is no copy");
+        let places: Vec<_> = index.damage.places.iter().map(|damage| damage.offset.0).collect();
+        assert_eq!(places, [0xc00, 0x1400]);
+        assert!(index.damage.places[0].found.contains("0x400"), "{:?}", index.damage);
     }
 
     #[test]

@@ -28,15 +28,8 @@ impl StampLimits {
     /// The limits of a session.
     pub(crate) fn new(header: &LogFileHeader, clock: &Clock, buffers: &[Buffer]) -> StampLimits {
         let hour = i128::from(clock.frequency_hz) * 3600;
-        let ticks = |ticks: i128| Ticks(ticks.clamp(i64::MIN.into(), i64::MAX.into()) as i64);
         let end = header.end_time.filter(|end| *end >= header.start_time).map(|end| in_ticks(clock, end));
-        // The kernel writes its session's ticks, a merge writes FILETIMEs, and header buffers hold 0.
-        let is_filetime = |flushed: u64| (clock.start.0..clock.start.0.saturating_add(TEN_YEARS)).contains(&flushed);
-        let flushes = buffers.iter().filter(|buffer| buffer.kind != TYPE_HEADER && buffer.flushed != 0);
-        let flushes = flushes.map(|buffer| match is_filetime(buffer.flushed) {
-            true => in_ticks(clock, FileTime(buffer.flushed)),
-            false => i128::from(buffer.flushed as i64),
-        });
+        let flushes = buffers.iter().filter_map(|buffer| flushed(clock, buffer));
         let last = flushes.chain(end).max();
         let mut start = i128::from(clock.origin.0);
         if clock.kind == ClockKind::SystemTime {
@@ -52,6 +45,24 @@ impl StampLimits {
     pub fn contains(&self, stamp: Ticks) -> bool {
         (self.earliest <= stamp) & (stamp <= self.latest)
     }
+}
+
+/// When a buffer was flushed: no record in it is later.
+pub(crate) fn flushed_at(clock: &Clock, buffer: &Buffer) -> Option<Ticks> {
+    flushed(clock, buffer).map(ticks)
+}
+
+/// The kernel writes its session's ticks, a merge writes FILETIMEs, and header buffers hold 0.
+fn flushed(clock: &Clock, buffer: &Buffer) -> Option<i128> {
+    let is_filetime = (clock.start.0..clock.start.0.saturating_add(TEN_YEARS)).contains(&buffer.flushed);
+    (buffer.kind != TYPE_HEADER && buffer.flushed != 0).then(|| match is_filetime {
+        true => in_ticks(clock, FileTime(buffer.flushed)),
+        false => i128::from(buffer.flushed as i64),
+    })
+}
+
+fn ticks(ticks: i128) -> Ticks {
+    Ticks(ticks.clamp(i64::MIN.into(), i64::MAX.into()) as i64)
 }
 
 /// Raw stamp at a FILETIME.

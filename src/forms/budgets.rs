@@ -74,7 +74,8 @@ pub fn missing(suggested: &Suggested) -> Vec<String> {
 pub fn write(out: &mut dyn Write, trace: &Path, suggested: &Suggested) -> io::Result<()> {
     writeln!(out, "# Budgets made of {}.", visible(&trace.display().to_string()))?;
     HEAD.lines().try_for_each(|line| writeln!(out, "# {line}"))?;
-    missing(suggested).iter().try_for_each(|line| writeln!(out, "# {}", visible(line)))?;
+    let doubts = suggested.grave.iter().map(|doubt| format!("The limits may be wrong: {}", doubt.text));
+    doubts.chain(missing(suggested)).try_for_each(|line| writeln!(out, "# {}", visible(&line)))?;
     for suggestion in &suggested.budgets {
         let now = now(suggestion);
         writeln!(out, "\n[[budget]]\nname = {}", quoted(&suggestion.name))?;

@@ -1,5 +1,6 @@
 //! Verdicts as JUnit XML: a suite for each trace, a case for each budget. A failed budget is a failure, an invalid one an error,
-//! one that is optional and matches nothing is skipped.
+//! one that is optional and matches nothing is skipped. With `--strict`, a trace whose numbers can be wrong has one more case,
+//! an error.
 
 use crate::analysis::check::TraceResult;
 use crate::analysis::check::verdict::Verdict;
@@ -8,11 +9,26 @@ use crate::answer::numbers::Unit;
 use crate::escape::visible;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-/// The document. `of_baseline`: what makes values of the baseline doubtful.
+/// Name of the case of a trace that is doubtful.
+const STRICT: &str = "--strict";
+
+fn named(name: &str, class: &str, status: TestCaseStatus) -> TestCase {
+    let mut case = TestCase::new(name, status);
+    case.set_classname(class);
+    case
+}
+
+/// The document. `of_baseline`: what makes values of the baseline doubtful. `strict`: doubts are errors, and the gravest of the
+/// baseline.
 ///
 /// # Errors
 /// What the writer says.
-pub fn document(traces: &[TraceResult], of_baseline: &[String], unit: Unit) -> Result<String, String> {
+pub fn document(
+    traces: &[TraceResult],
+    of_baseline: &[String],
+    strict: Option<Option<&str>>,
+    unit: Unit,
+) -> Result<String, String> {
     let mut report = Report::new("pfnset check");
     let warning = |line: &str| format!("warning: {}", visible(line));
     for trace in traces {
@@ -37,8 +53,7 @@ pub fn document(traces: &[TraceResult], of_baseline: &[String], unit: Unit) -> R
                 Verdict::Fail | Verdict::NoMatch => not_passed(NonSuccessKind::Failure),
                 Verdict::Invalid => not_passed(NonSuccessKind::Error),
             };
-            let mut case = TestCase::new(visible(&result.budget.name), status);
-            case.set_classname(name.clone());
+            let mut case = named(&visible(&result.budget.name), &name, status);
             let mut told = Vec::new();
             if result.verdict == Verdict::Watch {
                 told.push(format!("watch: {}", lines.join("\n")));
@@ -51,6 +66,13 @@ pub fn document(traces: &[TraceResult], of_baseline: &[String], unit: Unit) -> R
                 case.set_system_out(told.join("\n"));
             }
             suite.add_test_case(case);
+        }
+        let doubt = strict.and_then(|of_baseline| trace.grave.first().map(|doubt| doubt.text.as_str()).or(of_baseline));
+        if let Some(doubt) = doubt {
+            let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+            status.set_message(format!("numbers can be wrong: {}", visible(doubt)));
+            status.set_type("doubtful");
+            suite.add_test_case(named(STRICT, &name, status));
         }
         let told: Vec<String> = trace.warnings.iter().chain(of_baseline).map(|line| warning(line)).collect();
         if !told.is_empty() {

@@ -21,7 +21,7 @@ pub fn choose<'n>(names: &[&'n str], member: Option<&str>) -> Result<&'n str, St
             several => Err(same_name(several.len(), member)),
         };
     }
-    let traces: Vec<&str> = files.iter().copied().filter(|name| is_etl(name)).collect();
+    let traces: Vec<&str> = files.iter().copied().filter(|name| is_trace(name)).collect();
     match (traces.as_slice(), files.as_slice()) {
         ([one], _) | ([], [one]) => Ok(*one),
         ([], []) => Err("it is empty".into()),
@@ -33,8 +33,11 @@ pub fn choose<'n>(names: &[&'n str], member: Option<&str>) -> Result<&'n str, St
     }
 }
 
-fn is_etl(name: &str) -> bool {
-    name.to_ascii_lowercase().ends_with(".etl")
+/// True also for a trace that is packed once more: it cannot be read there, and nobody may think that it was.
+fn is_trace(name: &str) -> bool {
+    const PACKED: [&str; 7] = [".gz", ".zip", ".zst", ".cab", ".7z", ".xz", ".bz2"];
+    let name = name.to_ascii_lowercase();
+    PACKED.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name).ends_with(".etl")
 }
 
 /// Most traces of an archive that are taken one by one. Nobody records more, and a list of files is easily made long.
@@ -55,7 +58,7 @@ pub struct Member {
 /// where there are more than [`MOST_TRACES`] or [`MOST_LISTED`], or where all of them together unpack to far more than the archive.
 pub fn several(members: Vec<Member>, packed: u64) -> Vec<String> {
     let files = members.len();
-    let traces: Vec<Member> = members.into_iter().filter(|member| is_etl(&member.name)).collect();
+    let traces: Vec<Member> = members.into_iter().filter(|member| is_trace(&member.name)).collect();
     let unpacked = traces.iter().fold(0u64, |sum, member| sum.saturating_add(member.unpacked));
     let mut names: Vec<String> = traces.iter().map(|member| member.name.replace('\\', "/")).collect();
     names.sort_unstable();
@@ -83,6 +86,7 @@ mod tests {
         };
         let listed = |names: &[&str]| several(members(names, 1), 1_000);
         assert_eq!(listed(&["b.etl", "a.txt", "a\\X.ETL"]), ["a/X.ETL", "b.etl"]);
+        assert_eq!(listed(&["monday.etl", "tuesday.ETL.gz", "in.zip"]), ["monday.etl", "tuesday.ETL.gz"]);
         for none in [&["a.etl"][..], &["a.txt", "b.txt"], &["a/x.etl", "a\\x.etl"], &[]] {
             assert!(listed(none).is_empty(), "{none:?}");
         }
@@ -112,6 +116,9 @@ mod tests {
         assert_eq!(choose(&["a\\x.etl", "y.etl"], Some("a/x.etl")), Ok("a\\x.etl"));
         assert!(choose(&["x.etl", "y.etl"], None).unwrap_err().contains("x.etl, y.etl"));
         assert!(choose(&["x.etl"], Some("z.etl")).unwrap_err().contains("x.etl"));
+        let packed = choose(&["x.etl", "y.etl.gz", "a.gz"], None).unwrap_err();
+        assert!(packed.starts_with("2 traces are in it") && packed.ends_with("x.etl, y.etl.gz"), "{packed}");
+        assert_eq!(choose(&["x.etl.gz", "a.txt"], None), Ok("x.etl.gz"), "which says itself that it is packed twice");
         assert!(choose(&["a.txt", "b.txt"], None).is_err() && choose(&[], None).is_err());
         for (names, member) in [
             (&["x.etl", "x.etl"][..], None),

@@ -9,6 +9,7 @@ const CODES: &[(&str, bool)] = &[
     ("data_lost", true),
     ("file_cut", true),
     ("file_damaged", true),
+    ("loss_unknown", true),
     ("buffers_missing", false),
     ("buffers_advice", false),
     ("records_misfit", false),

@@ -5,6 +5,7 @@
 //! borrow the trace. Page records, accesses and scheduling records stay in the file, and are read where they lie.
 
 pub(crate) mod analysis_needs;
+pub(crate) mod damage_time;
 pub(crate) mod doubt;
 pub mod loss;
 pub mod page_sequences;

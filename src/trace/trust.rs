@@ -10,7 +10,7 @@ use crate::event::hooks::LOG_FILE;
 use crate::event::keywords;
 use crate::load::survey::Survey;
 use crate::trace::analysis_needs::HEAPS;
-use crate::trace::doubt::{Doubt, OF_TRACE, texts};
+use crate::trace::doubt::{Doubt, OF_TRACE, any_grave, texts};
 use crate::trace::loss::{DescribedHole, Loss};
 use crate::trace::readiness::Need;
 use crate::units::{count, counted};
@@ -113,6 +113,11 @@ impl TrustReport {
     /// True when data was lost or the file is damaged.
     pub fn any(&self) -> bool {
         self.damaged > 0 || self.files().any(|file| file.loss.any() || file.cut.is_some() || file.lacks.is_some())
+    }
+
+    /// True when numbers can be wrong.
+    pub fn is_doubtful(&self) -> bool {
+        any_grave(&self.doubts())
     }
 
     /// True when all sessions wrote how much they lost.
@@ -295,6 +300,11 @@ impl TrustReport {
         let advice = self.loss.advice(self.buffer_size_bytes);
         lines.extend(advice.map(|advice| note("buffers_advice", format!("Advice: {advice}"))));
         lines.extend(self.damage_line().map(|text| grave("file_damaged", text).of(self.damaged)));
+        if !self.loss.counters_known {
+            let text = "THE SESSION WAS NEVER STOPPED: what it lost was never counted, and its last buffers may not be in the \
+                        file. Stop the session, and copy the file then";
+            lines.push(grave("loss_unknown", text.to_owned()));
+        }
         if self.misfit_records > 0 {
             let shown: Vec<_> =
                 self.misfits.iter().take(3).map(|(text, records)| format!("{} of {text}", count(*records))).collect();

@@ -9,6 +9,7 @@ mod characters;
 mod check;
 mod check_allocations;
 mod check_cpu;
+mod check_damage;
 mod check_faults;
 mod check_runs;
 mod cli;

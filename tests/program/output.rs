@@ -329,7 +329,7 @@ fn info_json_is_its_contract() {
     }
     // A session that was never stopped, of Vista.
     let trace = file_of(&Trace::new(Session { end_time: 0, clock: 2, ..Session::vista() }).finish());
-    let text = out(&["info", trace.path().to_str().unwrap(), "--format", "json"]);
+    let text = run(&["info", trace.path().to_str().unwrap(), "--format", "json"]).out;
     let info: Info = serde_json::from_str(&text).unwrap();
     assert_eq!((info.session.end_utc, info.session.stopped, info.session.pointer_bits), (None, false, 32));
     assert_eq!((info.session.clock.as_str(), info.session.clock_frequency_hz), ("system_time", 10_000_000));

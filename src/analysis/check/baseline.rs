@@ -4,7 +4,7 @@ use crate::analysis::check::baseline_table::table_value;
 use crate::analysis::check::budget::Budget;
 use crate::analysis::check::measured::{Row, TraceValues, Value};
 use crate::analysis::diff::source::SourceContent;
-use crate::trace::doubt::{Doubt, OF_TRACE, any_grave, grave, texts};
+use crate::trace::doubt::{Doubt, OF_TRACE, grave, texts};
 use serde::{Deserialize, Serialize};
 
 /// Schema of a saved baseline.
@@ -174,12 +174,7 @@ impl Baseline {
     /// The values of the budgets, or why they are not known, and what makes them doubtful.
     pub fn values(&self, budgets: &[Budget]) -> TraceValues {
         let of_each = |value: &dyn Fn(&Budget) -> Result<Value, String>| budgets.iter().map(value).collect();
-        let with = |values, doubts: &[Doubt]| TraceValues {
-            values,
-            warnings: texts(doubts),
-            grave: grave(doubts),
-            doubtful: any_grave(doubts),
-        };
+        let with = |values, doubts: &[Doubt]| TraceValues { values, warnings: texts(doubts), grave: grave(doubts) };
         match self {
             Baseline::Saved(saved) => with(of_each(&|budget| saved.value(budget)), &saved.doubts()),
             Baseline::Source(SourceContent::Trace(trace)) => {

@@ -24,7 +24,7 @@ use crate::load::allocations::AllocationKind;
 use crate::model::snapshot::Snapshot;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::analysis_needs::{REFERENCE_SET, RESIDENT_SET};
-use crate::trace::doubt::{Doubt, any_grave};
+use crate::trace::doubt::Doubt;
 use crate::trace::{Parts, Trace};
 use crate::units::{Nanos, counted};
 use std::collections::BTreeMap;
@@ -38,8 +38,6 @@ pub struct TraceValues {
     pub warnings: Vec<String>,
     /// Those that make numbers wrong.
     pub(crate) grave: Vec<Doubt>,
-    /// True when data was lost, the file is damaged, or a check of the numbers failed.
-    pub doubtful: bool,
 }
 
 /// The events that make up a page sequence.
@@ -103,7 +101,6 @@ impl TraceValues {
     }
 
     fn add_doubts(&mut self, doubts: &[Doubt]) {
-        self.doubtful |= any_grave(doubts);
         for doubt in doubts.iter().filter(|doubt| !self.warnings.contains(&doubt.text)).cloned().collect::<Vec<_>>() {
             self.grave.extend(doubt.is_grave.then(|| doubt.clone()));
             self.warnings.push(doubt.text);

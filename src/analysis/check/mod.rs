@@ -104,8 +104,6 @@ pub struct TraceResult {
     pub warnings: Vec<String>,
     /// Those that make numbers wrong.
     pub(crate) grave: Vec<Doubt>,
-    /// True when data was lost, the file is damaged, or a check of the numbers failed.
-    pub doubtful: bool,
 }
 
 impl TraceResult {
@@ -116,19 +114,12 @@ impl TraceResult {
         values: TraceValues,
         baseline: Option<&[Result<Value, String>]>,
     ) -> TraceResult {
-        let TraceValues { values, warnings, grave, doubtful } = values;
+        let TraceValues { values, warnings, grave } = values;
         let of_baseline = |at: usize| baseline.and_then(|values| values.get(at));
         let all = budgets.iter().zip(&values).enumerate();
         let budgets: Vec<BudgetResult> =
             all.map(|(at, (budget, value))| result(budget, value, of_baseline(at))).collect();
-        TraceResult {
-            files,
-            verdict: worst(budgets.iter().map(BudgetResult::counted)),
-            budgets,
-            warnings,
-            grave,
-            doubtful,
-        }
+        TraceResult { files, verdict: worst(budgets.iter().map(BudgetResult::counted)), budgets, warnings, grave }
     }
 
     /// The results of a trace that cannot be read: all budgets are invalid.

@@ -1,6 +1,7 @@
 //! The data that a budget needs, and whether the trace holds it. A loss of other data does not matter.
 
 use crate::analysis::check::budget::Conditions;
+use crate::error::{Damage, DamageLog};
 use crate::etl::EtlFile;
 use crate::etl::buffer::{FLAG_BUFFER_LOST, FLAG_EVENTS_LOST, TYPE_HEADER};
 use crate::etl::buffer_order::Span;
@@ -16,8 +17,9 @@ use crate::trace::Trace;
 use crate::trace::analysis_needs::{
     AnalysisNeeds, Exchange, FILES, HEAPS, IMAGES, PROCESSES, REGIONS, Recorded, VIEWS,
 };
+use crate::trace::damage_time::damaged_times;
 use crate::trace::trust::{AbsenceReason, TrustReport};
-use crate::units::{Nanos, counted};
+use crate::units::{Nanos, Ticks, counted};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a budget can need, in the order in which it is named when several are missing.
@@ -61,6 +63,20 @@ impl FileEvidence<'_> {
     fn named(&self, reason: String) -> String {
         self.name.map_or(reason.clone(), |name| format!("{name}: {reason}"))
     }
+
+    /// The time whose records may have been in buffers that were never written, of a session that was never stopped: from the
+    /// first processor's last record to the `end` of the trace.
+    fn unwritten(&self, end: Ticks) -> Option<(Nanos, Nanos)> {
+        let mut last: BTreeMap<u16, Ticks> = BTreeMap::new();
+        let data = self.etl.own_buffers().iter().zip(self.spans).filter(|(buffer, _)| buffer.kind != TYPE_HEADER);
+        for (buffer, span) in data.filter_map(|(buffer, span)| Some((buffer, (*span)?))) {
+            let is_one = self.etl.header.mode & MODE_NO_PER_PROCESSOR != 0;
+            let of = last.entry(if is_one { 0 } else { buffer.processor }).or_insert(span.last);
+            *of = span.last.max(*of);
+        }
+        let from = last.into_values().min().filter(|_| !self.trust.loss.counters_known)?;
+        Some((self.etl.clock.nanos(from), self.etl.clock.nanos(end)))
+    }
 }
 
 /// The files of a recording.
@@ -92,12 +108,13 @@ impl<'t> Evidence<'t> {
             anywhere: None,
         };
         let files = files(etl, survey, trust);
-        files.iter().for_each(|file| evidence.add_losses(file));
-        evidence.add_damage(&files, survey);
+        let end = survey.last().unwrap_or(Ticks(i64::MAX));
+        files.iter().for_each(|file| evidence.add_losses(file, end));
+        evidence.add_damage(&files, &survey.damage, end);
         evidence
     }
 
-    fn add_losses(&mut self, file: &FileEvidence<'_>) {
+    fn add_losses(&mut self, file: &FileEvidence<'_>, end: Ticks) {
         let FileEvidence { etl, trust, spans, .. } = file;
         let loss = &trust.loss;
         let known = self.losses.len();
@@ -129,26 +146,27 @@ impl<'t> Evidence<'t> {
             let what = trust.lost_line().unwrap_or_default();
             self.anywhere = Some(file.named(format!("{what}; the trace does not tell when")));
         }
+        if let Some((from, to)) = file.unwritten(end) {
+            let what = "the session was never stopped, and its last buffers may be missing".into();
+            self.losses.push(LossAt { from, to, what });
+        }
         for loss in self.losses.iter_mut().skip(known) {
             loss.what = file.named(std::mem::take(&mut loss.what));
         }
     }
 
-    fn add_damage(&mut self, files: &[FileEvidence<'_>], survey: &Survey) {
-        let damage = &survey.damage;
-        for place in &damage.places {
-            let own =
-                |file: &&FileEvidence<'_>| file.name.is_some_and(|name| place.what.starts_with(&format!("{name}: ")));
-            let Some(file) = files.iter().find(own).or(files.first()) else { continue };
-            let buffers = file.etl.own_buffers();
-            let after = buffers.iter().position(|buffer| buffer.offset > place.offset).unwrap_or(buffers.len());
-            let what = file.named(format!("the file is damaged at offset {}", place.offset));
-            match after.checked_sub(1).and_then(|at| file.spans.get(at).copied().flatten()) {
-                Some(span) => {
-                    let (from, to) = (file.etl.clock.nanos(span.first), file.etl.clock.nanos(span.last));
-                    self.losses.push(LossAt { from, to, what });
-                }
-                None => self.anywhere = self.anywhere.take().or(Some(what)),
+    fn add_damage(&mut self, files: &[FileEvidence<'_>], damage: &DamageLog, end: Ticks) {
+        let file_of = |place: &Damage| {
+            let is_own = |name: &str| place.what.starts_with(&format!("{name}: "));
+            files.iter().position(|file| file.name.is_some_and(is_own)).unwrap_or(0)
+        };
+        let of: Vec<usize> = damage.places.iter().map(file_of).collect();
+        for (at, file) in files.iter().enumerate() {
+            let places = damage.places.iter().zip(&of).filter(|(_, of)| **of == at);
+            for time in damaged_times(file.etl, file.spans, end, places.map(|(place, _)| place.offset)) {
+                let (from, to) = (file.etl.clock.nanos(time.from), file.etl.clock.nanos(time.to));
+                let what = file.named(format!("the file is damaged at offset {}", time.offset));
+                self.losses.push(LossAt { from, to, what });
             }
         }
         if damage.total > damage.places.len() as u64 {

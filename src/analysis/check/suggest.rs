@@ -11,6 +11,7 @@ use crate::model::category::Category;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::RESIDENT_SET;
+use crate::trace::doubt::Doubt;
 use crate::units::PAGE_BYTES;
 use std::collections::BTreeMap;
 
@@ -144,6 +145,8 @@ pub struct Suggested {
     pub budgets: Vec<Suggestion>,
     /// Of which analysis there are none, or not of its first measure, and why.
     pub without: Vec<(Analysis, String)>,
+    /// What can make the values of the trace wrong, and so the limits.
+    pub(crate) grave: Vec<Doubt>,
 }
 
 impl Suggested {
@@ -191,8 +194,8 @@ pub fn suggest(trace: &Trace) -> Result<Suggested, Missing> {
             .extend([Measure::Outstanding, Measure::GrowthPerMinute].map(|of_it| (Analysis::Allocations(of), of_it)));
     }
     let budgets: Vec<Budget> = measures.iter().copied().map(whole).collect();
-    let values = TraceValues::answer(trace, &budgets).values;
-    let mut suggested = Suggested::default();
+    let TraceValues { values, grave, .. } = TraceValues::answer(trace, &budgets);
+    let mut suggested = Suggested { grave, ..Suggested::default() };
     for (asked, value) in measures.into_iter().zip(&values) {
         let (of, measure) = asked;
         let value = match value {

@@ -140,7 +140,7 @@ impl<'t> EventListing<'t> {
         }
         let names_threads = has_owners_by_payload(|hook| trace.survey().kernel_count(hook));
         let threads = if names_threads { thread_records(trace.etl()) } else { Vec::new() };
-        let (owners, doubtful) = (Owners::new(trace.processes(), &threads), trace.trust().any());
+        let (owners, doubtful) = (Owners::new(trace.processes(), &threads), trace.trust().is_doubtful());
         let labels =
             trace.processes().instances.iter().map(|process| shortened(&process.label()).into_owned()).collect();
         Ok(EventListing { trace, query, schemas, owners, labels, window, stacks, numbers: None, warnings, doubtful })

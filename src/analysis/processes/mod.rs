@@ -141,7 +141,7 @@ impl ProcessSet {
                 .chain(snapshot.and_then(|snapshot| snapshot.not_private()))
                 .collect(),
             grave: [grave(&trust.doubts()), grave(&of_sequence), grave(&commit.doubts)].concat(),
-            doubtful: trust.any() || any_grave(&of_sequence) || any_grave(&commit.doubts),
+            doubtful: trust.is_doubtful() || any_grave(&of_sequence) || any_grave(&commit.doubts),
             commit_unknown,
             snapshot_count: trace.snapshots().len(),
             snapshot,

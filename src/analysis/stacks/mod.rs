@@ -203,7 +203,7 @@ impl StackSet {
         let compared = shown.compared(&threads, &mut texts);
         Ok(StackSet {
             warnings: trust.warnings().into_iter().chain(not_counted).chain(told).collect(),
-            doubtful: trust.any(),
+            doubtful: trust.is_doubtful(),
             counts: parts.counts,
             joined: counts,
             left_out: left_out.sum(),

@@ -61,7 +61,7 @@ impl SymbolNeeds {
         let images = symbol_use::uses(&names, lists.into_iter(), &searches);
         Ok(SymbolNeeds {
             warnings: trust.warnings().into_iter().chain(told).collect(),
-            doubtful: trust.any(),
+            doubtful: trust.is_doubtful(),
             stacks: count,
             frames: images.iter().map(|image| image.frames).sum(),
             folders: folders.folders.len(),

@@ -63,7 +63,7 @@ impl Anonymize {
                 path.display()
             ));
         }
-        Ok(if base.strict && trace.trust().any() { Exit::BadInput } else { Exit::Fine })
+        Ok(if base.strict && trace.trust().is_doubtful() { Exit::BadInput } else { Exit::Fine })
     }
 }
 

@@ -180,7 +180,8 @@ impl Export {
         if let Some(by) = &self.compact {
             return self.compact(by);
         }
-        let traces = self.traces()?;
+        let (refused, traces): (Vec<Recording>, Vec<Recording>) =
+            self.traces()?.into_iter().partition(|recording| recording.refused.is_some());
         let streamed = traces.iter().flat_map(Recording::files).filter(|path| path.as_os_str() == STANDARD_INPUT);
         if streamed.count() > 1 {
             return Err(Error::Usage("only one of the files can be standard input (-)".into()).into());
@@ -229,8 +230,12 @@ impl Export {
                 )]);
             }
         }
+        let not_read = |recording: &Recording| {
+            Some(format!("cannot read {}: {}", recording.trace.display(), recording.refused.as_ref()?))
+        };
+        output::warn(&refused.iter().filter_map(not_read).collect::<Vec<_>>());
         let doubtful = self.strict && done.doubtful.into_inner() > 0;
-        Ok(if broken > 0 || doubtful { Exit::BadInput } else { Exit::Fine })
+        Ok(if broken > 0 || doubtful || !refused.is_empty() { Exit::BadInput } else { Exit::Fine })
     }
 
     /// The only PATH, and what stands for it in the dataset.

@@ -178,6 +178,20 @@ fn resume_passes_over_what_is_there() {
     }
 }
 
+/// A job that was red at night was green when it was repeated, with the same numbers.
+#[test]
+fn resume_says_again_what_makes_numbers_wrong() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = fixtures().join("refset-small.etl");
+    let strict = |more: &[&str]| {
+        let ran = export(folder.path(), &[&[trace.to_str().unwrap(), "--strict"], more].concat());
+        (ran.code, ran.err, ran.out.contains("there already"))
+    };
+    let (first, again) = (strict(&[]), strict(&["--resume"]));
+    assert!(first.0 == 3 && first.1.contains("warning: "), "{first:?}");
+    assert_eq!((again.0, &again.1, first.2, again.2), (3, &first.1, false, true));
+}
+
 #[test]
 fn machines_have_pseudonyms_unless_names_are_asked_for() {
     let folder = tempfile::tempdir().unwrap();
