@@ -70,9 +70,8 @@ fn main() -> ExitCode {
         measure(50_000, 1);
         return ExitCode::SUCCESS;
     }
-    let mut arguments = std::env::args().skip_while(|argument| argument != "--pages").skip(1);
-    if let Some(pages) = arguments.next() {
-        let fits = measure(pages.parse().expect("a number of pages"), 3);
+    if let Some(pages) = generated::number_after("--pages") {
+        let fits = measure(pages, 3);
         return if fits { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
     let default = ResidentSpec::default().pages;

@@ -45,6 +45,12 @@ pub fn floor(trace: &Path) -> Command {
     command
 }
 
+/// The number after an argument of this bench.
+pub fn number_after(name: &str) -> Option<u64> {
+    let number = std::env::args().skip_while(|argument| argument != name).nth(1)?;
+    Some(number.parse().expect("a number"))
+}
+
 /// Times of a command and of the [`floor`] of its trace, run in turns.
 pub struct AgainstFloor {
     /// Median of the command.

@@ -124,6 +124,9 @@ pub struct PageRecord {
     pub file_offset: Option<FileOffset>,
 }
 
+/// Buffers that are read in the order of the file, so that the system reads ahead.
+const BUFFERS_TOGETHER: usize = 256;
+
 impl Snapshot {
     /// The records of a page frame: one, unless the sequence repeats its PFN.
     pub(crate) fn records_of(&self, etl: &EtlFile, pfn: u64) -> Vec<PageRecord> {
@@ -167,7 +170,9 @@ impl Snapshot {
         // Runs by buffer, so that a compressed buffer is decompressed once.
         let mut order: Vec<&PageRun> = self.runs.iter().collect();
         order.sort_by_key(|run| (run.buffer, run.start));
-        let groups: Vec<&[&PageRun]> = order.chunk_by(|a, b| a.buffer == b.buffer).collect();
+        let forward: Vec<&[&PageRun]> = order.chunk_by(|a, b| a.buffer == b.buffer).collect();
+        // From the end: of a file larger than the memory, what was read last before is still there.
+        let groups: Vec<&[&PageRun]> = forward.rchunks(BUFFERS_TOGETHER).flatten().copied().collect();
         let buffers: Vec<u32> = groups.iter().filter_map(|group| Some(group.first()?.buffer)).collect();
         etl.fold_some(&buffers, empty, |accumulator, at, area| {
             for run in groups.get(at).copied().unwrap_or_default() {

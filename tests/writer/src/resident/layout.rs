@@ -172,7 +172,7 @@ impl Layout {
             _ => RangeKind::Private,
         };
         let room = self.stride / PAGE - 1;
-        let pages = if kind == RangeKind::Stack { 256 } else { 16 + (dice >> 8) % 49 };
+        let pages = if kind == RangeKind::Stack { Layout::MOST_PAGES_OF_A_RANGE } else { 16 + (dice >> 8) % 49 };
         let shift = if self.stride == 0x20_0000 { ((dice >> 16) % 8) * 0x1_0000 } else { 0 };
         let start = self.spec.pointer.pick(0x0200_0000_0000 + (i % 64) * 0x1_0000_0000, 0x0040_0000);
         let life = match (kind, (dice >> 24) % 32) {
@@ -233,6 +233,9 @@ impl Layout {
             _ => self.kernel(0xffff_d700_0000_0000, 0x9e00_0000) + (dice % 0x1000) * 0x100,
         }
     }
+
+    /// Pages of a stack, the largest range.
+    pub const MOST_PAGES_OF_A_RANGE: u64 = 256;
 
     /// Number of kernel images.
     pub const DRIVERS: u64 = 200;

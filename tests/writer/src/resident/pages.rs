@@ -142,7 +142,9 @@ impl<'a> Pages<'a> {
     fn private_page(&mut self, i: u64) -> (u64, &'static str) {
         let slot = &mut self.private[i as usize];
         let ranges = self.layout.spec.ranges_per_process;
-        if !self.rng.percent(3) {
+        // In a sequence far larger than all ranges there is soon no page of them left.
+        let is_full = slot.0 / 4 / ranges * 4 >= Layout::MOST_PAGES_OF_A_RANGE;
+        if !self.rng.percent(3) && !is_full {
             for _ in 0..64 {
                 let (cluster, within) = (slot.0 / 4, slot.0 % 4);
                 slot.0 += 1;
