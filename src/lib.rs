@@ -48,6 +48,7 @@ pub mod anonymized;
 #[cfg(feature = "cli")]
 pub mod answer;
 pub(crate) mod bytes;
+pub(crate) mod chunked;
 #[cfg(feature = "cli")]
 mod cli;
 pub mod code_page;

@@ -69,10 +69,11 @@ impl<T: Timed> RecordRuns<T> {
         self.waiting.sort_by_key(|run| std::cmp::Reverse(run.next));
     }
 
-    /// The records up to this time, in order.
-    pub fn take_until(&mut self, to: Ticks) -> Vec<T> {
+    /// The records up to this time, in order. `room`: an older answer, whose memory is used again: what is large and short-lived leaves
+    /// holes that what is small and long-lived gets into.
+    pub fn take_until(&mut self, to: Ticks, room: Vec<T>) -> Vec<T> {
         let waiting = self.waiting.iter().map(|run| run.records.len()).sum::<usize>();
-        let mut taken = Vec::with_capacity(waiting);
+        let mut taken = emptied(room, waiting);
         loop {
             let earliest = self.begun.peek().map_or(Moment::LAST, |run| run.next);
             if let Some(run) = self.waiting.pop_if(|run| run.next <= earliest) {
@@ -88,6 +89,16 @@ impl<T: Timed> RecordRuns<T> {
             }
         }
     }
+}
+
+/// An empty list with room for so many, and a few more, so that lists of about one length get no new memory.
+pub fn emptied<T>(mut list: Vec<T>, len: usize) -> Vec<T> {
+    list.clear();
+    if list.capacity() < len {
+        drop(std::mem::take(&mut list));
+        list.reserve_exact(len + len / 8);
+    }
+    list
 }
 
 #[cfg(test)]
@@ -122,11 +133,11 @@ mod tests {
                 all.extend(new.iter().flatten().copied());
                 runs.add(new);
                 to += length;
-                let taken = runs.take_until(Ticks(to - 1));
+                let taken = runs.take_until(Ticks(to - 1), found.clone());
                 prop_assert!(taken.iter().all(|moment| moment.time.0 < to));
                 found.extend(taken);
             }
-            found.extend(runs.take_until(Ticks(i64::MAX)));
+            found.extend(runs.take_until(Ticks(i64::MAX), Vec::new()));
             all.sort_unstable();
             prop_assert_eq!(found, all);
         }

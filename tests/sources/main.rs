@@ -35,8 +35,8 @@ const ROOMS: [&str; 16] = [
 ];
 
 /// Files at the root that everyone may import.
-const FOR_ALL: [&str; 9] =
-    ["bytes", "code_page", "error", "escape", "moment", "named", "pattern", "random_cases", "units"];
+const FOR_ALL: [&str; 10] =
+    ["bytes", "chunked", "code_page", "error", "escape", "moment", "named", "pattern", "random_cases", "units"];
 
 /// A source file: path below `src/` with `/`, its text, and the text without comments.
 struct Source {

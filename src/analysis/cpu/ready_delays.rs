@@ -1,8 +1,10 @@
 //! Ready delays: exact percentiles in a few bytes for each delay.
 //!
 //! A delay takes 4 bytes; equal delays are counted together once there are many. So memory grows with the number of
-//! distinct delays: by 4 bytes for one that came once, by 8 for one that came again.
+//! distinct delays: by 4 bytes for one that came once, by 8 for one that came again. Lists are in chunks: while delays are counted there
+//! are 2 bytes more for each, and no list is there twice.
 
+use crate::chunked::Chunked;
 use crate::named::named_enum;
 
 named_enum! {
@@ -42,17 +44,36 @@ const LONG: u64 = 1 << (u32::BITS - KIND_BITS);
 /// Delays that are kept one by one before equal ones are counted together.
 const FEW: usize = 256;
 
+/// Delays of a chunk; a power of two.
+const CHUNK: usize = 4096;
+
 /// The delays of a group of switch-ins.
 #[derive(Debug, Clone, Default)]
 pub struct Delays {
-    /// Kind and ticks, in the order in which they came.
+    /// Kind and ticks of the last ones, in the order in which they came; at most a chunk.
     recent: Vec<u32>,
+    /// Those before.
+    kept: Option<Box<Kept>>,
+}
+
+/// Many delays.
+#[derive(Debug, Clone, Default)]
+struct Kept {
+    /// Kind and ticks, in the order in which they came.
+    waiting: Chunked<u32, CHUNK>,
     /// Kind and ticks of delays that came once, in order.
-    once: Vec<u32>,
+    once: Chunked<u32, CHUNK>,
     /// Kind and ticks of delays that came more than once, and how often, in order.
-    repeated: Vec<(u32, u32)>,
+    repeated: Chunked<(u32, u32), CHUNK>,
     /// Long delays: kind and ticks.
-    long: Vec<u64>,
+    long: Chunked<u64, CHUNK>,
+}
+
+impl Kept {
+    /// Delays that are in order.
+    fn counted(&self) -> usize {
+        self.once.len() + self.repeated.len()
+    }
 }
 
 impl Delays {
@@ -65,44 +86,30 @@ impl Delays {
             }
             self.recent.push((ticks as u32) << KIND_BITS | kind as u32);
         } else {
-            self.long.push(ticks.min(u64::MAX >> KIND_BITS) << KIND_BITS | kind as u64);
+            let long = &mut self.kept.get_or_insert_default().long;
+            long.push(ticks.min(u64::MAX >> KIND_BITS) << KIND_BITS | kind as u64);
         }
     }
 
     #[cold]
     fn make_room(&mut self) {
-        let most = FEW.max(self.once.len() + self.repeated.len());
-        if self.recent.len() >= most {
-            self.count();
+        let (waiting, counted) = self.kept.as_ref().map_or((0, 0), |kept| (kept.waiting.len(), kept.counted()));
+        let most = FEW.max(counted);
+        if waiting + self.recent.len() >= most {
+            // The room stays.
+            return self.kept.get_or_insert_default().count(&mut self.recent);
         }
-        self.recent.reserve_exact(self.recent.len().clamp(4, most));
-    }
-
-    /// Counts recent delays together with those before.
-    fn count(&mut self) {
-        let mut recent = std::mem::take(&mut self.recent);
-        recent.sort_unstable();
-        let one = |value: &u32| (*value, 1);
-        let all = in_order(recent.iter().map(one), self.once.iter().map(one));
-        let (mut once, mut repeated) = (Vec::with_capacity(self.once.len() + recent.len()), Vec::new());
-        let mut keep = |(value, count)| if count == 1 { once.push(value) } else { repeated.push((value, count)) };
-        let mut last: Option<(u32, u32)> = None;
-        for (value, count) in in_order(all, self.repeated.iter().copied()) {
-            let sum = last.filter(|(same, _)| *same == value).and_then(|(_, sum)| sum.checked_add(count));
-            match sum {
-                Some(sum) => last = Some((value, sum)),
-                None => last.replace((value, count)).into_iter().for_each(&mut keep),
-            }
+        if self.recent.len() == CHUNK {
+            self.kept.get_or_insert_default().waiting.push_chunk(std::mem::take(&mut self.recent));
+            return self.recent.reserve_exact(CHUNK);
         }
-        last.into_iter().for_each(keep);
-        once.shrink_to_fit();
-        repeated.shrink_to_fit();
-        (self.once, self.repeated) = (once, repeated);
+        let more = self.recent.len().clamp(4, most).min(CHUNK - self.recent.len());
+        self.recent.reserve_exact(more);
     }
 
     /// True when there are no delays.
     pub fn is_empty(&self) -> bool {
-        self.kept() == 0
+        self.numbers() == 0
     }
 
     /// How many there are of a kind.
@@ -113,18 +120,48 @@ impl Delays {
     }
 
     /// Numbers that are kept.
-    fn kept(&self) -> usize {
-        self.recent.len() + self.once.len() + self.repeated.len() + self.long.len()
+    fn numbers(&self) -> usize {
+        let kept = self.kept.as_ref();
+        self.recent.len() + kept.map_or(0, |kept| kept.waiting.len() + kept.counted() + kept.long.len())
     }
 
     /// Calls `visit` for each delay with its kind, ticks, and how often.
     #[inline(always)]
     fn each(&self, visit: &mut impl FnMut(usize, u64, u64)) {
         let kind = |value: u64| (value & ((1 << KIND_BITS) - 1)) as usize;
-        let all = self.recent.iter().chain(&self.once);
-        all.for_each(|&v| visit(kind(v.into()), u64::from(v) >> KIND_BITS, 1));
-        self.repeated.iter().for_each(|&(v, count)| visit(kind(v.into()), u64::from(v) >> KIND_BITS, count.into()));
-        self.long.iter().for_each(|&v| visit(kind(v), v >> KIND_BITS, 1));
+        let mut one = |v: u32, count: u32| visit(kind(v.into()), u64::from(v) >> KIND_BITS, count.into());
+        self.recent.iter().for_each(|&v| one(v, 1));
+        let Some(kept) = &self.kept else { return };
+        kept.waiting.each(|&v| one(v, 1));
+        kept.once.each(|&v| one(v, 1));
+        kept.repeated.each(|&(v, count)| one(v, count));
+        kept.long.each(|&v| visit(kind(v), v >> KIND_BITS, 1));
+    }
+}
+
+impl Kept {
+    /// Counts recent delays together with those before. What was read is freed while the result grows.
+    #[cold]
+    fn count(&mut self, last: &mut Vec<u32>) {
+        let mut recent = Vec::with_capacity(self.waiting.len() + last.len());
+        recent.extend(std::mem::take(&mut self.waiting).into_iter().chain(last.drain(..)));
+        recent.sort_unstable();
+        let one = |value: u32| (value, 1);
+        let (once, repeated) = (std::mem::take(&mut self.once), std::mem::take(&mut self.repeated));
+        let all = in_order(recent.into_iter().map(one), once.into_iter().map(one));
+        let mut keep = |(value, count)| match count {
+            1 => self.once.push(value),
+            _ => self.repeated.push((value, count)),
+        };
+        let mut last: Option<(u32, u32)> = None;
+        for (value, count) in in_order(all, repeated.into_iter()) {
+            let sum = last.filter(|(same, _)| *same == value).and_then(|(_, sum)| sum.checked_add(count));
+            match sum {
+                Some(sum) => last = Some((value, sum)),
+                None => last.replace((value, count)).into_iter().for_each(&mut keep),
+            }
+        }
+        last.into_iter().for_each(keep);
     }
 }
 
@@ -181,7 +218,7 @@ impl DelaySummary {
         });
         let only_kind = summary.by_kind.iter().position(|of_kind| of_kind.count == summary.all.count);
         let mut groups = summary.by_kind.iter_mut().chain([&mut summary.all]).collect::<Vec<_>>();
-        if sets.iter().map(|set| set.kept()).sum::<usize>() <= FEW {
+        if sets.iter().map(|set| set.numbers()).sum::<usize>() <= FEW {
             percentiles_by_sorting(sets, &mut groups);
         } else {
             percentiles_by_digits(sets, &mut groups, only_kind.is_some());
@@ -354,14 +391,34 @@ mod tests {
         }
     }
 
+    /// Bytes that delays take.
+    fn bytes(of: &Delays) -> usize {
+        let lists = |kept: &Kept| {
+            kept.waiting.bytes() + kept.once.bytes() + kept.repeated.bytes() + kept.long.bytes() + size_of::<Kept>()
+        };
+        4 * of.recent.capacity() + of.kept.as_deref().map_or(0, lists)
+    }
+
     #[test]
     fn memory_grows_with_distinct_delays() {
         let mut delays = Delays::default();
         (0..1_000_000u64).for_each(|n| delays.add(ReadyKind::Wakeup, n * 7919 % 1000));
-        let bytes = |of: &Delays| 4 * (of.recent.capacity() + of.once.capacity()) + 8 * of.repeated.capacity();
-        assert!(bytes(&delays) <= 16_000, "{:?}", delays.repeated.len());
+        assert!(bytes(&delays) <= 16_000, "{}", bytes(&delays));
+    }
+
+    /// At any time, not only when a list was just made: 4 bytes, and a chunk of each list.
+    #[test]
+    fn no_list_has_room_for_the_double() {
         let mut delays = Delays::default();
-        (0..1_000_000u64).for_each(|n| delays.add(ReadyKind::Wakeup, n * 7919 % 1_000_003));
-        assert!(bytes(&delays) <= 4_300_000, "{}", bytes(&delays));
+        for n in 0..1_000_000u64 {
+            delays.add(ReadyKind::Wakeup, n * 7919 % 1_000_003);
+            let most = 4 * (n as usize + 1).next_multiple_of(CHUNK) + 4 * CHUNK + 10 * CHUNK;
+            if n % 1000 == 0 {
+                assert!(bytes(&delays) <= most, "{} for {n}", bytes(&delays));
+            }
+        }
+        let mut long = Delays::default();
+        (0..100_000).for_each(|n| long.add(ReadyKind::Other, LONG + n));
+        assert!(bytes(&long) <= 8 * (100_000 + CHUNK) + 2048, "{}", bytes(&long));
     }
 }

@@ -22,14 +22,14 @@ use crate::event::Phase;
 use crate::load::allocation_records::{AllocationReader, BlockAction, BlockRecord};
 use crate::load::allocations::{AllocationKind, AllocationRundowns, whole};
 use crate::load::pool_rundown::ListedPool;
-use crate::load::record_runs::RecordRuns;
+use crate::load::record_runs::{RecordRuns, emptied};
 use crate::moment::Moment;
 use crate::trace::Trace;
 use crate::units::Ticks;
 use heap::Heaps;
 use part::{Found, Parts};
 use pool::Pool;
-use step::{Steps, What};
+use step::{Step, Steps, What};
 use table::Live;
 
 /// Records of a slice, about; each takes some 200 bytes in its four stages.
@@ -95,9 +95,10 @@ fn read(
     reader: &AllocationReader<'_>,
     slice: Option<&TimeSlice>,
     runs: &mut RecordRuns<BlockRecord>,
+    room: Vec<BlockRecord>,
 ) -> Vec<BlockRecord> {
     runs.add(slice.map(|slice| reader.blocks(&slice.buffers)).unwrap_or_default());
-    runs.take_until(slice.map_or(Ticks(i64::MAX), |slice| slice.to))
+    runs.take_until(slice.map_or(Ticks(i64::MAX), |slice| slice.to), room)
 }
 
 impl Books<'_, '_> {
@@ -107,16 +108,25 @@ impl Books<'_, '_> {
         let mut runs = RecordRuns::default();
         // After the last slice what is on its way goes through the other stages.
         let (mut records, mut prepared, mut looked_up) = (Vec::new(), Steps::default(), None);
+        let mut room = Vec::new();
         for slice in slices.iter().map(Some).chain([None; 4]) {
             let (now_prepared, (found, now_records)) = rayon::join(
                 || {
-                    looked_up.take().into_iter().for_each(|(steps, found)| self.count(&steps, found));
-                    self.prepare(&records)
+                    let counted = looked_up.take().map(|(steps, found)| {
+                        self.count(&steps, found);
+                        steps.all
+                    });
+                    self.prepare(&records, counted.unwrap_or_default())
                 },
-                || rayon::join(|| parts.look_up(&prepared), || read(reader, slice, &mut runs)),
+                || {
+                    rayon::join(
+                        || parts.look_up(&prepared),
+                        || read(reader, slice, &mut runs, std::mem::take(&mut room)),
+                    )
+                },
             );
             looked_up = Some((std::mem::replace(&mut prepared, now_prepared), found));
-            records = now_records;
+            room = std::mem::replace(&mut records, now_records);
         }
         looked_up.into_iter().for_each(|(steps, found)| self.count(&steps, found));
         let mut steps = Steps::default();
@@ -125,8 +135,9 @@ impl Books<'_, '_> {
         self.count(&steps, found);
     }
 
-    fn prepare(&mut self, records: &[BlockRecord]) -> Steps {
-        let mut steps = Steps { all: Vec::with_capacity(records.len()) };
+    /// `room`: steps of which nothing is needed any more.
+    fn prepare(&mut self, records: &[BlockRecord], room: Vec<Step>) -> Steps {
+        let mut steps = Steps { all: emptied(room, records.len()) };
         for record in records {
             if record.moment >= self.next_trigger {
                 self.triggers_until(Some(record.moment), &mut steps);

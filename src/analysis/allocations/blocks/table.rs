@@ -2,10 +2,11 @@
 //!
 //! Blocks lie in one array in the order of their hashes, each at its place or as near behind it as there is room. So a search touches one
 //! or two cache lines, and removing a block moves those behind it back. Tables that mark removed places instead double in size although
-//! no more is live. The array is at least 53 % and at most 75 % full: 43 to 60 bytes for a block.
+//! no more is live. The array is at least 53 % and at most 75 % full: 43 to 60 bytes for a block. It is in chunks, and grows where it is.
 
 use super::super::counting::Opening;
 use super::step::Step;
+use crate::chunked::Chunked;
 use crate::load::stacks::frame_lists::ListId;
 use crate::units::Ticks;
 use foldhash::fast::RandomState;
@@ -35,8 +36,9 @@ impl Live {
     }
 }
 
-/// A place of the array: a block with its address, or nothing.
+/// A place of the array: a block with its address, or nothing. None is in two cache lines.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(32))]
 struct Place {
     address: u64,
     live: Live,
@@ -51,11 +53,17 @@ impl Place {
     }
 }
 
+/// Places of a chunk; a power of two.
+const CHUNK: usize = 256;
+
+/// Places of a cache line.
+const LINE: usize = 2;
+
 /// Blocks by their address.
 #[derive(Debug, Default)]
 pub struct Blocks {
     /// The homes of all hashes, and behind them what is pushed over the end.
-    places: Vec<Place>,
+    places: Chunked<Place, CHUNK>,
     homes: usize,
     live: usize,
     /// Seeded: addresses come from the trace, and none shall be made to collide.
@@ -89,6 +97,15 @@ impl Blocks {
         }
     }
 
+    /// Loads what a search for an address will look at. Nothing depends on what is there, so that the processor can load for many
+    /// addresses at the same time.
+    #[inline]
+    pub fn load(&self, address: u64) -> u64 {
+        let home = self.home(self.hash(address));
+        let loaded = |at: usize| self.places.get(at).map_or(0, |place| place.address);
+        loaded(home) ^ loaded(home + LINE)
+    }
+
     /// The block at an address.
     #[inline]
     pub fn get(&self, address: u64) -> Option<Live> {
@@ -119,14 +136,27 @@ impl Blocks {
     /// Removes the block at an address.
     #[inline]
     pub fn remove(&mut self, address: u64) -> Option<Live> {
-        let (at, old) = self.search(address).ok()?;
-        let home = |place: &Place| self.home(self.hash(place.address));
-        let is_away = |end: &usize| self.places.get(*end).is_some_and(|p| !p.is_empty() && home(p) < *end);
-        let end = (at + 1..).find(|end| !is_away(end))?;
-        self.places.copy_within(at + 1..end, at);
-        self.places.get_mut(end - 1).into_iter().for_each(|place| *place = Place::EMPTY);
+        let (mut at, old) = self.search(address).ok()?;
+        // Those behind it that are not at home move up.
+        while let Some(next) = self.away(at + 1) {
+            self.set(at, next);
+            at += 1;
+        }
+        self.set(at, Place::EMPTY);
         self.live -= 1;
         Some(old)
+    }
+
+    /// The block at a place that is not its home.
+    #[inline]
+    fn away(&self, at: usize) -> Option<Place> {
+        let place = self.places.get(at).filter(|place| !place.is_empty())?;
+        (self.home(self.hash(place.address)) < at).then_some(*place)
+    }
+
+    #[inline]
+    fn set(&mut self, at: usize, place: Place) {
+        self.places.get_mut(at).into_iter().for_each(|old| *old = place);
     }
 
     /// Adds a block where its search ended.
@@ -143,30 +173,51 @@ impl Blocks {
         self.put(at, place);
     }
 
-    fn put(&mut self, at: usize, place: Place) {
-        let end = (at..).find(|end| self.places.get(*end).is_none_or(Place::is_empty)).unwrap_or(at);
-        if end == self.places.len() {
-            // A vector that grows by itself doubles.
-            self.places.reserve_exact(1 + self.homes / 64);
-            self.places.push(Place::EMPTY);
+    /// Puts a block at a place; those that are there move to the next one.
+    #[inline]
+    fn put(&mut self, mut at: usize, mut place: Place) {
+        while !place.is_empty() {
+            let Some(here) = self.places.get_mut(at) else {
+                self.places.lengthen(at + 1 + self.homes / 64, Place::EMPTY);
+                continue;
+            };
+            std::mem::swap(here, &mut place);
+            at += 1;
         }
-        self.places.copy_within(at..end, at + 1);
-        self.places.get_mut(at).into_iter().for_each(|free| *free = place);
     }
 
+    /// Makes the array longer by two fifths. All blocks move to its end first, then each to its place, in the same order.
     #[cold]
     fn grow(&mut self) {
         const FEWEST: usize = 2;
-        let old = std::mem::take(&mut self.places);
         self.homes = (self.homes * 7 / 5 + 1).max(FEWEST);
-        // The order stays, so each comes behind the one before it.
-        let mut places: Vec<Place> = Vec::with_capacity(self.homes + self.homes / 64 + FEWEST);
-        for place in old.into_iter().filter(|place| !place.is_empty()) {
-            places.resize(places.len().max(self.home(self.hash(place.address))), Place::EMPTY);
-            places.push(place);
+        let end = |end: usize, place: &Place| end.max(self.home(self.hash(place.address))) + 1;
+        let end = self.places.iter().filter(|place| !place.is_empty()).fold(0, end);
+        let old = self.places.len();
+        self.places.lengthen(end.max(self.homes), Place::EMPTY);
+        let len = self.places.len();
+        let mut begin = len;
+        for at in (0..old).rev() {
+            if let Some(place) = self.take(at) {
+                begin -= 1;
+                self.set(begin, place);
+            }
         }
-        places.resize(places.len().max(self.homes), Place::EMPTY);
-        self.places = places;
+        // There is room for all, so none comes to where the next ones still are.
+        let mut next = 0;
+        for at in begin..len {
+            if let Some(place) = self.take(at) {
+                next = self.home(self.hash(place.address)).max(next);
+                self.set(next, place);
+                next += 1;
+            }
+        }
+    }
+
+    /// Takes what is at a place.
+    fn take(&mut self, at: usize) -> Option<Place> {
+        let place = self.places.get_mut(at).filter(|place| !place.is_empty())?;
+        Some(std::mem::replace(place, Place::EMPTY))
     }
 
     /// All blocks with their addresses.
@@ -214,18 +265,29 @@ mod tests {
         }
     }
 
-    /// Also after each block was freed and allocated many times.
+    /// While it grows, and after each block was freed and allocated many times: there is no second array.
     #[test]
     fn a_block_takes_at_most_64_bytes() {
         let mut table = Blocks::default();
         for number in 0..400_000u64 {
             table.replace(number * 48, block(1));
-            if number >= 10_000 {
-                assert!(table.remove((number - 10_000) * 48).is_some());
+            if number >= 50_000 {
+                assert!(table.remove((number - 50_000) * 48).is_some());
             }
+            let bytes = table.places.bytes();
+            // The array of chunks has room for up to the double.
+            assert!(bytes <= 64 * (table.live + 4), "{bytes} for {}", table.live);
         }
-        assert_eq!(table.live, 10_000);
-        let bytes = table.places.capacity() * size_of::<Place>();
-        assert!(bytes <= 64 * 10_001, "{bytes}");
+        assert_eq!(table.live, 50_000);
+    }
+
+    #[test]
+    fn a_growing_table_keeps_its_chunks() {
+        let mut table = Blocks::default();
+        (0..1000).for_each(|number| _ = table.replace(number * 48, block(1)));
+        let first = table.places.get(0).map(std::ptr::from_ref);
+        (1000..100_000).for_each(|number| _ = table.replace(number * 48, block(1)));
+        assert_eq!(table.places.get(0).map(std::ptr::from_ref), first);
+        assert!((0..100_000).all(|number| table.get(number * 48).is_some()));
     }
 }
