@@ -123,11 +123,12 @@ fn a_session_that_was_never_stopped_is_doubtful_everywhere() {
     }
     let json = json(&finish(pfnset(&["info", "running.etl", "--format", "json"]).current_dir(folder.path())));
     assert_eq!((&json["trust"], &json["doubts"][0]["code"]), (&"loss_unknown".into(), &"loss_unknown".into()));
-    for trace in ["running.etl", "cut.etl"] {
-        let (verdicts, code, out) = verdicts(&folder, trace);
-        assert_eq!((verdicts, code), (vec!["invalid".to_owned()], Some(3)), "{trace}: {out}");
-        assert!(out.contains("the session was never stopped, and its last buffers may be missing"), "{out}");
-    }
+    // Each processor has records after the page sequence; of the cut file nobody knows where it ends.
+    assert_eq!(check(&folder, "running.etl --budgets budgets.toml -q").code, 0);
+    assert_eq!(check(&folder, "running.etl --budgets budgets.toml -q --strict").code, 3);
+    let (verdicts, code, out) = verdicts(&folder, "cut.etl");
+    assert_eq!((verdicts, code), (vec!["invalid".to_owned()], Some(3)), "{out}");
+    assert!(out.contains("the session was never stopped, and its last buffers may be missing"), "{out}");
 }
 
 /// A page of CI that is made from JUnit was green beside a red step.

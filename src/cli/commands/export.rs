@@ -230,9 +230,6 @@ impl Export {
                 )]);
             }
         }
-        let not_read = |recording: &Recording| {
-            Some(format!("cannot read {}: {}", recording.trace.display(), recording.refused.as_ref()?))
-        };
         output::warn(&refused.iter().filter_map(not_read).collect::<Vec<_>>());
         let doubtful = self.strict && done.doubtful.into_inner() > 0;
         Ok(if broken > 0 || doubtful || !refused.is_empty() { Exit::BadInput } else { Exit::Fine })
@@ -391,6 +388,11 @@ impl Export {
             wrapped(&mut std::io::stdout(), &visible(&line), width).context("cannot write to standard output");
         output::unless_closed(written).map(drop)
     }
+}
+
+/// Why a path that was found in a folder is not read.
+fn not_read(recording: &Recording) -> Option<String> {
+    Some(format!("cannot read {}: {}", recording.trace.display(), recording.refused.as_ref()?))
 }
 
 /// Says what lies in a dataset and does not fit it.
