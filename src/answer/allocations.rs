@@ -61,6 +61,7 @@ pub fn answer(set: &AllocationSet, display: AllocationDisplay) -> Answer<'_> {
         units: Units { size: unit, time: TimeUnit::Auto },
         ..Answer::new("pfnset.allocations")
     }
+    .chosen_by(&set.filter)
 }
 
 fn row_records(set: &AllocationSet) -> Records<'_> {

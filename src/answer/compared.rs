@@ -42,6 +42,11 @@ pub(super) fn within_tolerance(rows: u64) -> String {
     }
 }
 
+/// What the sides hold when nothing differs by more than is allowed.
+pub(super) fn held([left, right]: [String; 2]) -> String {
+    if left == right { left } else { format!("{left} on the left, {right} on the right") }
+}
+
 /// What a verdict begins with when nothing differs by more than is allowed.
 pub(super) const fn equal(rows_within: u64) -> &'static str {
     if rows_within > 0 { "Equal within the tolerance" } else { "Equal" }

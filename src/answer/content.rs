@@ -23,6 +23,8 @@ pub struct Answer<'a> {
     pub warnings: Vec<String>,
     /// Those that make numbers wrong.
     pub(crate) grave: Vec<Doubt>,
+    /// What chose the rows, as people see it: a line in the head of every text.
+    pub(crate) chosen_by: Option<String>,
     /// What stands above the warnings of a screen.
     pub headline: Vec<String>,
     /// What the JSON object holds besides.
@@ -70,6 +72,13 @@ impl<'a> Answer<'a> {
     /// The same answer, from these files of a recording.
     pub fn of_files(self, files: impl IntoIterator<Item = impl Into<PathBuf>>) -> Answer<'a> {
         Answer { files: files.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    /// The same of rows that these conditions chose: names of dimensions and patterns.
+    pub(crate) fn chosen_by(self, conditions: &[(&'static str, String)]) -> Answer<'a> {
+        let texts: Vec<String> = conditions.iter().map(|(name, patterns)| format!("{name}={patterns}")).collect();
+        let chosen_by = (!texts.is_empty()).then(|| format!("Where {}", texts.join(" and ")));
+        Answer { chosen_by, ..self }
     }
 
     /// The same of a doubtful trace, where only the file was judged: then the first warning is the gravest.

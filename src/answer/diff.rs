@@ -5,7 +5,7 @@ use crate::analysis::diff::rows::DiffTotals;
 use crate::analysis::diff::trace_side::RuleChange;
 use crate::analysis::diff::{Diff, SideFacts, names};
 use crate::answer::block::Block;
-use crate::answer::compared::{equal, not_listed, within_tolerance};
+use crate::answer::compared::{equal, held, not_listed, within_tolerance};
 use crate::answer::content::{Answer, Units, name_of_files};
 use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::{self, Unit};
@@ -27,6 +27,7 @@ pub fn answer(diff: &Diff, unit: Unit) -> Answer<'_> {
         units: Units { size: unit, ..Units::default() },
         ..Answer::new("pfnset.diff")
     }
+    .chosen_by(&diff.filter)
 }
 
 fn screen(diff: &Diff) -> Vec<Block> {
@@ -133,7 +134,7 @@ fn verdict(diff: &Diff) -> String {
     }
     if diff.is_equal() {
         let all = equal(diff.within.rows);
-        return format!("{all}: {rows}, {}{within}", pages_of(diff.all.left));
+        return format!("{all}: {rows}, {}{within}", held([diff.all.left, diff.all.right].map(pages_of)));
     }
     if diff.differing.is_empty() {
         return format!("Different: {rows} agree{within}, but single pages do not");

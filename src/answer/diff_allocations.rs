@@ -5,7 +5,7 @@ use crate::analysis::diff::allocations::{
 };
 use crate::analysis::table::Dimension as _;
 use crate::answer::allocations::what;
-use crate::answer::compared::{Compared, equal, not_listed, within_tolerance};
+use crate::answer::compared::{Compared, equal, held, not_listed, within_tolerance};
 use crate::answer::content::{Answer, Units, name_of_files};
 use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::{self, Unit};
@@ -24,14 +24,16 @@ pub fn answer(diff: &AllocationDiff, unit: Unit) -> Answer<'_> {
         not_listed: not_listed(diff.rows().len(), diff.choice.listed(), diff.choice.top),
         note: None,
     };
-    lines.around(Answer {
-        warnings: diff.warnings.clone(),
-        grave: diff.grave.clone(),
-        facts: facts(diff),
-        tables: vec![diff.table().into()],
-        units: Units { size: unit, ..Units::default() },
-        ..Answer::new("pfnset.diff_allocations")
-    })
+    lines
+        .around(Answer {
+            warnings: diff.warnings.clone(),
+            grave: diff.grave.clone(),
+            facts: facts(diff),
+            tables: vec![diff.table().into()],
+            units: Units { size: unit, ..Units::default() },
+            ..Answer::new("pfnset.diff_allocations")
+        })
+        .chosen_by(&diff.filter)
 }
 
 fn facts(diff: &AllocationDiff) -> Facts<'_> {
@@ -110,7 +112,8 @@ fn verdict(diff: &AllocationDiff) -> String {
     let measure = measured(diff.measure);
     if diff.is_equal() {
         let all = equal(diff.within.rows);
-        return format!("{all}: {rows}, {} {measure}{within}", amount(diff.all.left.of_measure(diff.measure)));
+        let sides = [diff.all.left, diff.all.right].map(|side| amount(side.of_measure(diff.measure)));
+        return format!("{all}: {rows}, {} {measure}{within}", held(sides));
     }
     let total = match diff.all.delta {
         0 => "the totals agree".to_owned(),

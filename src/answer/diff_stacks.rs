@@ -3,7 +3,7 @@
 use crate::analysis::diff::stacks::{StackDiff, StackSide};
 use crate::analysis::stacks::{Dimension, Weight};
 use crate::analysis::table::Dimension as _;
-use crate::answer::compared::{Compared, equal, not_listed, within_tolerance};
+use crate::answer::compared::{Compared, equal, held, not_listed, within_tolerance};
 use crate::answer::content::{Answer, Units, name_of_files};
 use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::{self, TimeUnit, Unit, percent};
@@ -22,14 +22,16 @@ pub fn answer(diff: &StackDiff, unit: Unit) -> Answer<'_> {
         not_listed: not_listed(diff.rows().len(), diff.choice.listed(), diff.choice.top),
         note: without_names(diff),
     };
-    lines.around(Answer {
-        warnings: diff.warnings.clone(),
-        grave: diff.grave.clone(),
-        facts: facts(diff),
-        tables: vec![diff.table().into()],
-        units: Units { size: unit, ..Units::default() },
-        ..Answer::new("pfnset.diff_stacks")
-    })
+    lines
+        .around(Answer {
+            warnings: diff.warnings.clone(),
+            grave: diff.grave.clone(),
+            facts: facts(diff),
+            tables: vec![diff.table().into()],
+            units: Units { size: unit, ..Units::default() },
+            ..Answer::new("pfnset.diff_stacks")
+        })
+        .chosen_by(&diff.filter)
 }
 
 fn facts(diff: &StackDiff) -> Facts<'_> {
@@ -114,7 +116,7 @@ fn verdict(diff: &StackDiff) -> String {
     let [left, right] = diff.weights().map(i128::from);
     if diff.is_equal() {
         let all = equal(diff.within.rows);
-        return format!("{all}: {rows}, {}{within}", amount(diff, left));
+        return format!("{all}: {rows}, {}{within}", held([left, right].map(|side| amount(diff, side))));
     }
     let total = match right - left {
         0 => "the sums agree".to_owned(),

@@ -65,6 +65,7 @@ pub fn answer(set: &FaultSet, view: FaultView, top: Option<usize>, time: TimeUni
         units: Units { time, ..Units::default() },
         ..Answer::new("pfnset.faults")
     }
+    .chosen_by(&set.filter)
 }
 
 fn facts(set: &FaultSet) -> Facts<'_> {

@@ -31,6 +31,7 @@ pub fn answer(set: &MemorySet, view: MemoryView, unit: Unit) -> Answer<'_> {
         schema: ("pfnset.memory", 2),
         ..Answer::new("pfnset.memory")
     }
+    .chosen_by(&set.filter)
 }
 
 /// Lines of the first screen, without one for the prompt.
@@ -133,7 +134,7 @@ fn screen(set: &MemorySet, view: MemoryView, title: &str, unit: Unit) -> Vec<Blo
     }
     let is_machine = |summary: &CounterSummary| summary.column.priority.is_none();
     let counters = Some(set.counter_table(is_machine)).filter(|table| !table.lines.is_empty());
-    let mut height = TITLE + counters.as_ref().map_or(0, height_of);
+    let mut height = TITLE + usize::from(!set.filter.is_empty()) + counters.as_ref().map_or(0, height_of);
     screen.extend(counters.into_iter().flat_map(below));
     let is_short = |sample: &MemorySample| sample.counters.commit.is_none();
     let mut notes = Vec::new();
@@ -188,6 +189,7 @@ fn facts(set: &MemorySet) -> Facts<'_> {
         false => Fact::table(Table::default),
     };
     let facts = Facts::of_trace()
+        .filter(&set.filter)
         .is("physical_pages", set.physical.map(|(pages, _)| pages))
         .is("physical_source", set.physical.map(|(_, source)| source.name()))
         .has("summary", Fact::Object(summary))

@@ -35,6 +35,7 @@ pub fn answer(set: &ProcessSet, unit: Unit) -> Answer<'_> {
         units: Units { size: unit, ..Units::default() },
         ..Answer::new("pfnset.processes")
     }
+    .chosen_by(&set.filter)
 }
 
 /// `118 processes, 3 of them selected, pages at 1.234 s (snapshot 0 of 2, numbered from 0)`.

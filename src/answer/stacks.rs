@@ -38,6 +38,7 @@ pub fn answer(set: &StackSet, top: Option<usize>, size: Unit, time: TimeUnit) ->
         units: Units { size, time },
         ..Answer::new("pfnset.stacks")
     }
+    .chosen_by(&set.filter)
 }
 
 /// Lists are whole without a number of the user's.

@@ -86,7 +86,11 @@ impl<D: Dimension> Condition<D> {
         for (number, condition) in conditions.iter().enumerate() {
             let is_closed = condition.is_closed();
             let missed = |pattern: &&Pattern| !(pattern.has_matched() || is_closed && pattern.is_literal());
-            let of_what = if number == 0 { "" } else { " of what the conditions before it let pass" };
+            let before: Vec<String> = conditions.iter().take(number).map(Condition::text).collect();
+            let of_what = match before.is_empty() {
+                true => String::new(),
+                false => format!(" of what {} {} pass", before.join(" and "), if number == 1 { "lets" } else { "let" }),
+            };
             let line = |pattern: &Pattern| {
                 format!("{} \"{}\" matches nothing{of_what}", condition.dimension.name(), pattern.text)
             };
@@ -210,8 +214,10 @@ mod tests {
         assert_eq!(of(&["kind=MapFile"], &labels), [""; 0], "it can be");
         assert_eq!(of(&["kind=Map*"], &labels), ["kind \"Map*\" matches nothing"]);
         assert_eq!(of(&["name=c", "kind=Im*"], &labels), ["name \"c\" matches nothing"]);
-        let after = "kind \"M*\" matches nothing of what the conditions before it let pass";
+        let after = "kind \"M*\" matches nothing of what name=a lets pass";
         assert_eq!(of(&["name=a", "kind=M*"], &labels), [after]);
+        let after = "priority \"x*\" matches nothing of what name=a and kind=Im* let pass";
+        assert_eq!(of(&["name=a", "kind=Im*", "priority=x*"], &labels), [after]);
     }
 
     #[test]

@@ -20,6 +20,7 @@ alone! {
     CATEGORY: "category", "Category", Values::OneOf(|| Category::ALL.map(Category::name).to_vec());
     CATEGORY_WPA: "category_wpa", "WPA category", Values::OneOf(|| Category::ALL.map(Category::name).to_vec());
     CLASS: "class", "Class", Values::OneOf(|| Class::ALL.map(Class::name).to_vec());
+    CLASS_WPA: "class_wpa", "WPA class", Values::OneOf(|| Class::ALL.map(Class::name).to_vec());
     RULE: "rule", "Rule", Values::Text;
     DETAIL: "detail", "Detail", Values::Text;
     POOL_TAG: "pool_tag", "Pool tag", Values::Text;

@@ -4,8 +4,7 @@ use crate::analysis::table::{Field, TraceTable, Value};
 use crate::answer::content::Doubt;
 use crate::answer::{Answer, Facts, Rows, Units};
 use crate::forms::csv::Cells;
-use crate::forms::{Form, Look, csv, json, markdown, table, text};
-use std::borrow::Cow;
+use crate::forms::{Form, Look, csv, json, markdown, text};
 use std::io::{self, Write};
 
 /// Answers of traces, one after the other.
@@ -49,13 +48,16 @@ pub struct OneTable<'o> {
     units: Units,
     warnings: Vec<String>,
     grave: Vec<Doubt>,
+    /// What chose the rows of all traces.
+    chosen_by: Option<String>,
     table: TraceTable,
 }
 
 impl<'o> OneTable<'o> {
     /// Aligned text, or Markdown without a look.
     pub fn new(out: &'o mut dyn Write, look: Option<Look>, units: Units) -> OneTable<'o> {
-        OneTable { out, look, units, warnings: Vec::new(), grave: Vec::new(), table: TraceTable::default() }
+        let (warnings, grave, table) = (Vec::new(), Vec::new(), TraceTable::default());
+        OneTable { out, look, units, warnings, grave, chosen_by: None, table }
     }
 }
 
@@ -63,6 +65,7 @@ impl Answers for OneTable<'_> {
     fn add(&mut self, trace: &str, answer: Answer<'_>) -> io::Result<()> {
         self.warnings.extend(answer.warnings.iter().map(|line| format!("{trace}: {line}")));
         self.grave.extend(answer.grave.iter().cloned().map(|doubt| doubt.named(trace)));
+        self.chosen_by.clone_from(&answer.chosen_by);
         self.table.add(trace, answer.into_tables_beside_others().into_iter().map(Rows::into_table).collect());
         Ok(())
     }
@@ -73,13 +76,12 @@ impl Answers for OneTable<'_> {
     }
 
     fn finish(self: Box<Self>) -> io::Result<()> {
-        let table = self.table.into_table();
+        let (chosen_by, units) = (self.chosen_by, self.units);
+        let tables = vec![self.table.into_table().into()];
+        let all = Answer { chosen_by, warnings: self.warnings, tables, units, ..Answer::default() };
         match self.look {
-            Some(look) => text::with_last_line(self.out, look, &self.grave, |out| {
-                text::warnings(out, &self.warnings, look)?;
-                table::text(out, &table, self.units, look.width)
-            }),
-            None => markdown::tables(self.out, [Cow::Owned(table)], self.units),
+            Some(look) => text::with_last_line(self.out, look, &self.grave, |out| text::whole(&all, look, out)),
+            None => markdown::write(&Answer { warnings: Vec::new(), ..all }, self.out),
         }
     }
 }

@@ -2,8 +2,8 @@
 //! one that is optional and matches nothing is skipped. With `--strict`, a trace whose numbers can be wrong has one more case,
 //! an error.
 
-use crate::analysis::check::TraceResult;
 use crate::analysis::check::verdict::Verdict;
+use crate::analysis::check::{BudgetResult, TraceResult};
 use crate::answer::check::explained;
 use crate::answer::numbers::Unit;
 use crate::escape::visible;
@@ -18,6 +18,45 @@ fn named(name: &str, class: &str, status: TestCaseStatus) -> TestCase {
     case
 }
 
+/// The case of a budget.
+fn case_of(result: &BudgetResult, class: &str, unit: Unit) -> TestCase {
+    let lines: Vec<String> = explained(result, unit).iter().map(|line| visible(line).into_owned()).collect();
+    let not_passed = |kind| {
+        let mut status = TestCaseStatus::non_success(kind);
+        status.set_message(lines.first().cloned().unwrap_or_default());
+        status.set_type(result.verdict.name());
+        status.set_description(lines.join("\n"));
+        status
+    };
+    let status = match result.verdict {
+        Verdict::Pass | Verdict::Watch => TestCaseStatus::success(),
+        Verdict::NoMatch if result.is_absent() => {
+            let mut status = TestCaseStatus::skipped();
+            status.set_message(lines.first().cloned().unwrap_or_default());
+            status
+        }
+        Verdict::Fail | Verdict::NoMatch => not_passed(NonSuccessKind::Failure),
+        Verdict::Invalid => not_passed(NonSuccessKind::Error),
+    };
+    let mut case = named(&visible(&result.budget.name), class, status);
+    let mut told = Vec::new();
+    if result.verdict == Verdict::Watch {
+        told.push(format!("watch: {}", lines.join("\n")));
+    }
+    // Where nothing matches they are the reason.
+    if result.verdict != Verdict::NoMatch {
+        told.extend(result.warnings.iter().map(|line| warning(line)));
+    }
+    if !told.is_empty() {
+        case.set_system_out(told.join("\n"));
+    }
+    case
+}
+
+fn warning(line: &str) -> String {
+    format!("warning: {}", visible(line))
+}
+
 /// The document. `of_baseline`: what makes values of the baseline doubtful. `strict`: doubts are errors, and the gravest of the
 /// baseline.
 ///
@@ -30,43 +69,10 @@ pub fn document(
     unit: Unit,
 ) -> Result<String, String> {
     let mut report = Report::new("pfnset check");
-    let warning = |line: &str| format!("warning: {}", visible(line));
     for trace in traces {
         let name = visible(&trace.path().display().to_string()).into_owned();
         let mut suite = TestSuite::new(name.clone());
-        for result in &trace.budgets {
-            let lines: Vec<String> = explained(result, unit).iter().map(|line| visible(line).into_owned()).collect();
-            let not_passed = |kind| {
-                let mut status = TestCaseStatus::non_success(kind);
-                status.set_message(lines.first().cloned().unwrap_or_default());
-                status.set_type(result.verdict.name());
-                status.set_description(lines.join("\n"));
-                status
-            };
-            let status = match result.verdict {
-                Verdict::Pass | Verdict::Watch => TestCaseStatus::success(),
-                Verdict::NoMatch if result.is_absent() => {
-                    let mut status = TestCaseStatus::skipped();
-                    status.set_message(lines.first().cloned().unwrap_or_default());
-                    status
-                }
-                Verdict::Fail | Verdict::NoMatch => not_passed(NonSuccessKind::Failure),
-                Verdict::Invalid => not_passed(NonSuccessKind::Error),
-            };
-            let mut case = named(&visible(&result.budget.name), &name, status);
-            let mut told = Vec::new();
-            if result.verdict == Verdict::Watch {
-                told.push(format!("watch: {}", lines.join("\n")));
-            }
-            // Where nothing matches they are the reason.
-            if result.verdict != Verdict::NoMatch {
-                told.extend(result.warnings.iter().map(|line| warning(line)));
-            }
-            if !told.is_empty() {
-                case.set_system_out(told.join("\n"));
-            }
-            suite.add_test_case(case);
-        }
+        trace.budgets.iter().for_each(|result| suite.add_test_case(case_of(result, &name, unit)));
         let doubt = strict.and_then(|of_baseline| trace.grave.first().map(|doubt| doubt.text.as_str()).or(of_baseline));
         if let Some(doubt) = doubt {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);

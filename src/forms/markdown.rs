@@ -19,6 +19,7 @@ pub fn write(answer: &Answer<'_>, out: &mut dyn Write) -> io::Result<()> {
     for warning in &answer.warnings {
         writeln!(out, "> {}\n", line(warning))?;
     }
+    answer.chosen_by.iter().try_for_each(|text| writeln!(out, "{}\n", line(text)))?;
     match &answer.document {
         Some(blocks) => blocks.iter().try_for_each(|part| block(out, part, answer)),
         None => tables(out, answer.tables.iter().map(Rows::table), answer.units),

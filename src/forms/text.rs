@@ -1,9 +1,8 @@
 //! Aligned text for a screen: warnings, headings, tables, bars. This form owns its styles: a line is made harmless before it
 //! gets one.
 
-use crate::analysis::table::Table;
 use crate::answer::content::Doubt;
-use crate::answer::{Answer, Block, Rows, Units};
+use crate::answer::{Answer, Block, Rows};
 use crate::escape::visible;
 use crate::forms::fit::Fitted;
 use crate::forms::lines::{paragraph, wrap};
@@ -38,6 +37,15 @@ pub fn write(answer: &Answer<'_>, look: Look, out: &mut dyn Write) -> io::Result
         title(answer).map_or(Ok(()), |text| heading(out, &shortened(&visible(&text), look.width.into()), look))?;
     }
     last_line(&answer.grave, look, out)
+}
+
+/// Writes an answer, without what a terminal repeats at the end.
+///
+/// # Errors
+/// What the writer says.
+pub(super) fn whole(answer: &Answer<'_>, look: Look, out: &mut dyn Write) -> io::Result<()> {
+    above(answer, look, out)?;
+    below(answer, look, out)
 }
 
 /// What an answer is of: its first line without warnings.
@@ -129,29 +137,41 @@ fn above(answer: &Answer<'_>, look: Look, out: &mut dyn Write) -> io::Result<()>
 fn below(answer: &Answer<'_>, look: Look, out: &mut dyn Write) -> io::Result<()> {
     let mut out = Fitted::new(out, look.width);
     match &answer.screen {
-        Some(blocks) => blocks.iter().try_for_each(|part| block(&mut out, part, answer, look))?,
-        None => {
-            let tables: Vec<_> = answer.tables.iter().map(Rows::table).collect();
-            titled_tables(&mut out, &tables, answer.units, look)?;
+        Some(blocks) => {
+            let is_title = |part: &Block| matches!(part, Block::Heading(_) | Block::Title(_));
+            let (head, rest) = blocks.split_at(blocks.iter().position(is_title).map_or(0, |at| at + 1));
+            head.iter().try_for_each(|part| block(&mut out, part, answer, look))?;
+            chosen_by(&mut out, answer, look)?;
+            rest.iter().try_for_each(|part| block(&mut out, part, answer, look))?;
         }
+        None => titled_tables(&mut out, answer, look)?,
     }
     out.flush()
 }
 
-/// Writes tables below their titles.
+/// What chose the rows.
+fn chosen_by(out: &mut dyn Write, answer: &Answer<'_>, look: Look) -> io::Result<()> {
+    answer.chosen_by.iter().try_for_each(|line| paragraph(out, line, look.width.into()))
+}
+
+/// Writes the tables below their titles.
 ///
 /// # Errors
 /// What the writer says.
-fn titled_tables(out: &mut dyn Write, tables: &[Cow<'_, Table>], units: Units, look: Look) -> io::Result<()> {
-    for (number, one) in tables.iter().enumerate() {
+fn titled_tables(out: &mut dyn Write, answer: &Answer<'_>, look: Look) -> io::Result<()> {
+    for (number, one) in answer.tables.iter().map(Rows::table).enumerate() {
         if number > 0 {
             writeln!(out)?;
         }
-        if let Some(title) = &one.title {
-            heading(out, title, look)?;
+        one.title.iter().try_for_each(|title| heading(out, title, look))?;
+        let is_chosen = number == 0 && answer.chosen_by.is_some();
+        if is_chosen {
+            chosen_by(out, answer, look)?;
+        }
+        if is_chosen || one.title.is_some() {
             writeln!(out)?;
         }
-        table::text(out, one, units, look.width)?;
+        table::text(out, &one, answer.units, look.width)?;
     }
     Ok(())
 }

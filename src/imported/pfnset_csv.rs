@@ -11,10 +11,19 @@ use crate::imported::wpa::rows::Reading;
 use crate::imported::wpa::text::Text;
 use std::collections::BTreeMap;
 
-/// Names of columns that rows are grouped by. `pages` is a number here: the dimension of that name is one of allocations.
+/// Names of columns that tell rows apart. `pages` is a number here: the dimension of that name is one of allocations.
 fn dimensions() -> impl Iterator<Item = &'static str> {
     let names = vocabulary::all().map(|facet| facet.name).filter(|name| *name != vocabulary::PAGE_SIZE.name);
-    std::iter::once(SNAPSHOT).chain(names)
+    [SNAPSHOT, CLASSIFICATION].into_iter().chain(names)
+}
+
+/// The column that says by whose rules the pages are counted: [`BY_WPA`], or ours.
+const CLASSIFICATION: &str = "classification";
+const BY_WPA: &str = "wpa";
+
+/// False for the columns that say of which snapshot, and by whose rules, a row is.
+fn is_dimension(name: &str) -> bool {
+    ![SNAPSHOT, CLASSIFICATION].contains(&name)
 }
 
 fn headings(head: &str) -> Vec<&str> {
@@ -71,25 +80,32 @@ pub(super) fn read(text: Text<'_>) -> Result<PfnsetTable, Reason> {
     };
     let rows = reading.rows().map_err(|error| reading.error_text(&error))?;
     let mut snapshots: BTreeMap<u64, PfnsetSnapshot> = BTreeMap::new();
+    let mut by_wpa = false;
     for (key, sums) in &rows.sums {
         let label = |at: usize| rows.labels.get(at)?.get(*key.get(at)? as usize).cloned();
-        let mut labels: Vec<Box<str>> = (0..columns.keys.len()).map(|at| label(at).unwrap_or_default()).collect();
-        let place = columns.keys.iter().position(|(dimension, _)| *dimension == SNAPSHOT);
-        let index = place.map_or(Ok(0), |at| labels.remove(at).parse());
+        let of = |name: &str| columns.keys.iter().position(|(known, _)| *known == name).and_then(label);
+        by_wpa |= of(CLASSIFICATION).is_some_and(|rules| &*rules == BY_WPA);
+        let index = of(SNAPSHOT).map_or(Ok(0), |index| index.parse());
         let index = index.map_err(|_| Reason::from("its column snapshot is no number".to_owned()))?;
         let (pages, pages_wpa) = (sums.amount.pages(), sums.by_wpa.pages());
         let snapshot = snapshots.entry(index).or_insert_with(|| PfnsetSnapshot { index, ..PfnsetSnapshot::default() });
+        let names = columns.keys.iter().enumerate().filter(|(_, (name, _))| is_dimension(name));
+        let labels = names.map(|(at, _)| label(at).unwrap_or_default()).collect();
         snapshot.rows.push(PfnsetRow { labels, pages, pages_wpa });
     }
     if snapshots.is_empty() {
         snapshots.insert(0, PfnsetSnapshot::default());
     }
     let has_both = columns.says.contains(&Says::PagesByWpa);
-    let dimensions = columns.keys.iter().map(|(dimension, _)| *dimension).filter(|dimension| *dimension != SNAPSHOT);
+    let dimensions = columns.keys.iter().map(|(name, _)| *name).filter(|name| is_dimension(name));
     Ok(PfnsetTable {
         form: PfnsetForm::Csv,
         table: columns.table,
-        counted_by: if has_both { CountedBy::Both } else { CountedBy::Corrected },
+        counted_by: match has_both {
+            true => CountedBy::Both,
+            false if by_wpa => CountedBy::Wpa,
+            false => CountedBy::Corrected,
+        },
         dimensions: dimensions.map(str::to_owned).collect(),
         snapshots: snapshots.into_values().collect(),
         warnings: Vec::new(),
@@ -116,6 +132,8 @@ mod tests {
         assert_eq!(&*refset.snapshots[0].rows[0].labels[0], "a, b");
         let pages = table("snapshot,pfn,list,category,category_wpa\n0,1,Active,Image,Image\n0,2,Active,Image,Image\n");
         assert_eq!((pages.snapshots[0].rows[0].pages, pages.counts(true)), (2, true));
+        let wpa = table("snapshot,category,pages,bytes,classification\n0,Image,3,12288,wpa\n");
+        assert_eq!((wpa.counted_by, wpa.dimensions), (CountedBy::Wpa, vec!["category".to_owned()]));
         assert!(!is_one("Page Category,Page Count\n") && !is_one("provider,count\n"));
         let broken = read(Text::new(b"snapshot,category,pages,bytes\n0,Image,x,1\n")).unwrap_err().text;
         assert!(broken.contains("line 2, column \"pages\": \"x\" is no number"), "{broken}");

@@ -72,10 +72,10 @@ impl PfnsetTable {
         let has = |name: &str| self.dimensions.iter().any(|dimension| dimension == name);
         match (self.counted_by, by_wpa) {
             _ if !["category", "category_wpa", "class"].into_iter().any(has) => true,
-            (CountedBy::Both, _) => true,
-            (CountedBy::Wpa, by_wpa) => by_wpa || !has("category"),
+            (CountedBy::Both, true) => true,
+            (CountedBy::Wpa, by_wpa) => by_wpa,
             (CountedBy::Corrected, true) => has("category_wpa"),
-            (CountedBy::Corrected, false) => has("category") || !has("category_wpa"),
+            (CountedBy::Both | CountedBy::Corrected, false) => has("category") || !has("category_wpa"),
         }
     }
 

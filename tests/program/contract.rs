@@ -194,7 +194,7 @@ fn outputs(schema: &str) -> Vec<Vec<&str>> {
             "resident resident-small.etl --format json",
             "resident resident-small.etl --format json --group-by list,use,category,category_wpa,class,process,pid",
             "resident resident-small.etl --format json --group-by process_name,service,command_line,folder,extension",
-            "resident resident-small.etl --format json --group-by rule,pool_tag --where category=Image",
+            "resident resident-small.etl --format json --group-by rule,pool_tag,class_wpa --where category=Image",
             "resident two.etl --snapshot all --format json --group-by session,file,detail,priority,cold,pinned,non_tradeable",
             "resident two.etl --format json --group-by stack,function,module",
         ],
@@ -245,7 +245,7 @@ fn outputs(schema: &str) -> Vec<Vec<&str>> {
         ],
         "pfnset.memory" => &[
             "memory memory.etl --format json",
-            "memory memory.etl --format json --group-by list",
+            "memory memory.etl --format json --group-by list --where list=Standby",
             "memory memory.etl --format json --group-by process",
             "memory memory.etl --format json --group-by session",
             "memory memory.etl --format json --timeline 2s",

@@ -149,6 +149,13 @@ fn what_pfnset_wrote_agrees_with_its_trace() {
             }
         }
     }
+    for group_by in ["category", "class"] {
+        let by_wpa = ["resident", "resident-small.etl", "--group-by", group_by, "--classification", "wpa"];
+        assert_eq!(run(&folder, &[&by_wpa[..], &["--format", "csv", "-o", "kept"]].concat()).code, 0);
+        let ran = diff(&folder, &["kept", "resident-small.etl"]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert_eq!(ran.out.matches("3,000 pages by WPA's rules\n").count(), 2, "{ran:?}");
+    }
     let written = ["pages", "resident-small.etl", "--format", "csv", "-o", "kept"];
     assert_eq!(run(&folder, &written).code, 0);
     let ran =
@@ -201,6 +208,9 @@ fn differences_that_are_allowed() {
         assert!(ran.out.contains(says), "{tolerance}: {}", ran.out);
     }
     assert_eq!(diff(&folder, &["one.etl", "wpa.csv", "--tolerance", "lots"]).code, 2);
+    let held = diff(&folder, &["resident-small.etl", "one.etl", "--tolerance", "1GiB"]);
+    let says = "3,000 pages on the left, ";
+    assert!(held.code == 0 && held.out.contains(says), "{held:?}");
 }
 
 /// Labels were once made of numbers that another reading of the trace had given to files: each run had other rows.

@@ -191,7 +191,7 @@ fn what_matches_nothing_or_has_no_effect_is_said() {
     let base = ["events", "faults-x86.etl", "--rows", "--format", "jsonl"];
     for (more, says) in [
         (&["--where", "process=nobody"][..], "process \"nobody\" matches nothing"),
-        (&["--where", "event=Memory*", "--where", "thread=12345678"], "of what the conditions before it let pass"),
+        (&["--where", "event=Memory*", "--where", "thread=12345678"], "of what event=Memory* lets pass"),
         (&["--field", "Nothing=*"], "has a field of this name"),
         (&["--field", "ByteCount=77"], "field ByteCount: \"77\" matches nothing"),
         (&["--fields", "ByteCount,Nothing"], "no row has a field Nothing"),

@@ -119,7 +119,35 @@ fn flags_without_effect_are_errors() {
         (&["refset", REFSET, "--timeline", "10ms", "--unit", "mib"], "--unit has no effect"),
         (&["refset", REFSET, "--verify", "--top", "3"], "--top has no effect"),
         (&["refset", REFSET, "--verify", "--unit", "mib"], "--unit has no effect"),
-        (&["resident", RESIDENT, "--sort", "wpa", "--group-by", "process"], "--group-by category"),
+        (&["refset", REFSET, "--verify", "--from", "0.01"], "--from and --to have no effect"),
+        (&["refset", REFSET, "--verify", "--to", "0.05"], "--from and --to have no effect"),
+        (&["resident", RESIDENT, "--group-by", "category", "--process", "780"], "--where pid=PID"),
+        (&["resident", RESIDENT, "--pivot", "list", "--process", "780"], "--where pid=PID"),
+        (&["resident", RESIDENT, "--process", "780"], "--where pid=PID"),
+        (
+            &["allocations", "alloc-x86.etl", "--timeline", "10ms", "--group-by", "process"],
+            "--group-by is for --format json",
+        ),
+        (
+            &["cpu", "cpu-compressed.etl", "--timeline", "100ms", "--where", "processor=2"],
+            "--timeline is of threads on all processors: --where processor has no effect",
+        ),
+        (
+            &[
+                "cpu",
+                "cpu-compressed.etl",
+                "--timeline",
+                "100ms",
+                "--where",
+                "processor=2",
+                "--group-by",
+                "processor,process",
+            ],
+            "--where processor has no effect",
+        ),
+        (&["diff", RESIDENT, RESIDENT, "--group-by", "category", "--apart"], "--apart is for rows by process"),
+        (&["diff", RESIDENT, RESIDENT, "--of", "samples", "--match", "pid"], "--match is for rows by process"),
+        (&["resident", RESIDENT, "--sort", "wpa", "--group-by", "process"], "by category or class"),
         (&["resident", RESIDENT, "--sort", "difference", "--classification", "wpa"], "--classification both"),
         (&["resident", RESIDENT, "--sort", "wpa", "--classification", "corrected"], "--classification both"),
         (&["resident", RESIDENT, "--explain", "0x10", "--sort", "name"], "--sort"),
@@ -165,7 +193,7 @@ fn a_name_finds_every_version_of_an_event() {
 fn shells_complete_dimensions_and_presets() {
     let bash = out(&["completions", "bash"]);
     let names = |list: &str| bash.lines().any(|found| found.contains("compgen") && found.contains(list));
-    assert!(names("\"list use category category_wpa class rule process"), "{bash}");
+    assert!(names("\"list use category category_wpa class class_wpa rule process"), "{bash}");
     assert!(names("\"process process_name service command_line pid session category class file"));
     assert!(names("by-process by-list-priority private-working-set files drivers"));
 }
@@ -310,6 +338,43 @@ fn flags_for_other_rows_are_refused() {
         out(&["processes", RESIDENT, "-q", "--sort", order]);
     }
     out(&["processes", "alloc-x86.etl", "-q", "--sort", "name"]);
+}
+
+/// What is copied from a screen or a document says what it was chosen by.
+#[test]
+fn conditions_stand_in_the_head_of_every_text() {
+    for (command, condition) in [
+        (&["resident", RESIDENT][..], "process=lsass*"),
+        (&["resident", RESIDENT, "--group-by", "list"], "process=lsass*"),
+        (&["resident", "--each", RESIDENT, "--group-by", "list"], "process=lsass*"),
+        (&["refset", REFSET], "category=Image"),
+        (&["refset", REFSET, "--group-by", "process"], "category=Image"),
+        (&["cpu", "cpu-compressed.etl"], "processor=2"),
+        (&["cpu", "cpu-compressed.etl", "--preset", "delays"], "processor=2"),
+        (&["faults", "faults-x86.etl"], "kind=*"),
+        (&["faults", "faults-x86.etl", "--of", "hard"], "kind=*"),
+        (&["allocations", "alloc-x86.etl"], "process=*"),
+        (&["allocations", "alloc-x86.etl", "--group-by", "process"], "process=*"),
+        (&["processes", RESIDENT], "process=lsass*"),
+        (&["diff", RESIDENT, RESIDENT], "process=lsass*"),
+        (&["memory", RESIDENT], "list=Standby"),
+        (&["memory", RESIDENT, "--timeline", "all"], "list=Standby"),
+    ] {
+        for format in ["table", "markdown"] {
+            let ran = run(&[command, &["--where", condition, "-q", "--format", format]].concat());
+            let line = format!("Where {condition}").replace('*', if format == "table" { "*" } else { "\\*" });
+            let head: Vec<&str> = ran.out.lines().take(20).collect();
+            assert!(ran.code == 0 && head.contains(&&*line), "{command:?} {format}: {ran:?}");
+        }
+    }
+    let both = out(&["resident", RESIDENT, "--preset", "files", "--where", "file=*.dll"]);
+    assert!(both.contains("\nWhere file=!n/a and file=*.dll\n"), "{both}");
+    let cpu = out(&["cpu", "cpu-compressed.etl", "--where", "processor=2"]);
+    assert!(
+        cpu.contains("\nWithout the conditions: Processor time: ")
+            && cpu.contains("\nWithout the conditions: Ready queue: "),
+        "{cpu}"
+    );
 }
 
 /// A saved result says what of the trace it counts.

@@ -193,7 +193,7 @@ fn flags_without_effect_are_refused() {
         (&["--all", "--top", "3"][..], "cannot be used with"),
         (&["--all", "--format", "json"], "--all is for table and markdown"),
         (&["--wpa", "--format", "csv"], "--wpa is for table and markdown"),
-        (&["--wpa", "--group-by", "process"], "--wpa needs rows by category"),
+        (&["--wpa", "--group-by", "process"], "--wpa needs rows by category or class"),
         (&["--wpa", "--classification", "wpa"], "--wpa needs both counts"),
         (&["--columns", "sise"], "did you mean \"size\""),
         (&["--columns", "wpa", "--group-by", "list"], "needs rows by category"),

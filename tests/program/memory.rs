@@ -219,6 +219,15 @@ fn windows_conditions_and_timelines() {
         assert_eq!(before.unwrap()["zero_pages"].to_string(), zero, "the latest sample");
     }
     working_sets_over_time(&file, &all);
+    for (condition, fields, heading) in
+        [("priority=5", "time_s,standby_5", "priority 5"), ("list=Zero;Free", "time_s,zero,free", "Free")]
+    {
+        let timeline = ["memory", path(&file), "-q", "--where", condition, "--timeline", "2s"];
+        let csv = out(&[&timeline[..], &["--format", "csv"]].concat());
+        assert_eq!((csv.lines().next(), csv.lines().count()), (Some(fields), 5), "{condition}");
+        let table = out(&timeline);
+        assert!(table.contains(heading) && !table.contains("Modified"), "{table}");
+    }
     for wrong in [
         &["--timeline", "0"][..],
         &["--timeline", "1ns"],
@@ -231,6 +240,11 @@ fn windows_conditions_and_timelines() {
         &["--group-by", "priority", "--where", "session=1"],
         &["--group-by", "process", "--where", "priority=3"],
         &["--format", "csv", "--where", "process=p1*"],
+        &["--group-by", "session", "--where", "process=p1*"],
+        &["--group-by", "session", "--where", "process=p1*", "--format", "json"],
+        // Shown as a whole.
+        &["--group-by", "priority", "--top", "2"],
+        &["--group-by", "list", "--top", "1"],
     ] {
         assert_eq!(run(&[&["memory", path(&file)], wrong].concat()).code, 2, "{wrong:?}");
     }

@@ -238,3 +238,42 @@ fn explanations() {
     insta::assert_snapshot!("explain_json", out(&["resident", TRACE, "--explain", "0x100", "--format", "json"]));
     insta::assert_snapshot!("explain_csv", out(&["resident", TRACE, "--explain", "0x100", "--format", "csv"]));
 }
+
+/// Classes are those of the categories by the rules that were asked for, and every form says whose rules these are.
+#[test]
+fn classes_are_by_the_rules_that_were_asked_for() {
+    let csv = |more: &[&str]| out(&[&["resident", "resident-small.etl", "-q", "--format", "csv"], more].concat());
+    let pages_of = |csv: &str, label: &str, column: &str| -> u64 {
+        let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
+        let heading = lines.next().expect("a heading");
+        let at =
+            |name: &str| heading.iter().position(|known| *known == name).unwrap_or_else(|| panic!("{name}: {csv}"));
+        let (of, pages) = (at("class"), at(column));
+        lines.filter(|line| line[of] == label).map(|line| line[pages].parse::<u64>().expect("a number")).sum()
+    };
+    let wpa = csv(&["--group-by", "class", "--classification", "wpa"]);
+    assert!(wpa.lines().next().unwrap().ends_with(",classification") && wpa.lines().nth(1).unwrap().ends_with(",wpa"));
+    assert_eq!((pages_of(&wpa, "Dynamic", "pages"), pages_of(&wpa, "Free", "pages")), (1274, 0));
+    let both = csv(&["--group-by", "class"]);
+    assert_eq!((pages_of(&both, "Dynamic", "pages"), pages_of(&both, "Free", "pages")), (971, 303));
+    let both_in_two = csv(&["--group-by", "class,category"]);
+    for both in [&both, &both_in_two] {
+        assert_eq!((pages_of(both, "Dynamic", "pages_wpa"), pages_of(both, "Free", "pages_wpa")), (1274, 0));
+    }
+    let apart = csv(&["--group-by", "class,class_wpa"]);
+    assert!(apart.contains("\n0,Free,Dynamic,303,"), "{apart}");
+    let free = ["--where", "class=Free", "--group-by", "class"];
+    assert_eq!(
+        csv(&[&free[..], &["--classification", "wpa"]].concat()).lines().count(),
+        1,
+        "by WPA's rules no page is free"
+    );
+    for (more, heading) in [(&[][..], None), (&["--group-by", "category"], Some("Pages by WPA"))] {
+        for format in ["table", "markdown"] {
+            let asked = ["resident", "resident-small.etl", "--classification", "wpa", "--format", format];
+            let text = out(&[&asked[..], more].concat());
+            let title = text.lines().find(|line| line.contains("3,000 pages")).expect("a title");
+            assert!(title.contains("by WPA's rules") && heading.is_none_or(|heading| text.contains(heading)), "{text}");
+        }
+    }
+}

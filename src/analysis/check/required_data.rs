@@ -8,7 +8,7 @@ use crate::etl::buffer_order::Span;
 use crate::etl::logfile::MODE_NO_PER_PROCESSOR;
 use crate::etl::record_id::HookId;
 use crate::event::payload::hook_of;
-use crate::facets::vocabulary::{CATEGORY, CATEGORY_WPA, CLASS, KIND, RULE};
+use crate::facets::vocabulary::{CATEGORY, CATEGORY_WPA, CLASS, CLASS_WPA, KIND, RULE};
 use crate::load::misfits::Misfit;
 use crate::load::survey::Survey;
 use crate::model::category::Category;
@@ -257,7 +257,7 @@ fn use_of(recorded: &Recorded, exchange: &Exchange, conditions: &Conditions) -> 
     let passes = |category: &Category| {
         by_name.iter().all(|(name, patterns)| match *name {
             of if of == CATEGORY.name || of == CATEGORY_WPA.name => patterns.matches(category.name()),
-            of if of == CLASS.name => patterns.matches(category.class().name()),
+            of if of == CLASS.name || of == CLASS_WPA.name => patterns.matches(category.class().name()),
             _ => true,
         })
     };

@@ -47,10 +47,8 @@ impl Dimension {
 
     /// The same in a resident set, by WPA's rules or by ours.
     pub fn resident(self, by_wpa: bool) -> Option<ResidentDimension> {
-        match self {
-            Dimension::Category | Dimension::Class if by_wpa => Some(ResidentDimension::CategoryWpa),
-            other => ResidentDimension::ALL.iter().copied().find(|dimension| dimension.name() == other.name()),
-        }
+        let same = ResidentDimension::ALL.iter().copied().find(|dimension| dimension.name() == self.name())?;
+        Some(if by_wpa { same.by_wpa().unwrap_or(same) } else { same })
     }
 
     /// The same in a reference set.
@@ -126,16 +124,10 @@ pub fn passes(conditions: &[Condition<Dimension>], dimension: &str, label: &str)
     })
 }
 
-/// The conditions for pages of a trace. By WPA's rules a condition on the class is one on its categories.
+/// The conditions for pages of a trace.
 pub fn of_resident(conditions: &[Condition<Dimension>], by_wpa: bool) -> Vec<Condition<ResidentDimension>> {
     let all = conditions.iter().filter_map(|condition| {
         let dimension = condition.dimension.resident(by_wpa)?;
-        if condition.dimension == Dimension::Class && by_wpa {
-            let meets = |category: &Category| condition.patterns.matches(category.class().name());
-            let names: Vec<&str> = Category::ALL.into_iter().filter(meets).map(Category::name).collect();
-            let names = if names.is_empty() { "!*".to_owned() } else { names.join(";") };
-            return Some(Condition::fixed(dimension, &names));
-        }
         Some(Condition { dimension, patterns: condition.patterns.clone(), is_users: condition.is_users })
     });
     all.collect()
@@ -172,6 +164,6 @@ mod tests {
         let conditions = ["class=File", "pid=42"].map(|text| Condition::parse(text).unwrap());
         assert!(passes(&conditions, "category", "Image") && !passes(&conditions, "category", "PagedPool"));
         assert!(passes(&conditions, "process", "x (42)") && !passes(&conditions, "process", "x (4)"));
-        assert!(of_resident(&conditions, true)[0].patterns.matches("MetaFile"));
+        assert_eq!(of_resident(&conditions, true)[0].dimension, ResidentDimension::ClassWpa);
     }
 }

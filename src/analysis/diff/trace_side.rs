@@ -111,12 +111,8 @@ impl<'t> ResidentSide<'t> {
     pub fn rows(&self, dimensions: &[Dimension], conditions: &[Condition<Dimension>], by_wpa: bool) -> Vec<CountedRow> {
         let wanted: Vec<ResidentDimension> = dimensions.iter().filter_map(|d| d.resident(by_wpa)).collect();
         let rows = self.count(&wanted, &of_resident(conditions, by_wpa));
-        let form = |dimension: &Dimension, label: Label| match dimension {
-            Dimension::Class if by_wpa => dimension.derived(&label).into(),
-            _ => label.as_str().into(),
-        };
         let row = |(labels, pages): (Vec<Label>, u64)| CountedRow {
-            labels: dimensions.iter().zip(labels).map(|(dimension, label)| form(dimension, label)).collect(),
+            labels: labels.iter().map(|label| label.as_str().into()).collect(),
             amount: Amount::of_pages(i64::try_from(pages).unwrap_or(i64::MAX)),
         };
         rows.into_iter().map(row).collect()

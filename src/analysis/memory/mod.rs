@@ -14,7 +14,7 @@ pub mod working_sets;
 use crate::error::Error;
 use crate::event::hooks::{MEM_INFO, MEM_INFO_SESSION_WS, MEM_INFO_WS};
 use crate::event::memory_counters::WorkingSetSizes;
-use crate::facets::Label;
+use crate::facets::{Condition, Label};
 use crate::load::parts::Parts;
 use crate::model::window::{Bound, Ends, Window};
 use crate::moment::{At, Moment};
@@ -59,6 +59,8 @@ pub struct MemorySet {
     pub doubtful: bool,
     /// The warnings with their codes.
     pub(crate) doubts: Vec<Doubt>,
+    /// Conditions that chose counters and processes: dimensions and patterns.
+    pub(crate) filter: Vec<(&'static str, String)>,
     /// Pages of physical memory, if the trace has them.
     pub physical: Option<(u64, PhysicalSource)>,
     /// MemInfo records in the window, in order of time.
@@ -75,6 +77,8 @@ pub struct MemorySet {
     pub group_by: Option<MemoryDimension>,
     /// Counters or working sets at regular times, or at each sample.
     pub timeline: Option<MemoryTimeline>,
+    /// The counters that meet the conditions.
+    chosen: Vec<CounterColumn>,
     /// Commit by VirtualAlloc at the moments of a timeline of processes.
     virtual_commit: Option<VirtualCommit>,
     clock: crate::etl::clock::Clock,
@@ -121,15 +125,15 @@ impl MemorySet {
         };
         let (virtual_commit, commit_doubts) = virtual_commit.unzip();
         let summary = |column: &CounterColumn| CounterSummary::new(*column, &samples);
+        let chosen: Vec<CounterColumn> = columns().filter(|column| is_selected(query, column)).collect();
         let mut set = MemorySet {
             warnings: Vec::new(),
             doubtful: false,
             doubts: trust.doubts(),
+            filter: Condition::written(&query.conditions),
             physical,
-            summaries: columns()
-                .filter(|column| is_selected(query, column))
-                .filter_map(|column| summary(&column))
-                .collect(),
+            summaries: chosen.iter().filter_map(summary).collect(),
+            chosen,
             repurposed: Repurposed::all(&samples)
                 .into_iter()
                 .filter(|of| is_priority_selected(query, of.priority))

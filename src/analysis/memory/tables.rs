@@ -139,7 +139,9 @@ impl MemorySet {
             let cells = std::iter::once(Value::text("Total")).chain(blank).chain(taken(Some(all)));
             Line { ruled: true, ..Line::new(cells) }
         });
-        let lines: Vec<Line> = summaries.map(line).chain(all).collect();
+        let mut lines: Vec<Line> = summaries.map(line).collect();
+        let all = all.filter(|_| !lines.is_empty());
+        lines.extend(all);
         (!lines.is_empty()).then(|| Table {
             columns: vec![
                 Column::text("Standby").with_unit().fit(Fit::Stays),

@@ -1,11 +1,11 @@
 //! The table of memory over time.
 
+use crate::analysis::memory::MemorySet;
 use crate::analysis::memory::counters::{COUNTERS, CounterColumn, MemorySample};
 use crate::analysis::memory::query::MemoryDimension;
 use crate::analysis::memory::tables::size;
 use crate::analysis::memory::timeline::MemoryTimeline;
 use crate::analysis::memory::working_sets::{MemoryTrack, TrackOwner};
-use crate::analysis::memory::{MemorySet, columns};
 use crate::analysis::table::{Column, Field, Fit, Line, Table, Value};
 use crate::event::memory_counters::WorkingSetSizes;
 use crate::facets::Dimension as _;
@@ -66,8 +66,12 @@ impl MemorySet {
             None => COUNTERS.iter().any(|of| of.name == column.name && of.name != "modified_pagefile"),
             Some(_) => true,
         };
-        let fields: Vec<CounterColumn> = columns().filter(is_grouped).collect();
-        let shown: Vec<&CounterColumn> = fields.iter().filter(|column| is_told(column) && of_whole(column)).collect();
+        let fields: Vec<CounterColumn> = self.chosen.iter().copied().filter(is_grouped).collect();
+        let mut shown: Vec<&CounterColumn> =
+            fields.iter().filter(|column| is_told(column) && of_whole(column)).collect();
+        if shown.is_empty() {
+            shown = fields.iter().collect(); // what the conditions choose is a part of the whole, or not known
+        }
         let heading = |(place, column): (usize, &&CounterColumn)| {
             let heading = Column::number(column.title.trim_start());
             if place < 4 { heading } else { heading.fit(Fit::Leaves(u8::try_from(20 - place).unwrap_or(0))) }

@@ -37,8 +37,11 @@ struct Cell {
 impl CategoryCounts {
     /// True when groupings by these dimensions can be read from them.
     pub fn holds(dimensions: &[Dimension]) -> bool {
-        use Dimension::{Category, CategoryWpa, Class, List, Priority, Rule};
-        dimensions.iter().all(|dimension| matches!(dimension, Category | CategoryWpa | Class | Rule | List | Priority))
+        use Dimension::{Category, CategoryWpa, Class, ClassWpa, List, Priority, Rule};
+        let is_held = |dimension: &Dimension| {
+            matches!(dimension, Category | CategoryWpa | Class | ClassWpa | Rule | List | Priority)
+        };
+        dimensions.iter().all(is_held)
     }
 
     /// Counts classified pages.
@@ -107,6 +110,7 @@ impl CategoryCounts {
                 Dimension::Category => cell.rule.category() as usize,
                 Dimension::CategoryWpa => cell.rule_wpa.category() as usize,
                 Dimension::Class => cell.rule.category().class() as usize,
+                Dimension::ClassWpa => cell.rule_wpa.category().class() as usize,
                 Dimension::Rule => cell.rule as usize,
                 Dimension::Priority => cell.priority,
                 _ => cell.list,

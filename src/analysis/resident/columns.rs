@@ -23,7 +23,9 @@ pub struct ColumnChoice {
     pub all: bool,
 }
 
-pub(super) const PAGES: Column = Column::new("pages", "Pages", |m, _| Value::count(m.pages));
+/// Heading of the number of pages.
+pub(super) const PAGES_TITLE: &str = "Pages";
+pub(super) const PAGES: Column = Column::new("pages", PAGES_TITLE, |m, _| Value::count(m.pages));
 pub(super) const SIZE: Column = Column::new("bytes", "", |m, _| Value::pages(m.pages as i64));
 pub(super) const SHARE: Column = Column::shown("Share", |m, all| Value::share(m.pages, all.pages));
 const WPA: Column = Column::new("pages_wpa", "WPA", |m, _| Value::count(m.pages_wpa));

@@ -23,7 +23,7 @@ type Groups = BTreeMap<Vec<DimensionCode>, u64>;
 pub(super) struct SnapshotPlan {
     /// Dimensions of the query under its classification, and the list.
     main: Vec<Dimension>,
-    /// The same with WPA's category instead of the corrected one.
+    /// The same with WPA's category and class instead of the corrected ones.
     wpa: Vec<Dimension>,
     /// True when rows are counted by both rule sets.
     pub compares: bool,
@@ -40,7 +40,7 @@ pub(super) struct SnapshotPlan {
 pub(super) struct SnapshotCounts {
     /// By the query's dimensions and the list.
     pub groups: Groups,
-    /// By the query's dimensions with WPA's category instead of the corrected one.
+    /// By the query's dimensions with WPA's category and class instead of the corrected ones.
     pub groups_wpa: Groups,
     /// By process, in no order.
     pub owners: Vec<(DimensionCode, ByList)>,
@@ -93,7 +93,7 @@ impl WorkerCounts<'_> {
 impl SnapshotPlan {
     /// The plan for a query.
     pub fn new(query: &ResidentQuery) -> SnapshotPlan {
-        let swap = |&d: &Dimension| if d == Dimension::Category { Dimension::CategoryWpa } else { d };
+        let swap = |&d: &Dimension| d.by_wpa().unwrap_or(d);
         let wpa: Vec<Dimension> = query.group_by.iter().map(swap).collect();
         let by_wpa = query.classification == Classification::Wpa;
         let mut main = if by_wpa { wpa.clone() } else { query.group_by.clone() };

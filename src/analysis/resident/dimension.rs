@@ -21,6 +21,7 @@ dimensions! {
         Category: CATEGORY;
         CategoryWpa: CATEGORY_WPA;
         Class: CLASS;
+        ClassWpa: CLASS_WPA;
         Rule: RULE.of(Values::OneOf(Rule::ids_corrected));
         Process(ProcessFacet);
         File(FileFacet);
@@ -42,13 +43,22 @@ impl Dimension {
     /// Its file.
     pub const FILE: Dimension = Dimension::File(FileFacet::File);
 
+    /// The same by WPA's rules; `None` where the rule sets do not differ.
+    pub const fn by_wpa(self) -> Option<Dimension> {
+        match self {
+            Dimension::Category => Some(Dimension::CategoryWpa),
+            Dimension::Class => Some(Dimension::ClassWpa),
+            _ => None,
+        }
+    }
+
     /// Number of codes, where it is small enough for a table: [`Dimension::index`] is below it.
     pub fn size(self, context: &SnapshotContext<'_>) -> Option<usize> {
         match self {
             Dimension::List | Dimension::Priority => Some(8),
             Dimension::Use => Some(16),
             Dimension::Category | Dimension::CategoryWpa => Some(Category::ALL.len()),
-            Dimension::Class => Some(Class::ALL.len()),
+            Dimension::Class | Dimension::ClassWpa => Some(Class::ALL.len()),
             Dimension::Rule => Some(Rule::ALL.len()),
             Dimension::Cold | Dimension::Pinned | Dimension::NonTradeable => Some(2),
             Dimension::SESSION | Dimension::File(_) | Dimension::Detail | Dimension::PoolTag | Dimension::Stack(_) => {
@@ -72,6 +82,7 @@ impl Dimension {
             Dimension::Category => classified.category() as usize,
             Dimension::CategoryWpa => classified.category_wpa() as usize,
             Dimension::Class => classified.category().class() as usize,
+            Dimension::ClassWpa => classified.category_wpa().class() as usize,
             Dimension::Rule => classified.rule as usize,
             Dimension::Priority => usize::from(page.priority()),
             Dimension::Cold => usize::from(page.cold()),
@@ -203,7 +214,9 @@ impl Dimension {
             (Dimension::Category | Dimension::CategoryWpa, DimensionCode::Number(n)) => {
                 listed(n, &Category::ALL.map(Category::name))
             }
-            (Dimension::Class, DimensionCode::Number(n)) => listed(n, &Class::ALL.map(Class::name)),
+            (Dimension::Class | Dimension::ClassWpa, DimensionCode::Number(n)) => {
+                listed(n, &Class::ALL.map(Class::name))
+            }
             (Dimension::Rule, DimensionCode::Number(n)) => listed(n, &Rule::ALL.map(Rule::id)),
             (Dimension::Priority, DimensionCode::Number(n)) => Label::number(n),
             (Dimension::Cold | Dimension::Pinned | Dimension::NonTradeable, DimensionCode::Number(n)) => {

@@ -66,8 +66,9 @@ impl ResidentSet {
             let listed = some(processes.parts.len(), PROCESSES);
             cut(&mut processes, listed, "processes");
             let below = if listed == 0 { 0 } else { 2 + lines(listed, snapshot.processes.parts.len()) };
-            // A doubtful trace has a line more at the end, and so have pages that were chosen by stacks.
-            let most = LINES - usize::from(self.doubtful) - usize::from(self.stacks.is_some());
+            // A doubtful trace has a line more at the end, and so have pages that were chosen by stacks; conditions are below the title.
+            let more = [self.doubtful, self.stacks.is_some(), !self.filter.is_empty()].map(usize::from);
+            let most = LINES - more.into_iter().sum::<usize>();
             cut_classes(&mut classes, most.saturating_sub(below), size);
         }
         let all = snapshot.tree.measure;

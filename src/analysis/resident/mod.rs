@@ -79,8 +79,6 @@ pub struct ResidentSet {
     stack_texts: StackTexts,
     /// Number of the last whole snapshot of the trace.
     pub(crate) last: Option<usize>,
-    /// The conditions of a preset, which the user did not write.
-    pub(crate) conditions: Vec<String>,
     /// What is shown of the rows.
     view: ColumnChoice,
     sort: ResidentOrder,
@@ -141,6 +139,11 @@ impl ResidentSet {
         self.filter.iter().any(|(name, _)| Dimension::parse(name).is_ok_and(|of| of.of_stack().is_some()))
     }
 
+    /// True when the numbers are those of WPA's rules alone.
+    pub(crate) fn is_by_wpa(&self) -> bool {
+        self.classification == Classification::Wpa
+    }
+
     /// True when nothing of the first screen is cut off.
     pub const fn is_whole(&self) -> bool {
         self.view.all
@@ -180,7 +183,6 @@ impl ResidentSet {
             stacks: stacks.as_ref().map(CommitStacks::share),
             stack_texts: stacks.map(CommitStacks::into_texts).unwrap_or_default(),
             last: whole(snapshots).next_back(),
-            conditions: query.conditions.iter().filter(|of| !of.is_users).map(Condition::text).collect(),
             view: query.view.clone(),
             sort: query.sort,
             top: query.top,
@@ -204,6 +206,13 @@ impl ResidentSet {
             for (record, group) in table.records.iter_mut().zip(&snapshot.rows) {
                 record.push(Value::maybe(owner(group), Value::text));
             }
+        }
+        if self.is_by_wpa() {
+            let name = self.classification.name();
+            table.fields.push(Field::only("classification", Forms::Alone));
+            table.records.iter_mut().for_each(|record| record.push(Value::text(name)));
+            let counted = table.columns.iter_mut().filter(|column| column.title == columns::PAGES_TITLE);
+            counted.for_each(|column| column.title = "Pages by WPA".into());
         }
         table.with_first_field(Field::only("snapshot", Forms::Alone), &Value::Number(snapshot.index as u64))
     }

@@ -146,9 +146,14 @@ const PRESETS: [Preset; 5] = [
 ];
 
 impl ResidentQuery {
+    /// True when rows are by what the rule sets decide: category or class.
+    pub fn is_by_rules(&self) -> bool {
+        self.group_by.iter().any(|dimension| dimension.by_wpa().is_some())
+    }
+
     /// True when rows have a count by WPA's rules beside ours that can differ.
     pub fn compares(&self) -> bool {
-        self.classification == Classification::Both && self.group_by.contains(&Dimension::Category)
+        self.classification == Classification::Both && self.is_by_rules()
     }
 
     /// True when stacks of commits are asked for.

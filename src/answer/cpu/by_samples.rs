@@ -35,4 +35,5 @@ pub fn answer(set: &SampledUse, display: CpuDisplay) -> Answer<'_> {
         units: Units { time: unit, ..Units::default() },
         ..Answer::new("pfnset.cpu")
     }
+    .chosen_by(&set.filter)
 }

@@ -104,6 +104,7 @@ pub fn answer(set: &CpuUse, display: CpuDisplay) -> Answer<'_> {
         units: Units { time: unit, ..Units::default() },
         ..Answer::new("pfnset.cpu")
     }
+    .chosen_by(&set.filter)
 }
 
 fn rows(set: &CpuUse, CpuDisplay { view, order, top, .. }: CpuDisplay, title: String) -> Rows<'_> {
@@ -158,9 +159,11 @@ fn ends((from, to): (Nanos, Nanos), window: &Window) -> (String, String) {
 }
 
 fn summary(set: &CpuUse, CpuDisplay { order, top, unit, .. }: CpuDisplay) -> Vec<Block> {
+    // Conditions choose rows, not what processors and their queue did.
+    let of_all = if set.filter.is_empty() { "" } else { "Without the conditions: " };
     vec![
-        Block::Text(processor_line(set, unit)),
-        Block::Text(queue_line(set)),
+        Block::Text(format!("{of_all}{}", processor_line(set, unit))),
+        Block::Text(format!("{of_all}{}", queue_line(set))),
         Block::Blank,
         Block::Table(set.row_table(order, top.or(Some(SUMMARY_ROWS)))),
     ]

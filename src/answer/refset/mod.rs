@@ -31,19 +31,14 @@ pub enum RefsetView {
 /// Column of the texts beside the labels of the summary.
 const COLUMN: usize = 14;
 
-/// The answer of this result, in one of its views; `conditions` chose the rows, as the user wrote them.
-pub fn answer<'a>(set: &'a ReferenceSet, unit: Unit, view: RefsetView, conditions: &[String]) -> Answer<'a> {
-    let where_words = |introduction: &str| match conditions {
-        [] => String::new(),
-        conditions => format!("{introduction}{}", conditions.join(", ")),
-    };
-    let (beside, line) = (where_words(", where "), where_words("Where "));
+/// The answer of this result, in one of its views.
+pub fn answer(set: &ReferenceSet, unit: Unit, view: RefsetView) -> Answer<'_> {
     let (tables, screen) = match view {
-        RefsetView::Summary => (vec![rows(set, &beside)], summary(set, &line)),
-        RefsetView::Rows => (vec![rows(set, &beside)], row_screen(set, &line)),
+        RefsetView::Summary => (vec![rows(set)], summary(set)),
+        RefsetView::Rows => (vec![rows(set)], row_screen(set)),
         RefsetView::Timeline => {
-            let timeline = set.timeline.iter().map(|line| timeline(set, line, &beside, Place::Alone));
-            (timeline.collect(), timeline_screen(set, &line))
+            let timeline = set.timeline.iter().map(|line| timeline(set, line, Place::Alone));
+            (timeline.collect(), timeline_screen(set))
         }
         RefsetView::Verification => (set.verification.iter().map(|v| v.table().into()).collect(), verification(set)),
     };
@@ -51,7 +46,7 @@ pub fn answer<'a>(set: &'a ReferenceSet, unit: Unit, view: RefsetView, condition
         RefsetView::Summary | RefsetView::Rows | RefsetView::Verification => None,
         // Which categories there are depends on the trace.
         RefsetView::Timeline => {
-            Some(set.timeline.iter().map(|line| timeline(set, line, &beside, Place::BesideOthers)).collect())
+            Some(set.timeline.iter().map(|line| timeline(set, line, Place::BesideOthers)).collect())
         }
     };
     Answer {
@@ -64,32 +59,27 @@ pub fn answer<'a>(set: &'a ReferenceSet, unit: Unit, view: RefsetView, condition
         units: Units { size: unit, ..Units::default() },
         ..Answer::new("pfnset.refset")
     }
+    .chosen_by(&set.filter)
 }
 
-fn rows<'a>(set: &'a ReferenceSet, beside: &str) -> Rows<'a> {
-    set.table().titled(title(set, rows_title(set)) + beside).into()
+fn rows(set: &ReferenceSet) -> Rows<'_> {
+    set.table().titled(title(set, rows_title(set))).into()
 }
 
 /// Rows of all groups; of categories that stand alone they are columns.
-fn timeline<'a>(set: &ReferenceSet, line: &'a Timeline, beside: &str, place: Place) -> Rows<'a> {
+fn timeline<'a>(set: &ReferenceSet, line: &'a Timeline, place: Place) -> Rows<'a> {
     let records = match place == Place::Alone && line.is_by_category() {
         true => Records::streamed(line.wide_fields(), || line.wide_records()),
         false => Records::streamed(line.long_fields(), || line.long_records()),
     };
-    let title = title(set, "Held pages") + beside;
+    let title = title(set, "Held pages");
     Rows::new(records, move || line.table().titled(title.clone()))
 }
 
-/// A heading, and below it the conditions.
-fn headed(heading: String, conditions: &str) -> Vec<Block> {
-    let below = (!conditions.is_empty()).then(|| Block::Text(conditions.to_owned()));
-    std::iter::once(Block::Title(heading)).chain(below).collect()
-}
-
 /// One screen.
-fn summary(set: &ReferenceSet, conditions: &str) -> Vec<Block> {
+fn summary(set: &ReferenceSet) -> Vec<Block> {
     if set.is_selection {
-        return selection(set, conditions);
+        return selection(set);
     }
     let accesses = reasons(&set.frequent_accesses());
     let releases = reasons(&set.frequent_releases());
@@ -119,11 +109,11 @@ fn summary(set: &ReferenceSet, conditions: &str) -> Vec<Block> {
 }
 
 /// One screen of what `--where` selects. Start, peak, accesses and releases are those of all pages: not shown.
-fn selection(set: &ReferenceSet, conditions: &str) -> Vec<Block> {
+fn selection(set: &ReferenceSet) -> Vec<Block> {
     let selected = set.summary.as_ref().map_or(0, |summary| summary.categories.measure.pages);
     let (selected, all) = (numbers::count(selected.unsigned_abs()), numbers::count(set.held_at_stop));
-    let mut screen = headed(title(set, "Held at stop,"), conditions);
-    screen.push(Block::Line(format!("{selected} of the {all} pages held at stop")));
+    let chosen = format!("{selected} of the {all} pages held at stop");
+    let mut screen = vec![Block::Title(title(set, "Held at stop,")), Block::Line(chosen)];
     screen.extend(stack_share(set).map(Block::Line));
     screen.extend(largest(set));
     screen
@@ -141,20 +131,19 @@ fn largest(set: &ReferenceSet) -> Vec<Block> {
 }
 
 /// Rows by the user's dimensions.
-fn row_screen(set: &ReferenceSet, conditions: &str) -> Vec<Block> {
-    let mut screen = headed(title(set, rows_title(set)), conditions);
-    screen.extend([Block::Blank, Block::Rows(0)]);
+fn row_screen(set: &ReferenceSet) -> Vec<Block> {
+    let mut screen = vec![Block::Title(title(set, rows_title(set))), Block::Blank, Block::Rows(0)];
     let notes = row_notes(set).into_iter().chain(stack_share(set));
     screen.extend(notes.flat_map(|note| [Block::Blank, Block::Text(note)]));
     screen
 }
 
 /// Held pages over time, the largest groups as far as the width allows.
-fn timeline_screen(set: &ReferenceSet, conditions: &str) -> Vec<Block> {
+fn timeline_screen(set: &ReferenceSet) -> Vec<Block> {
     let Some(timeline) = &set.timeline else { return Vec::new() };
     let groups = if timeline.is_by_category() { "categories" } else { "groups" };
-    let mut screen = headed(title(set, "Held pages"), conditions);
-    screen.extend([Block::Blank, Block::Ranked(0, groups, timeline.columns_left_out() as u64)]);
+    let ranked = Block::Ranked(0, groups, timeline.columns_left_out() as u64);
+    let mut screen = vec![Block::Title(title(set, "Held pages")), Block::Blank, ranked];
     screen.extend(stack_share(set).into_iter().flat_map(|note| [Block::Blank, Block::Text(note)]));
     screen
 }

@@ -38,7 +38,8 @@ fn title(set: &ResidentSet, snapshot: &SnapshotSet, unit: Unit) -> String {
             ("Selected memory", format!("{} of {}", numbers::count(snapshot.selected), numbers::count(snapshot.pages)))
         }
     };
-    format!("{what} at {:.3} s{of_all}: {amount}, {pages} pages", snapshot.time.seconds())
+    let rules = super::whose_rules(set);
+    format!("{what} at {:.3} s{of_all}: {amount}, {pages} pages{rules}", snapshot.time.seconds())
 }
 
 /// `in use 8,192` and the others; the last one with the unit of all.

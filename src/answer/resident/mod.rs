@@ -26,6 +26,7 @@ pub fn answer(set: &ResidentSet, unit: Unit, is_first_screen: bool) -> Answer<'_
         units: Units { size: unit, ..Units::default() },
         ..Answer::new("pfnset.resident")
     }
+    .chosen_by(&set.filter)
 }
 
 fn facts(set: &ResidentSet) -> Facts<'_> {
@@ -93,18 +94,21 @@ fn title(set: &ResidentSet, snapshot: &SnapshotSet) -> String {
         false => format!(", {} of them selected", numbers::count(snapshot.selected)),
     };
     format!(
-        "{which} at {:.3} s: {} pages, {}{selected}",
+        "{which} at {:.3} s: {} pages, {}{selected}{}",
         snapshot.time.seconds(),
         numbers::count(snapshot.pages),
-        numbers::bytes(snapshot.pages * PAGE_BYTES)
+        numbers::bytes(snapshot.pages * PAGE_BYTES),
+        whose_rules(set)
     )
+}
+
+/// By whose rules pages are counted, where it is not by ours.
+fn whose_rules(set: &ResidentSet) -> &'static str {
+    if set.is_by_wpa() { ", by WPA's rules" } else { "" }
 }
 
 fn rows(set: &ResidentSet, number: usize, snapshot: &SnapshotSet) -> Vec<Block> {
     let mut rows = vec![Block::Title(title(set, snapshot))];
-    if !set.conditions.is_empty() {
-        rows.push(Block::Text(format!("Where {}", set.conditions.join(" and "))));
-    }
     rows.push(Block::Blank);
     if snapshot.selected == 0 && snapshot.pages > 0 {
         let labels = "pfnset resident TRACE --group-by DIMENSION lists the labels";

@@ -4,7 +4,7 @@ use crate::analysis::allocations::{AllocationOrder, AllocationQuery, AllocationS
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::table::Condition;
 use crate::answer::allocations::{self, AllocationDisplay};
-use crate::cli::args::{ColumnArgs, Common, OneOf, RowArgs, conditions, grouped_by, help, refuse, span};
+use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, RowArgs, conditions, grouped_by, help, refuse, span};
 use crate::cli::exit::Exit;
 use crate::cli::pool_tags::PoolTagArgs;
 use crate::cli::symbols::SymbolArgs;
@@ -160,9 +160,11 @@ impl Allocations {
         rows.check(common.format)?;
         self.columns.check(common.format)?;
         let is_timeline = self.timeline.is_some();
+        let of_steps = is_timeline && common.format != OutputFormat::Json;
         refuse(
             "--timeline",
             &[
+                (of_steps && rows.group_by.is_some(), "has steps: --group-by is for --format json beside it"),
                 (rows.top.is_some() && is_timeline, "is shown as a whole: --top has no effect"),
                 (self.sort.is_some() && is_timeline, "has an order of its own: --sort has no effect"),
             ],

@@ -205,10 +205,16 @@ impl Cpu {
         let is_of_others = |condition: &Condition<Dimension>| !matches!(condition.dimension, Dimension::Process(_));
         let chooses = query.conditions.iter().any(is_of_others);
         let of_processes = matches!(view, CpuView::Preemption | CpuView::Wakers);
+        let is_of_processor = |condition: &Condition<Dimension>| condition.dimension == Dimension::Processor;
+        let of_processor = query.conditions.iter().any(is_of_processor) && query.group_by != [Dimension::Processor];
         let whole = "is of whole threads: stacks are those of their switch-ins";
         let reasons = [
             (chooses && of_processes, "is of processes: conditions on anything else have no effect"),
             (view == CpuView::States && query.wants_stacks(), whole),
+            (
+                view == CpuView::Timeline && of_processor,
+                "is of threads on all processors: --where processor has no effect",
+            ),
         ];
         refuse(name, &reasons)?;
         let reason = "names functions: it is for rows or conditions by stack, function or module, also ready_function and the \

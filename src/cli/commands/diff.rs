@@ -337,6 +337,18 @@ impl Diff {
             Asked::Stacks(query) => has_names(&query.stacks),
             Asked::Pages(query) => query.wants_stacks(),
         };
+        let by_process = match &asked {
+            // Without --group-by, what the sides have decides.
+            Asked::Pages(query) => query.group_by.as_ref().is_none_or(|of| of.contains(&Dimension::PROCESS)),
+            Asked::Allocations(query) => {
+                let group_by = &query.allocations.group_by;
+                group_by.is_empty() || group_by.contains(&AllocationDimension::Process)
+            }
+            Asked::Stacks(query) => query.stacks.group_by.contains(&StackDimension::Process),
+        };
+        let reason = "is for rows by process, as in --group-by process";
+        refuse("--apart", &[(self.apart && !by_process, reason)])?;
+        refuse("--match", &[(self.matching.is_some() && !by_process, reason)])?;
         let reason = "names functions: it is for rows or conditions by function or module, with --allocations and --of also by stack";
         refuse("--symbols", &[(!self.symbols.symbols.is_empty() && !has_names, reason)])?;
         if let Asked::Pages(query) = &mut asked

@@ -120,6 +120,8 @@ impl Memory {
             "--timeline",
             &[(self.timeline.is_some() && rows.top.is_some(), "is shown as a whole: --top has no effect")],
         )?;
+        let whole = "cuts rows by process or session: lists and priorities are shown as a whole";
+        refuse("--top", &[(rows.top.is_some() && query.group_by.is_some() && !has_order, whole)])?;
         self.check_conditions(&query, is_object)?;
         let question = TraceQuestion { common, each: &self.each, schema: "pfnset.memory", unit: rows.unit() };
         let view = MemoryView { top: rows.top, order: self.sort.unwrap_or_default() };
@@ -136,6 +138,10 @@ impl Memory {
     /// A usage error for conditions on what is not shown: the first screen and a JSON object have both counters and processes.
     fn check_conditions(&self, query: &MemoryQuery, is_object: bool) -> Result<(), Error> {
         let is_for_people = matches!(self.common.format, OutputFormat::Table | OutputFormat::Markdown);
+        let by_session = query.group_by == Some(MemoryDimension::Session);
+        let of_process = query.conditions.iter().any(|condition| condition.dimension == MemoryDimension::Process);
+        let reason = "process: the rows are whole sessions; --group-by process shows what it chooses";
+        refuse("--where", &[(by_session && of_process, reason)])?;
         let is_plain = query.group_by.is_none() && self.timeline.is_none();
         let shows_all = is_plain && is_for_people && !self.each.each;
         if is_object || shows_all {

@@ -118,6 +118,9 @@ impl Refset {
                 refuse(flag, &whole)?;
             }
         }
+        let has_window = self.from.is_some() || self.to.is_some();
+        let at_end = "compares what is held at the final page sequence: --from and --to have no effect";
+        refuse("--verify", &[(self.verify && has_window, at_end)])?;
         let by_impact = query.order == RowOrder::ImpactPages && !query.group_by.contains(&Dimension::Impact);
         let by_peak = query.order == RowOrder::Peak;
         let is_screen = matches!(self.common.format, OutputFormat::Table | OutputFormat::Markdown);
@@ -177,7 +180,7 @@ impl Refset {
         if let Some(error) = set.unverified.take_if(|_| self.verify) {
             return Err(error.into());
         }
-        let answer = refset::answer(&set, rows.unit(), view, &rows.conditions);
+        let answer = refset::answer(&set, rows.unit(), view);
         let answer = output::with_no_match(answer, &query.conditions);
         let exit = show(trace::with_columns(&self.columns, self.each.each, answer)?, set.doubtful)?;
         let differs = self.verify && residue.is_some_and(|residue| residue > self.max_residue);

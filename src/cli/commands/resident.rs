@@ -98,7 +98,7 @@ pub struct Resident {
     #[arg(long, value_name = "PFN|VA", value_parser = number, conflicts_with_all = ["group_by", "preset", "conditions", "top", "unit", "sort", "classification", "all", "wpa", "pivot", "columns", "pooltags", "each"])]
     pub explain: Option<u64>,
     /// The process (id) of the address to explain
-    #[arg(long, value_name = "PID", requires = "explain", value_parser = process_id)]
+    #[arg(long, value_name = "PID", value_parser = process_id)]
     pub process: Option<u32>,
 }
 
@@ -134,6 +134,9 @@ fn process_id(text: &str) -> Result<u32, String> {
 /// No physical address has more than 52 bits, so no PFN has more than 40.
 const FIRST_THAT_IS_NO_PFN: u64 = 1 << 40;
 
+/// Why a flag has no effect without them.
+const NEEDS_RULES: &str = "needs rows by category or class: the rule sets differ in nothing else";
+
 /// Orders by WPA's count need rows that have one.
 fn check_order(query: &ResidentQuery) -> Result<(), Error> {
     let flag = match query.sort {
@@ -141,12 +144,11 @@ fn check_order(query: &ResidentQuery) -> Result<(), Error> {
         ResidentOrder::Difference => "--sort difference",
         ResidentOrder::Pages | ResidentOrder::Name => return Ok(()),
     };
-    let by_category = query.group_by.contains(&Dimension::Category);
     let is_wpa = query.classification == Classification::Wpa && query.sort == ResidentOrder::PagesWpa;
     refuse(
         flag,
         &[
-            (!by_category, "needs rows by category (--group-by category): the rule sets differ in nothing else"),
+            (!query.is_by_rules(), NEEDS_RULES),
             (!query.compares() && !is_wpa, "needs both counts (--classification both)"),
         ],
     )
@@ -171,12 +173,11 @@ impl Resident {
             refuse(flag, &[(given && !is_for_people, why)])?;
         }
         let needs_both = self.wpa || query.view.has_wpa_column();
-        let by_category = query.group_by.contains(&Dimension::Category);
         let flag = if self.wpa { "--wpa" } else { "--columns wpa,difference" };
         refuse(
             flag,
             &[
-                (needs_both && !by_category, "needs rows by category: the rule sets differ in nothing else"),
+                (needs_both && !query.is_by_rules(), NEEDS_RULES),
                 (needs_both && !query.compares(), "needs both counts (--classification both)"),
             ],
         )
@@ -187,6 +188,8 @@ impl Resident {
         if let Some(number) = self.explain {
             return self.explain(number);
         }
+        let why = "names the process of --explain ADDRESS; rows of a process are chosen by --where pid=PID";
+        refuse("--process", &[(self.process.is_some(), why)])?;
         let (common, rows) = (&self.common, &self.rows);
         let mut query = ResidentQuery {
             top: rows.top,
