@@ -72,7 +72,7 @@ pub fn document(
     for trace in traces {
         let name = visible(&trace.path().display().to_string()).into_owned();
         let mut suite = TestSuite::new(name.clone());
-        trace.budgets.iter().for_each(|result| suite.add_test_case(case_of(result, &name, unit)));
+        suite.add_test_cases(trace.budgets.iter().map(|result| case_of(result, &name, unit)));
         let doubt = strict.and_then(|of_baseline| trace.grave.first().map(|doubt| doubt.text.as_str()).or(of_baseline));
         if let Some(doubt) = doubt {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
