@@ -1,19 +1,20 @@
 //! How much the tests try. Each has its usual number of random cases, which finds faults in practice; `PROPTEST_CASES` scales
-//! all of them: 256, proptest's own default, is the usual number, 2560 ten times as many. A run chooses other cases each time;
-//! those of one with `PROPTEST_RNG_SEED` come again.
+//! all of them. `.ci/run` tries the usual number, 768; where nothing is set, proptest takes 256, so that a run by hand tries a
+//! third; `.ci/full` tries ten times the usual number. A run chooses other cases each time; those of one with
+//! `PROPTEST_RNG_SEED` come again.
 
 use proptest::prelude::{ProptestConfig, Strategy};
 use proptest::sample::subsequence;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
-/// `PROPTEST_CASES` where it is not set.
-const DEFAULT: u64 = 256;
+/// The `PROPTEST_CASES` of the usual number.
+const USUAL: u64 = 768;
 
 /// So many times as the settings want a usual number; at least once.
 pub fn times(usual: u64) -> u64 {
     let cases = u64::from(ProptestConfig::default().cases);
-    (usual * cases / DEFAULT).max(1)
+    (usual * cases / USUAL).max(1)
 }
 
 /// The settings of a property test with its usual number of cases.
@@ -22,8 +23,8 @@ pub fn cases(usual: u64) -> ProptestConfig {
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }
 
-/// One in `parts` of a list, in its order: a list that one run need not go through, since others choose other parts of it.
-/// All of it where the settings want so many times the usual number.
+/// One in `parts` of a list, in its order, at the usual number of cases: a list that one run need not go through, since others
+/// choose other parts of it. All of it where the settings want so many times the usual number, nothing less than one.
 #[allow(dead_code)] // not all that include this file use it
 pub fn one_in<T: Clone>(parts: u64, all: Vec<T>) -> Vec<T> {
     if all.is_empty() {

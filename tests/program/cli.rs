@@ -42,7 +42,7 @@ fn what_cannot_be_read_is_code_3_and_one_line() {
         (folder.path(), "it is a directory"),
         (&folder.path().join("none.etl"), "cannot read"),
     ] {
-        for command in &trace_commands() {
+        for command in &one_in(1, trace_commands()) {
             let ran = run(&[command, path.to_str().unwrap()]);
             assert_refused(&ran, 3, says);
             assert!(ran.err.contains(path.to_str().unwrap()), "{}", ran.err);
@@ -109,7 +109,7 @@ fn below_verdict(text: &str) -> &str {
 
 #[test]
 fn a_damaged_trace_is_read_and_strict_makes_it_code_3() {
-    for command in &trace_commands() {
+    for command in &one_in(1, trace_commands()) {
         let sound = |trace: &&str| run(&[command, trace, "--strict", "-q"]).code == 0;
         let trace = [TRACE, "refset-proved.etl", CPU, FAULTS, STACKS]
             .into_iter()
@@ -223,8 +223,8 @@ fn a_verdict_reaches_the_exit_code_through_a_closed_pipe() {
     std::fs::write(&cut, &whole[..whole.len() - 0x5000]).unwrap();
     let dataset = folder.path().join("dataset");
     let [budgets, cut, dataset] = [&budgets, &cut, &dataset].map(|path| path.to_str().unwrap());
-    for (arguments, code) in [
-        (&["check", TRACE, "--budgets", budgets, "-q"][..], 1),
+    let runs: [(&[&str], i32); 13] = [
+        (&["check", TRACE, "--budgets", budgets, "-q"], 1),
         (&["check", TRACE, "--budgets", budgets, "-q", "--format", "json"], 1),
         (&["diff", TRACE, REFSET, "-q"], 1),
         (&["info", cut, "--strict", "-q"], 3),
@@ -237,7 +237,8 @@ fn a_verdict_reaches_the_exit_code_through_a_closed_pipe() {
         (&["pages", cut, "--strict", "-q"], 3),
         (&["pages", cut, "--strict", "-q", "--format", "jsonl"], 3),
         (&["report", cut, "--strict", "-q"], 3),
-    ] {
+    ];
+    for (arguments, code) in one_in(1, runs.to_vec()) {
         let open = finish(&mut pfnset(arguments));
         assert_eq!(open.code, code, "{arguments:?} {}", open.err);
         let (closed, err) = into_a_closed_pipe(arguments);

@@ -122,6 +122,7 @@ fn two_traces() {
     assert!(has(&by_name, "csrss.exe") && has(&by_name, "Unknown (-1)"), "{by_name:?}");
     let apart = labels(&["--apart"]);
     assert!(has(&apart, "csrss.exe #1") && has(&apart, "csrss.exe #2"), "{apart:?}");
+    assert!(!has(&apart, "n/a #1"), "no process is numbered: {apart:?}");
     let by_id = labels(&["--match", "pid"]);
     assert!(by_id.iter().any(|label| label.starts_with("csrss.exe (")), "{by_id:?}");
 }
@@ -154,7 +155,7 @@ fn what_pfnset_wrote_agrees_with_its_trace() {
     let ran =
         diff(&folder, &["resident-small.etl", "kept", "--group-by", "process,category", "--where", "list=Active"]);
     assert_eq!(ran.code, 0, "{ran:?}");
-    for group_by in ["process,category", "category,access_reason", "impact,class"] {
+    for group_by in one_in(1, vec!["process,category", "category,access_reason", "impact,class"]) {
         for (format, kind) in kinds {
             let written = ["refset", "refset-small.etl", "--group-by", group_by, "--format", format, "-o", "kept"];
             assert_eq!(run(&folder, &written).code, 0);

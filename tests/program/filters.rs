@@ -1,6 +1,7 @@
 //! Conditions that cannot be met and flags without effect are told, not taken in silence.
 
 use crate::program::{Ran, out, run};
+use crate::random_cases::one_in;
 use etl_writer::{Ptr::P8, Rec, Session, Trace, file_of};
 
 const RESIDENT: &str = "resident-small.etl";
@@ -57,7 +58,7 @@ fn windows_after_the_trace_are_refused() {
 #[test]
 fn patterns_that_match_nothing_are_told_in_every_form() {
     let told = |ran: &Ran, text: &str| ran.err.contains(text) && ran.code == 0;
-    for format in ["table", "json", "csv", "jsonl", "markdown"] {
+    for format in one_in(1, vec!["table", "json", "csv", "jsonl", "markdown"]) {
         let arguments = ["--where", "process=nobody*", "--format", format];
         for (command, trace) in [("resident", RESIDENT), ("refset", REFSET), ("processes", REFSET)] {
             let ran = run(&[&[command, trace][..], &arguments].concat());
@@ -237,14 +238,15 @@ fn an_image_name_is_every_instance_and_a_number_the_process_id() {
             text.lines().filter_map(|line| row(line)["process"].as_str().map(str::to_owned)).collect::<Vec<_>>();
         names.into_iter().find(|name| name.ends_with(')') && name.contains(".exe (")).expect("a process")
     };
-    for (arguments, columns) in [
+    let tables: [(&[&str], bool); 6] = [
         (&["resident", RESIDENT, "--group-by", "process"][..], true),
         (&["refset", REFSET, "--group-by", "process"], true),
         (&["processes", RESIDENT], true),
         (&["cpu", cpu, "--group-by", "process"], true),
         (&["pages", RESIDENT], false),
         (&["diff", RESIDENT, REFSET, "--group-by", "process", "--match", "name"], false),
-    ] {
+    ];
+    for (arguments, columns) in one_in(1, tables.to_vec()) {
         let label = if columns { label(arguments) } else { label(&["resident", RESIDENT, "--group-by", "process"]) };
         let (image, id) = label.strip_suffix(')').unwrap().rsplit_once(" (").unwrap();
         let instances = format!("process={image} (*)");

@@ -1,9 +1,14 @@
 //! What tables and columns mean, for the metadata of files: as `docs/export.md` says it, so that both always say the same.
 
 use crate::analysis::export::schema::Table;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::LazyLock;
 
-const PAGE: &str = include_str!("../../../docs/export.md");
+/// The sections of the page by the table in their heading.
+static SECTIONS: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
+    let page = include_str!("../../../docs/export.md");
+    page.split("\n### ").filter_map(|section| section.strip_prefix('`')?.split_once("`\n")).collect()
+});
 
 /// The key of a table's description.
 pub const TABLE_KEY: &str = "pfnset.description";
@@ -26,9 +31,7 @@ pub fn described(table: Table) -> BTreeMap<String, String> {
 
 /// What the page says of a table, after its heading.
 fn section(table: Table) -> Option<&'static str> {
-    let heading = format!("\n### `{}`\n", table.name());
-    let (_, section) = PAGE.split_once(heading.as_str())?;
-    Some(section.split("\n### ").next().unwrap_or(section))
+    SECTIONS.get(table.name()).copied()
 }
 
 /// The first sentence of the first line that is not empty, without its point.
