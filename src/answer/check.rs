@@ -114,7 +114,7 @@ fn overview(traces: &[TraceResult], unit: Unit) -> Option<Table> {
         Cell::text(text)
     };
     let line = |trace: &TraceResult| {
-        let head = [Cell::text(trace.path().display().to_string()), Cell::text(trace.verdict.name())];
+        let head = [Cell::text(files(trace)), Cell::text(trace.verdict.name())];
         Line::new(head.into_iter().chain(trace.budgets.iter().map(cell)))
     };
     let head = [Column::text("Trace"), Column::text("Verdict").fit(Fit::Stays)];
@@ -312,7 +312,8 @@ pub fn explained(result: &BudgetResult, unit: Unit) -> Vec<String> {
     let Some(reason) = reason(result, unit) else { return Vec::new() };
     let mut lines = vec![format!("{}: {}", result.budget.name, reason)];
     if !result.grown.is_empty() {
-        let what = if result.baseline.is_some() { "what grew most" } else { "its largest parts" };
+        let what =
+            if result.grown.iter().any(|row| row.baseline.is_some()) { "what grew most" } else { "its largest parts" };
         lines.push(format!("  {what}, by {}:", result.dimensions.join(" and ")));
         lines.extend(
             result
@@ -350,8 +351,13 @@ pub(crate) fn reasons(trace: &TraceResult, unit: Unit) -> Vec<Vec<String>> {
     all
 }
 
+/// The trace, and the other files of its recording.
+fn files(trace: &TraceResult) -> String {
+    trace.files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(" + ")
+}
+
 fn title(trace: &TraceResult) -> String {
-    format!("{}: {}", trace.path().display(), trace.verdict.name())
+    format!("{}: {}", files(trace), trace.verdict.name())
 }
 
 fn line(result: &BudgetResult, unit: Unit) -> Line {

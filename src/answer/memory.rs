@@ -55,7 +55,7 @@ fn height_of(table: &Table) -> usize {
     4 + table.lines.len() + table.lines.iter().filter(|line| line.ruled).count()
 }
 
-/// `Standby at the end by priority 0: 11.63, 1: 28.38, …; repurposed 16,231 pages, at most 7,664 in a second`.
+/// `Standby at the end by priority 0: 11.63, 1: 28.38, …; repurposed 16,231 pages, at most 7,664/s between two samples`.
 fn standby_line(set: &MemorySet, unit: Unit) -> Block {
     let sizes = set.summaries.iter().filter_map(|summary| {
         let bytes = summary.end.saturating_mul(PAGE_BYTES);
@@ -64,7 +64,11 @@ fn standby_line(set: &MemorySet, unit: Unit) -> Block {
     let all = set.repurposed.iter().find(|of| of.priority.is_none() && of.pages > 0);
     let repurposed = all.map_or_else(String::new, |all| {
         let most = all.most.map_or(0.0, |(rate, _)| rate).round() as u64;
-        format!("; repurposed {} pages, at most {} in a second", numbers::count(all.pages), numbers::count(most))
+        format!(
+            "; repurposed {} pages, at most {}/s between two samples",
+            numbers::count(all.pages),
+            numbers::count(most)
+        )
     });
     let sizes = sizes.collect::<Vec<_>>().join(", ");
     Block::Text(format!("Standby at the end by priority {sizes}{repurposed}"))

@@ -125,10 +125,11 @@ pub(super) fn frames(set: &StackSet) -> serde_json::Value {
 
 /// 23 lines of 80 columns, so that the prompt fits below: what was counted, by process and module, names, what is not known, functions, the hottest path.
 fn first_screen(set: &StackSet, top: Option<usize>) -> Vec<Block> {
-    let processes = most(&set.processes, |row| row.counts.events).into_iter();
-    let processes = processes.map(|row| (&*row.process, row.counts.events));
-    let modules = most(&set.modules, |row| row.counts.self_events).into_iter();
-    let modules = modules.filter_map(|row| Some((row.module.as_deref()?, row.counts.self_events)));
+    let processes = most(&set.processes, |row| of_share(set, row.counts.events, row.counts.weight)).into_iter();
+    let processes = processes.map(|row| (&*row.process, of_share(set, row.counts.events, row.counts.weight)));
+    let innermost = |row: &ModuleRow| of_share(set, row.counts.self_events, row.counts.self_weight);
+    let modules = most(&set.modules, innermost).into_iter();
+    let modules = modules.filter_map(|row| Some((row.module.as_deref()?, innermost(row))));
     let mut blocks = vec![
         Block::Title(title(set)),
         by_share("By process", set, processes),
@@ -143,10 +144,8 @@ fn first_screen(set: &StackSet, top: Option<usize>) -> Vec<Block> {
     blocks
 }
 
-/// The hottest path as an indented tree below the functions; `… 3 more › ` stands for functions that are left out above one. Shares
-/// are of what has a stack.
+/// The hottest path as an indented tree below the functions; `… 3 more › ` stands for functions that are left out above one.
 fn hottest(set: &StackSet) -> Vec<Line> {
-    let totals = &set.totals;
     let has_weight = weight_title(set).is_some();
     let line = |row: &TreeRow| {
         let function = row.function.as_deref().unwrap_or_default();
@@ -154,16 +153,15 @@ fn hottest(set: &StackSet) -> Vec<Line> {
             0 => function.to_owned(),
             some => format!("… {some} more › {function}"),
         };
-        let share = match totals.weight_with_stack {
-            0 => Value::share(row.counts.events, totals.with_stack),
-            all => Value::share(row.counts.weight, all),
-        };
-        let cells = [Value::Text(name), Value::Nothing, share, Value::count(row.counts.events)];
+        let share = share(set, row.counts.events, row.counts.weight);
+        let own = has_weight.then_some(Value::Nothing);
+        let total = [share, Value::count(row.counts.events)];
         let weight = has_weight.then(|| weight(set, row.counts.weight));
-        Line { depth: row.depth, ..Line::new(cells.into_iter().chain(weight)) }
+        let cells = [Value::Text(name), Value::Nothing].into_iter().chain(own).chain(total).chain(weight);
+        Line { depth: row.depth, ..Line::new(cells) }
     };
-    let heading = std::iter::once(Value::text("Hottest path (--tree), share of stacks:"));
-    let blanks = std::iter::repeat_n(Value::Nothing, 3 + usize::from(has_weight));
+    let heading = std::iter::once(Value::text("Hottest path (--tree):"));
+    let blanks = std::iter::repeat_n(Value::Nothing, 3 + 2 * usize::from(has_weight));
     let heading = (!set.hottest.is_empty()).then(|| Line::new(heading.chain(blanks)));
     heading.into_iter().chain(set.hottest.iter().map(line)).collect()
 }
@@ -291,7 +289,7 @@ fn by_share<'s>(what: &str, set: &StackSet, rows: impl Iterator<Item = (&'s str,
     const MOST: usize = 4;
     let rows: Vec<(&str, u64)> = rows.filter(|(_, events)| *events > 0).collect();
     let line = |shown: usize| {
-        let part = |(name, events): &(&str, u64)| format!("{name} {}", percent(*events, set.totals.events));
+        let part = |(name, part): &(&str, u64)| format!("{name} {}", percent(*part, whole(set)));
         let mut parts: Vec<String> = rows.iter().take(shown).map(part).collect();
         if rows.len() > shown {
             parts.push(format!("{} more", rows.len() - shown));
@@ -299,6 +297,19 @@ fn by_share<'s>(what: &str, set: &StackSet, rows: impl Iterator<Item = (&'s str,
         format!("{what}: {}", if parts.is_empty() { "none".to_owned() } else { parts.join(", ") })
     };
     Block::Fitting((1..=MOST).rev().map(line).collect())
+}
+
+/// What shares are of, in all tables and lines: the weight of all events; their number where no weight is known.
+fn whole(set: &StackSet) -> u64 {
+    of_share(set, set.totals.events, set.totals.weight)
+}
+
+fn of_share(set: &StackSet, events: u64, weight: u64) -> u64 {
+    if set.totals.weight == 0 { events } else { weight }
+}
+
+fn share(set: &StackSet, events: u64, weight: u64) -> Value {
+    Value::share(of_share(set, events, weight), whole(set))
 }
 
 fn size(bytes: u64) -> Value {
@@ -353,38 +364,64 @@ fn modules(set: &StackSet) -> Table {
     records_of(["module", "self", "total", "self_weight", "total_weight"], &set.modules, record)
 }
 
-/// For programs most total first; for people, who look for where time goes, most self, and what has no stack last. The lines end with
-/// the number of those left out.
+/// For programs most total first; for people, who look for where time goes, most weight of their own, and what has no stack last. The
+/// lines end with the number of those left out.
 pub(crate) fn functions(set: &StackSet, top: Option<usize>) -> Table {
     let names = |row: &FunctionRow| [Value::text(&*row.function), Value::maybe(row.module.as_deref(), Value::text)];
     let record = |row: &FunctionRow| names(row).into_iter().chain(self_and_total(&row.counts)).collect();
     let fields = ["function", "module", "self", "total", "self_weight", "total_weight"];
-    let mut sorted = most(&set.functions, |row| row.counts.self_events);
+    let mut sorted: Vec<&FunctionRow> = set.functions.iter().collect();
+    sorted.sort_by_key(|row| std::cmp::Reverse((row.counts.self_weight, row.counts.self_events)));
     sorted.sort_by_key(|row| row.function == NO_STACK);
     let shown = top.unwrap_or(sorted.len());
-    let mut lines: Vec<Line> = sorted.iter().take(shown).map(|row| function(set, row)).collect();
+    let mut lines: Vec<Line> = sorted
+        .iter()
+        .take(shown)
+        .map(|row| {
+            Line::new(
+                std::iter::once(Value::text(&*row.function)).chain(function(set, &row.counts).into_iter().flatten()),
+            )
+        })
+        .collect();
     if let Some(more) = sorted.len().checked_sub(shown).filter(|more| *more > 0) {
-        let hidden: u64 = sorted.iter().skip(shown).map(|row| row.counts.self_events).sum();
         // An event is in the total of each function of its stack: only what is innermost adds up.
-        let sums = [Value::count(hidden), Value::share(hidden, set.totals.events), Value::Nothing];
-        let blank = weight_title(set).map(|_| Value::Nothing);
-        lines.push(Line::new(std::iter::once(Value::More(more as u64, "more")).chain(sums).chain(blank)));
+        let mut hidden = SelfAndTotal::default();
+        sorted.iter().skip(shown).for_each(|row| hidden += row.counts);
+        let [own, own_weight, part, ..] = function(set, &hidden);
+        let rest = [own, own_weight, part, Some(Value::Nothing), weight_title(set).map(|_| Value::Nothing)];
+        lines.push(Line::new(std::iter::once(Value::More(more as u64, "more")).chain(rest.into_iter().flatten())));
     }
-    let numbers = [Column::number("Self"), Column::number("Share").fit(Fit::Leaves(0)), Column::number("Total")];
-    let weight = weight_title(set).map(|title| Column::number(title).fit(Fit::Leaves(1)));
-    let columns = std::iter::once(Column::text("Function")).chain(numbers).chain(weight).collect();
+    let weight = |of: &str, order| weight_title(set).map(|title| weight_column(of, title).fit(Fit::Leaves(order)));
+    let columns = [
+        Some(Column::text("Function")),
+        Some(Column::number("Self")),
+        weight("Self", 2),
+        Some(Column::number("Share").fit(Fit::Leaves(0))),
+        Some(Column::number("Total")),
+        weight("Total", 1),
+    ];
+    let columns = columns.into_iter().flatten().collect();
     Table { columns, lines, ..records_of(fields, &set.functions, record) }
 }
 
-fn function(set: &StackSet, row: &FunctionRow) -> Line {
-    let counts = &row.counts;
-    let numbers = [
-        Value::text(&*row.function),
-        Value::count(counts.self_events),
-        Value::share(counts.self_events, set.totals.events),
-        Value::count(counts.total_events),
-    ];
-    Line::new(numbers.into_iter().chain(weight_title(set).map(|_| weight(set, counts.total_weight))))
+/// The numbers of a function: its own events, their weight and share, all events and their weight.
+fn function(set: &StackSet, counts: &SelfAndTotal) -> [Option<Value>; 5] {
+    let weight = |of: u64| weight_title(set).map(|_| weight(set, of));
+    [
+        Some(Value::count(counts.self_events)),
+        weight(counts.self_weight),
+        Some(share(set, counts.self_events, counts.self_weight)),
+        Some(Value::count(counts.total_events)),
+        weight(counts.total_weight),
+    ]
+}
+
+/// `Self time`, or `Self` in the unit of sizes.
+fn weight_column(of: &str, title: &str) -> Column {
+    match title {
+        "" => Column::number(of.to_owned()).with_unit(),
+        _ => Column::number(format!("{of} {}", title.to_lowercase())),
+    }
 }
 
 /// Functions below those that called them. Shares are of the weight of all events.
@@ -405,16 +442,18 @@ fn tree(set: &StackSet) -> Table {
             Some(function) => Value::text(&**function),
             None => Value::More(row.folded, "more"),
         };
-        let share = match set.totals.weight {
-            0 => Value::share(row.counts.events, set.totals.events),
-            all => Value::share(row.counts.weight, all),
-        };
-        let counts = [share, Value::count(row.counts.events), Value::CountIfAny(row.ends)];
+        let counts = [
+            share(set, row.counts.events, row.counts.weight),
+            Value::count(row.counts.events),
+            Value::CountIfAny(row.ends),
+        ];
         let cells =
             std::iter::once(name).chain(counts).chain(weight_title(set).map(|_| weight(set, row.counts.weight)));
         Line { depth: row.depth, ..Line::new(cells) }
     };
-    let numbers = [Column::number("Share"), Column::number("Events"), Column::number("Ends here").fit(Fit::Leaves(0))];
+    // Callers stand below whom they called: the innermost row is where stacks begin.
+    let ends = if set.is_of_callers { "Begins here" } else { "Ends here" };
+    let numbers = [Column::number("Share"), Column::number("Events"), Column::number(ends).fit(Fit::Leaves(0))];
     let weight = weight_title(set).map(|title| Column::number(title).fit(Fit::Leaves(1)));
     Table {
         columns: std::iter::once(Column::text("Function")).chain(numbers).chain(weight).collect(),

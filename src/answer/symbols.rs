@@ -100,9 +100,9 @@ fn images(needs: &SymbolNeeds) -> Table {
         Column::number("Share").fit(Fit::Leaves(0)),
         Column::number("With name"),
         Column::text("Symbol file"),
-        // A number is never cut.
-        Column::number("GUID and age"),
-        Column::text("Found").fit(Fit::Leaves(1)),
+        // A number is never cut, and what was found is what is asked for.
+        Column::number("GUID and age").fit(Fit::Spare(0)),
+        Column::text("Found"),
     ];
     Table {
         fields: fields.map(Field::new).to_vec(),

@@ -58,6 +58,9 @@ pub fn missing(suggested: &Suggested) -> Vec<String> {
         let what = match analysis {
             Analysis::Resident => "what RAM held".to_owned(),
             Analysis::Reference => "what was touched (analysis = \"refset\")".to_owned(),
+            Analysis::Faults if suggested.budgets.iter().any(|budget| budget.analysis == Analysis::Faults) => {
+                "the waits of hard faults (measure = \"fault_wait_ms\")".to_owned()
+            }
             Analysis::Faults => "hard faults or their waits (analysis = \"faults\")".to_owned(),
             Analysis::Cpu => "processor time (analysis = \"cpu\")".to_owned(),
             Analysis::Allocations(kind) => format!("{0} (analysis = \"{0}\")", kind.name()),

@@ -5,7 +5,7 @@ use super::store::Store;
 use super::{cab, zip};
 use flate2::bufread::GzDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
-use ruzstd::decoding::{DEFAULT_MAX_WINDOW_SIZE, StreamingDecoder};
+use ruzstd::decoding::{BlockDecodingStrategy, DEFAULT_MAX_WINDOW_SIZE, FrameDecoder, StreamingDecoder};
 use std::io::{self, BufRead, Read};
 
 /// A form of archive. No log begins as one of them: the bytes would be an odd or too large size of its first buffer.
@@ -83,7 +83,7 @@ impl Archive {
             (Archive::Cab, _) => cab::unpack(packed, member, store),
             (_, Some(_)) => Err(format!("{} holds one file without a name; leave out what follows the !", self.what())),
             (Archive::Gzip, _) => self.unpack_stream(&mut &*packed, store),
-            (Archive::Zstandard, _) => store.fill(&mut Frames { rest: packed, open: None }),
+            (Archive::Zstandard, _) => store.fill(&mut Frames { rest: packed, open: None, broken: None }),
             (Archive::SevenZip | Archive::Xz | Archive::Bzip2, _) => {
                 Err(format!("it is {}, which is not read; unpack it and name the .etl file that it holds", self.what()))
             }
@@ -126,17 +126,36 @@ const SKIPPED_HEADER: usize = 8;
 /// The frames of a Zstandard file, one after the other.
 struct Frames<'a> {
     rest: &'a [u8],
-    open: Option<StreamingDecoder<&'a [u8], ruzstd::decoding::FrameDecoder>>,
+    open: Option<StreamingDecoder<&'a [u8], FrameDecoder>>,
+    /// A frame that ended early: what was decoded of it is read before its error.
+    broken: Option<(FrameDecoder, io::Error)>,
 }
+
+/// An empty block that is the last one of its frame (RFC 8878, 3.1.1.2), and room for a checksum.
+const LAST_BLOCK: [u8; 7] = [1, 0, 0, 0, 0, 0, 0];
 
 impl Read for Frames<'_> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         loop {
-            if let Some(open) = &mut self.open {
-                let read = open.read(bytes)?;
-                if read > 0 {
-                    return Ok(read);
+            if let Some((frame, error)) = &mut self.broken {
+                let read = frame.read(bytes)?;
+                return match read {
+                    0 => Err(std::mem::replace(error, io::ErrorKind::UnexpectedEof.into())),
+                    _ => Ok(read),
+                };
+            }
+            match self.open.as_mut().map(|open| open.read(bytes)) {
+                Some(Ok(read)) if read > 0 => return Ok(read),
+                Some(Err(error)) => {
+                    // The decoder keeps a window of what it has decoded until the frame ends, so the frame is ended.
+                    let Some(mut frame) = self.open.take().map(StreamingDecoder::into_frame_decoder) else { continue };
+                    if frame.decode_blocks(&LAST_BLOCK[..], BlockDecodingStrategy::UptoBlocks(1)).is_err() {
+                        return Err(error);
+                    }
+                    self.broken = Some((frame, error));
+                    continue;
                 }
+                _ => {}
             }
             if let Some(ended) = self.open.take() {
                 let (rest, frame) = ended.into_parts();

@@ -228,7 +228,7 @@ pub(crate) static MEMORY_UTILIZATION: AnalysisNeeds = AnalysisNeeds {
     name: "memory_utilization",
     title: "memory utilization over time",
     required: &COUNTERS,
-    instead: None,
+    instead: Some((&WORKING_SETS, "page lists, commit and what was repurposed (working sets by process are known)")),
     optional: &[(&WORKING_SETS, "working sets by process")],
     absent: "the trace holds no memory counters (Memory: MemInfo, MemInfoWS)",
     advice: "Record with the keywords MemoryInfo and MemoryInfoWS:\n  \

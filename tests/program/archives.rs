@@ -132,6 +132,7 @@ fn a_cut_archive_gives_what_can_be_read_and_says_so() {
         ("deflated.zip", zip(&one, zip::CompressionMethod::Deflated)),
         ("t.gz", gzip(&trace)),
         ("t.zst", zstandard(&trace)),
+        ("one.zst", ruzstd::encoding::compress_to_vec(&trace[..], ruzstd::encoding::CompressionLevel::Fastest)),
         ("t.cab", cab(&one, cab::CompressionType::MsZip)),
     ];
     for (name, mut bytes) in archives {

@@ -85,6 +85,33 @@ fn sums_hold_whatever_rows_are_grouped_by() {
     assert_eq!(numbers(rows, "cpu_ns").sum::<u64>(), threads, "idle is no use of a processor");
 }
 
+/// The idle threads have rows of their own; the row of a processor is the same whatever is nested in it.
+#[test]
+fn idle_is_in_no_sum_with_other_threads() {
+    let whole = json_of(&[]);
+    let total = |key: &str| whole["total"][key].as_u64().unwrap();
+    let printed = |more: &[&str]| out(&[&["cpu", TRACE, "-q", "--unit", "ns", "--all"], more].concat());
+    let cpu = |text: &str, row: &str| -> u64 {
+        let line = text.lines().find_map(|line| line.strip_prefix(row)).unwrap_or_else(|| panic!("{row}: {text}"));
+        line.split_whitespace().next().unwrap().replace(',', "").parse().unwrap()
+    };
+    let by_process = printed(&["--group-by", "process"]);
+    let by_processor = printed(&["--group-by", "processor"]);
+    let nested = printed(&["--group-by", "processor,process"]);
+    for text in [&by_process, &by_processor, &nested] {
+        assert_eq!(cpu(text, "Total without idle "), total("threads_ns"));
+    }
+    assert_eq!(cpu(&by_process, "Idle (0) "), total("idle_ns"));
+    assert_eq!(cpu(&nested, "3 "), cpu(&by_processor, "3 "));
+    // Where nothing else is asked for, it is counted.
+    let of_idle = json_of(&["--group-by", "processor", "--where", "process=Idle"]);
+    assert_eq!(numbers(&of_idle["rows"], "cpu_ns").sum::<u64>(), total("idle_ns"));
+    let idle = ["--where", "process=Idle", "--group-by"];
+    for dims in ["process", "processor", "processor,process"] {
+        assert_eq!(cpu(&printed(&[&idle[..], &[dims]].concat()), "Total "), total("idle_ns"), "{dims}");
+    }
+}
+
 #[test]
 fn states_of_each_thread_add_up_to_the_window() {
     for window in [&[][..], &["--from", "work-start", "--to", "work-end"], &["--from", "0.1", "--to", "0.5"]] {

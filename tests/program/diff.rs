@@ -122,6 +122,7 @@ fn two_traces() {
     assert!(has(&by_name, "csrss.exe") && has(&by_name, "Unknown (-1)"), "{by_name:?}");
     let apart = labels(&["--apart"]);
     assert!(has(&apart, "csrss.exe #1") && has(&apart, "csrss.exe #2"), "{apart:?}");
+    assert!(!has(&apart, "n/a #1"), "no process is numbered: {apart:?}");
     let by_id = labels(&["--match", "pid"]);
     assert!(by_id.iter().any(|label| label.starts_with("csrss.exe (")), "{by_id:?}");
 }

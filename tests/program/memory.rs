@@ -451,3 +451,14 @@ fn commit_by_virtual_alloc_is_beside_the_kernels() {
     let row = &json_of(&plain, &["--timeline", "2s", "--group-by", "process"])["timeline"][0];
     assert_eq!((&row["virtual_alloc_pages"], row["commit_pages"].is_u64()), (&Value::Null, true));
 }
+
+/// Working sets alone are an answer, and `info` says so.
+#[test]
+fn working_sets_alone_are_enough_in_part() {
+    let info: Value =
+        serde_json::from_str(&out(&["info", "refset-proved.etl", "-q", "--format", "json"])).expect("JSON");
+    let memory = info["analyses"].as_array().expect("a list").iter().find(|one| one["name"] == "memory_utilization");
+    let memory = memory.unwrap_or_else(|| panic!("{}", info["analyses"]));
+    assert!(memory.to_string().contains("\"partial\""), "{memory}");
+    assert_eq!(run(&["memory", "refset-proved.etl", "-q"]).code, 0);
+}

@@ -66,6 +66,12 @@ fn a_healthy_trace_has_no_box_of_doubts() {
     let page = page(&[TRACE]);
     let main = between(&page, "<main>", "</main>");
     assert!(!main.contains("class=\"doubt\"") && main.contains("class=\"sound\""), "{main}");
+    // One check did not pass, of which `info --strict` tells too.
+    assert!(main.contains("Trust it with care") && !main.contains("the checks of its numbers passed"), "{main}");
+    assert!(
+        between(main, "<details class=\"notes\">", "</details>").contains("differs from the end rundown"),
+        "{main}"
+    );
 }
 
 /// Two traces: what differs stands above what each of them is. Many: a table of all stands above everything.

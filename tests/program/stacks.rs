@@ -56,6 +56,32 @@ fn samples_by_function_process_and_weight() {
     assert_eq!((sum("self"), sum("self_weight")), (Some(297), Some(288_000_000)));
 }
 
+/// Functions are ordered by their own weight, and a share has one base.
+#[test]
+fn the_heaviest_function_is_first_and_shares_are_of_the_weight_of_all() {
+    let all = json_of(&["--of", "cswitch"]);
+    let functions = all["functions"].as_array().expect("a list").iter();
+    let heaviest =
+        functions.filter(|row| row["function"] != "[no stack]").max_by_key(|row| row["self_weight"].as_u64());
+    let heaviest = heaviest.expect("a function")["function"].as_str().expect("a name").to_owned();
+    let text = out(&["stacks", TRACE, "-q", "--of", "cswitch"]);
+    let first = text.lines().skip_while(|line| !line.starts_with('─')).nth(1).expect("a row");
+    assert!(first.starts_with(&format!("{heaviest} ")), "{heaviest}: {text}");
+    let share = |line: &str| {
+        line.split_whitespace()
+            .zip(line.split_whitespace().skip(1))
+            .find(|(_, next)| *next == "%")
+            .map(|(share, _)| share.to_owned())
+    };
+    let hottest = text.lines().skip_while(|line| !line.starts_with("Hottest path")).nth(1).expect("a path");
+    let name = hottest.split_whitespace().next().expect("a name");
+    let tree = out(&["stacks", TRACE, "-q", "--of", "cswitch", "--tree"]);
+    let same = tree.lines().find(|line| line.starts_with(name)).expect("the same root");
+    assert_eq!(share(hottest), share(same), "{hottest}\n{same}");
+    let callers = out(&["stacks", TRACE, "-q", "--of", "cswitch", "--caller-of", &heaviest]);
+    assert!(callers.contains("Begins here") && tree.contains("Ends here"), "{callers}");
+}
+
 /// The weight of a switch is the time since its thread stopped; of some that is not known.
 #[test]
 fn switches_weigh_the_time_that_their_thread_waited() {
@@ -249,4 +275,13 @@ fn the_first_screen_has_the_hottest_path() {
     assert!(screen.contains("Hottest path (--tree), share of stacks:"), "{screen}");
     let functions = screen.lines().skip_while(|line| !line.starts_with("Function")).skip(2);
     assert_eq!(functions.take_while(|line| !line.starts_with("+ ")).count(), 9, "{screen}");
+}
+
+/// Records of stacks that belong to no event are there, and said.
+#[test]
+fn stacks_of_no_event_are_told() {
+    let ran = run(&["stacks", "resident-small.etl", "--of", "cswitch"]);
+    assert_eq!(ran.code, 4);
+    let told = ran.err.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("no event that its 29 stacks belong to"), "{told}");
 }

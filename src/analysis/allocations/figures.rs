@@ -167,7 +167,12 @@ impl AddAssign for Figures {
         (self.peak, self.lifetime) = match self.rows {
             0 => (other.peak, other.lifetime),
             _ if other.rows == 0 => (self.peak, self.lifetime),
-            _ => (None, DelayStatistics::default()),
+            _ => {
+                let (count, total) =
+                    (self.lifetime.count + other.lifetime.count, self.lifetime.total + other.lifetime.total);
+                let max = self.lifetime.max.max(other.lifetime.max);
+                (None, DelayStatistics { count, total, max, ..DelayStatistics::default() })
+            }
         };
         self.rows += other.rows;
     }

@@ -243,11 +243,11 @@ const MEAN: Of = Measured::shown("Mean", |figures, set| {
     let lifetime = &figures.lifetime;
     duration(figures, set.mean_ns(lifetime.total, lifetime.count))
 });
-const P50: Of = Measured::shown("p50", |figures, set| duration(figures, set.ns(figures.lifetime.p50)));
-const P95: Of = Measured::shown("p95", |figures, set| duration(figures, set.ns(figures.lifetime.p95)));
-const P99: Of = Measured::shown("p99", |figures, set| duration(figures, set.ns(figures.lifetime.p99)));
+const P50: Of = Measured::shown("p50", |figures, set| percentile(figures, set.ns(figures.lifetime.p50)));
+const P95: Of = Measured::shown("p95", |figures, set| percentile(figures, set.ns(figures.lifetime.p95)));
+const P99: Of = Measured::shown("p99", |figures, set| percentile(figures, set.ns(figures.lifetime.p99)));
 /// Among sizes it needs to be told of what it is.
-const LIVES_P95: Of = Measured::shown("Lives, p95", |figures, set| duration(figures, set.ns(figures.lifetime.p95)));
+const LIVES_P95: Of = Measured::shown("Lives, p95", |figures, set| percentile(figures, set.ns(figures.lifetime.p95)));
 const MAX: Of = Measured::shown("Longest", |figures, set| duration(figures, set.ns(figures.lifetime.max)));
 const COMMITTED: Of = Measured::shown("Committed", |figures, _| of_pages(figures.at_snapshot.committed));
 const RESIDENT: Of = Measured::shown("In RAM", |figures, _| of_pages(figures.at_snapshot.resident));
@@ -310,4 +310,9 @@ fn of_pages(pages: u64) -> Value {
 
 fn duration(figures: &Figures, nanos: u64) -> Value {
     if figures.lifetime.count == 0 { Value::Nothing } else { Value::Duration(nanos) }
+}
+
+/// Percentiles of several rows cannot be added.
+fn percentile(figures: &Figures, nanos: u64) -> Value {
+    if figures.rows > 1 { Value::Nothing } else { duration(figures, nanos) }
 }

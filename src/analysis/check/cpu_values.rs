@@ -18,13 +18,11 @@ pub struct CpuValues<'t> {
     evidence: Evidence<'t>,
 }
 
-/// The idle threads run where nothing else does: that is no use of the processors.
-const BUSY: &str = "process=!Idle (0)";
+/// What a trace without the keyword ReadyThread lacks.
+const NOT_READY: &str = "no record says when threads became ready";
 
 fn answer(trace: &Trace, conditions: &[Condition<Dimension>], symbols: &SymbolFolders) -> Result<CpuUse, String> {
-    let busy = Condition::parse(BUSY).map_err(|error| error.to_string())?;
-    let conditions = conditions.iter().cloned().chain([busy]).collect();
-    let query = CpuQuery { conditions, symbols: symbols.clone(), ..CpuQuery::default() };
+    let query = CpuQuery { conditions: conditions.to_vec(), symbols: symbols.clone(), ..CpuQuery::default() };
     CpuUse::answer(trace, &query).map_err(|error| error.brief())
 }
 
@@ -46,8 +44,9 @@ impl<'t> CpuValues<'t> {
         if let Some(fault) = self.evidence.fault("the trace", &[CSWITCH], all.window_times, &budget.conditions) {
             return Err(fault);
         }
-        if budget.measure == Measure::ReadyTime && trace.survey().kernel_count(READY_THREAD) == 0 {
-            return Err("no record says when threads became ready".to_owned());
+        let is_ready_known = trace.survey().kernel_count(READY_THREAD) > 0;
+        if budget.measure == Measure::ReadyTime && !is_ready_known {
+            return Err(NOT_READY.to_owned());
         }
         // A process that never ran is there, and ran for no time.
         for condition in conditions.iter().filter(|condition| condition.dimension == Dimension::PROCESS) {
@@ -63,8 +62,11 @@ impl<'t> CpuValues<'t> {
             return Err(none.text.clone());
         }
         let counted = own.as_ref().unwrap_or(all);
+        let with_ready_time = (budget.measure == Measure::WaitTime && !is_ready_known).then(|| {
+            format!("{NOT_READY}: each wait lasts until the thread runs again, with the time in which it was ready")
+        });
         let nanos = |set: &CpuUse| {
-            set.ns(set.rows.iter().fold(0u64, |sum, row| sum.saturating_add(ticks(row, budget.measure))))
+            set.ns(counted_rows(set).fold(0u64, |sum, row| sum.saturating_add(ticks(row, budget.measure))))
         };
         let row = |row: &CpuRow| Row {
             labels: row.labels.iter().map(|label| label.to_string()).collect(),
@@ -74,11 +76,16 @@ impl<'t> CpuValues<'t> {
             pages: nanos(counted),
             total: nanos(all),
             dimensions: counted.dimensions.iter().map(|dimension| dimension.name().to_owned()).collect(),
-            rows: counted.rows.iter().map(row).collect(),
-            doubts: doubts.into_iter().map(|doubt| doubt.text.clone()).collect(),
+            rows: counted_rows(counted).map(row).collect(),
+            doubts: doubts.into_iter().map(|doubt| doubt.text.clone()).chain(with_ready_time).collect(),
             ..Value::default()
         })
     }
+}
+
+/// The rows without the idle threads, which run where nothing else does, unless nothing else was asked for: as `pfnset cpu` adds up.
+fn counted_rows(set: &CpuUse) -> impl Iterator<Item = &CpuRow> {
+    set.rows.iter().filter(|row| set.is_of_idle || !row.is_idle)
 }
 
 /// Ticks of a row that a measure counts.

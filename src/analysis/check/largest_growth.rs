@@ -30,7 +30,7 @@ fn is_process(dimension: &str) -> bool {
     dimension == ProcessFacet::Process.name()
 }
 
-/// The dimensions that both have, and the rows that grew most; without a baseline the largest.
+/// The dimensions that both have, and the rows that grew most; without a baseline, and where nothing grew, the largest.
 pub fn grown(value: &Value, baseline: Option<&Value>) -> (Vec<String>, Vec<Grown>) {
     let is_shared = |name: &&String| baseline.is_none_or(|baseline| baseline.dimensions.contains(name));
     let dimensions: Vec<String> = value.dimensions.iter().filter(is_shared).cloned().collect();
@@ -60,6 +60,12 @@ pub fn grown(value: &Value, baseline: Option<&Value>) -> (Vec<String>, Vec<Grown
     let grown =
         all.into_iter().map(|(labels, [before, pages])| Grown { labels, pages, baseline: baseline.map(|_| before) });
     let mut grown: Vec<Grown> = grown.filter(|row| row.pages > 0).collect();
+    if grown.iter().any(|row| row.growth() > 0) {
+        grown.retain(|row| row.growth() > 0);
+    } else {
+        // Nothing grew, so what there is most of is told.
+        grown.iter_mut().for_each(|row| row.baseline = None);
+    }
     grown.sort_by(|a, b| (b.growth(), b.pages).cmp(&(a.growth(), a.pages)).then_with(|| a.labels.cmp(&b.labels)));
     grown.truncate(MOST);
     (dimensions, grown)
@@ -81,8 +87,9 @@ mod tests {
         let before = value(&[("a.exe (1)", 18), ("b.exe (2)", 9)]);
         let (dimensions, rows) = grown(&now, Some(&before));
         let told: Vec<_> = rows.iter().map(|row| (row.labels[0].as_str(), row.growth(), row.baseline)).collect();
-        assert_eq!(told, [("a.exe", 12, Some(18)), ("new.exe", 3, Some(0)), ("b.exe", -4, Some(9))]);
+        assert_eq!(told, [("a.exe", 12, Some(18)), ("new.exe", 3, Some(0))]);
         assert_eq!(dimensions, ["process"]);
         assert_eq!(grown(&now, None).1[0].growth(), 30);
+        assert_eq!(grown(&now, Some(&now)), grown(&now, None), "nothing grew");
     }
 }

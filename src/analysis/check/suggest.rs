@@ -4,6 +4,7 @@ use crate::analysis::allocations::Dimension as AllocationDimension;
 use crate::analysis::check::budget::{Analysis, Budget, Conditions, Measure, MeasureUnit};
 use crate::analysis::check::measured::{TraceValues, Value};
 use crate::error::Missing;
+use crate::event::hooks::{COMPACT_CSWITCH, CSWITCH};
 use crate::facets::vocabulary::CATEGORY;
 use crate::facets::{Dimension as _, NO_LABEL, ProcessFacet};
 use crate::load::allocations::AllocationKind;
@@ -231,7 +232,11 @@ pub fn suggest(trace: &Trace) -> Result<Suggested, Missing> {
     suggested.without.sort_by_key(|without| !is_recorded(without));
     let first = suggested.without.into_iter().next();
     let advice = first.as_ref().filter(|first| !is_recorded(first)).map(|_| RESIDENT_SET.advice.to_owned());
-    Err(Missing { what: first.map(|(_, reason)| reason).unwrap_or_default(), advice })
+    let mut what = first.map(|(_, reason)| reason).unwrap_or_default();
+    if [CSWITCH, COMPACT_CSWITCH].iter().any(|hook| trace.survey().kernel_count(*hook) > 0) {
+        what += "; for its context switches write budgets of processor time (analysis = \"cpu\") yourself, --init makes none";
+    }
+    Err(Missing { what, advice })
 }
 
 /// What grew in a part of a second says nothing of a minute.

@@ -122,6 +122,8 @@ pub struct CpuUse {
     pub breaks: u64,
     /// Dimensions of the rows.
     pub dimensions: Vec<Dimension>,
+    /// True when the conditions chose nothing but the idle threads.
+    pub(crate) is_of_idle: bool,
     /// Rows in the query's order.
     pub rows: Vec<CpuRow>,
     /// Delays of groups of rows, where rows are nested.
@@ -274,6 +276,7 @@ impl<'r, S: KeptStack> Replay<'r, S> {
             frequency_hz: etl.clock.frequency_hz,
             breaks: processors.iter().map(|processor| processor.breaks).sum(),
             dimensions: query.group_by.clone(),
+            is_of_idle: rows::is_of_idle(scheduler, &labels, query),
             rows: rows::rows(scheduler, processors, &labels, &query.group_by, query),
             subtotals: (1..query.group_by.len())
                 .flat_map(|count| rows::rows(scheduler, processors, &labels, &query.group_by[..count], query))

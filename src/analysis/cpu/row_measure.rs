@@ -7,8 +7,12 @@ use crate::analysis::table::{Measured, Value};
 /// Sums of rows; times in ticks.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct RowMeasure {
-    pub cpu: u64,
-    pub with_interrupts: u64,
+    /// Of threads: without interrupts, and with them.
+    threads: (u64, u64),
+    /// Of idle threads in rows of their own.
+    idle: (u64, u64),
+    /// True when the time is that of threads, without the idle ones.
+    pub leaves_idle_out: bool,
     pub switches: u64,
     pub delays: u64,
     pub delayed: u64,
@@ -26,8 +30,10 @@ impl std::ops::AddAssign for RowMeasure {
             (0, _) => other.p95,
             _ => None,
         };
-        self.cpu = self.cpu.saturating_add(other.cpu);
-        self.with_interrupts = self.with_interrupts.saturating_add(other.with_interrupts);
+        for (sum, part) in [(&mut self.threads, other.threads), (&mut self.idle, other.idle)] {
+            *sum = (sum.0.saturating_add(part.0), sum.1.saturating_add(part.1));
+        }
+        self.leaves_idle_out |= other.leaves_idle_out;
         self.switches += other.switches;
         self.delays += other.delays;
         self.delayed = self.delayed.saturating_add(other.delayed);
@@ -39,9 +45,11 @@ impl std::ops::AddAssign for RowMeasure {
 
 impl RowMeasure {
     pub fn new(row: &CpuRow) -> RowMeasure {
+        let times = (row.cpu, row.with_interrupts);
         RowMeasure {
-            cpu: row.cpu,
-            with_interrupts: row.with_interrupts,
+            threads: if row.is_idle { (0, 0) } else { times },
+            idle: if row.is_idle { times } else { (0, 0) },
+            leaves_idle_out: !row.is_idle,
             switches: row.switches,
             delays: row.delays.all.count,
             delayed: row.delays.all.total,
@@ -50,6 +58,11 @@ impl RowMeasure {
             lost: row.delays.lost().1,
             waited: row.waited(),
         }
+    }
+
+    /// Time without interrupts, and with them. Idle threads have it in rows of their own; it is no part of sums with other threads.
+    pub fn times(&self) -> (u64, u64) {
+        if self.leaves_idle_out { self.threads } else { self.idle }
     }
 
     /// A length of time that is only known where there are delays.
@@ -63,7 +76,7 @@ type Of = Measured<RowMeasure, CpuUse>;
 /// What is greatest in the first row, and the column that shows it where the first columns do not.
 pub(super) fn ordered_by(order: CpuOrder) -> (fn(&RowMeasure) -> u64, Option<Of>) {
     match order {
-        CpuOrder::Cpu => (|m| m.cpu, None),
+        CpuOrder::Cpu => (|m| m.times().0, None),
         CpuOrder::Name => (|_| 0, None),
         CpuOrder::Switches => (|m| m.switches, Some(Of::shown("Switches", |m, _| Value::count(m.switches)))),
         CpuOrder::Ready => (|m| m.delayed, Some(Of::shown("Ready", |m, set| set.time(m.delayed)))),

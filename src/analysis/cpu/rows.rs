@@ -23,6 +23,8 @@ use std::collections::{BTreeMap, HashMap};
 pub struct CpuRow {
     /// Labels in order of the dimensions.
     pub labels: Vec<Label>,
+    /// True for the idle threads alone: sums of rows with other threads leave them out.
+    pub(crate) is_idle: bool,
     /// The thread's id, if rows are threads.
     pub thread_id: Option<u32>,
     /// On the processors, without interrupts.
@@ -75,15 +77,21 @@ struct Parts<'c> {
     profile: Option<[u64; 4]>,
     /// Instead of those that were added.
     all_switches: Option<u64>,
+    /// Of the idle threads: time without interrupts, and with them.
+    idle: (u64, u64),
+    has_threads: bool,
 }
 
 impl<'c> Parts<'c> {
-    fn add(&mut self, counted: &'c ThreadCounts, is_idle_of_processor: bool) {
+    fn add(&mut self, counted: &'c ThreadCounts, is_idle: bool) {
         let row = &mut self.row;
         row.switches += counted.switches;
-        if is_idle_of_processor {
+        if is_idle {
+            self.idle.0 = self.idle.0.saturating_add(counted.cpu);
+            self.idle.1 = self.idle.1.saturating_add(counted.with_interrupts);
             return;
         }
+        self.has_threads = true;
         row.cpu = row.cpu.saturating_add(counted.cpu);
         row.with_interrupts = row.with_interrupts.saturating_add(counted.with_interrupts);
         row.unknown_ready += counted.unknown_ready;
@@ -99,6 +107,17 @@ impl<'c> Parts<'c> {
 /// True when the rows show what each thread did: all of it, not a part of its switch-ins, nor what it did on some processors.
 fn has_states(dimensions: &[Dimension], query: &CpuQuery) -> bool {
     dimensions.contains(&Dimension::Thread) && !query.needs_processors() && !query.wants_stacks()
+}
+
+/// True when the conditions on threads leave the idle ones alone: then the time of the idle threads is what was asked for.
+pub fn is_of_idle<S>(scheduler: &Scheduler<'_, S>, labels: &Labels<'_>, query: &CpuQuery) -> bool
+where
+    S: KeptStack,
+{
+    query.conditions.iter().any(|condition| condition.dimension != Dimension::Processor)
+        && scheduler.counts.each().into_iter().all(|(of, counted)| {
+            of.instance == IDLE_INSTANCE || counted.is_empty() || !labels.meets(&query.conditions, |_| true, of)
+        })
 }
 
 /// The rows of some dimensions, in the query's order.
@@ -125,7 +144,7 @@ pub fn rows<S: KeptStack>(
         if !counted.is_empty() && fits(of) {
             let parts = found.entry(names(of)).or_default();
             parts.row.thread_id = thread_id(of.instance);
-            parts.add(counted, of_processors && of.instance == IDLE_INSTANCE);
+            parts.add(counted, of.instance == IDLE_INSTANCE);
         }
     }
     if has_states(dimensions, query) {
@@ -140,8 +159,14 @@ pub fn rows<S: KeptStack>(
         }
     }
     let window = scheduler.range.ticks();
+    // A processor is not used by its idle thread.
+    let shows_idle = !of_processors || is_of_idle(scheduler, labels, query);
     let finish = |(labels, parts): (Vec<Label>, Parts<'_>)| {
-        let Parts { mut row, delays, profile, all_switches } = parts;
+        let Parts { mut row, delays, profile, all_switches, idle, has_threads } = parts;
+        row.is_idle = shows_idle && !has_threads && profile.is_none();
+        if row.is_idle {
+            (row.cpu, row.with_interrupts) = idle;
+        }
         row.switches = all_switches.unwrap_or(row.switches);
         row.delays = DelaySummary::new(&delays);
         row.states = profile.map(|profile| states(profile, window));

@@ -1,6 +1,6 @@
 //! The tables of `pfnset cpu`. Each list of columns here is told once: CSV, JSON and tables take them from it.
 
-use crate::analysis::cpu::query::CpuOrder;
+use crate::analysis::cpu::query::{CpuOrder, Dimension};
 use crate::analysis::cpu::ready_delays::{DelayStatistics, ReadyKind};
 use crate::analysis::cpu::replay::processor::{ProcessorUse, RoutineTimes, TicksByUse};
 use crate::analysis::cpu::replay::scheduler::PreemptionTimes;
@@ -17,24 +17,24 @@ pub(super) type Of<R> = Measured<R, CpuUse>;
 
 /// What is known of all rows, also of sums of rows.
 const ROW: [Of<RowMeasure>; 9] = [
-    Of::<RowMeasure>::new("cpu_ns", "CPU", |m, set| set.time(m.cpu)),
+    Of::<RowMeasure>::new("cpu_ns", "CPU", |m, set| set.time(m.times().0)),
     Of::<RowMeasure>::new("cpu_percent", "CPU %", |m, set| match set.capacity() {
         0 => Value::Nothing,
-        capacity => percent_of(m.cpu, capacity as f64),
+        capacity => percent_of(m.times().0, capacity as f64),
     })
     .alone(),
-    Of::<RowMeasure>::new("cpu_with_interrupts_ns", "With interrupts", |m, set| set.time(m.with_interrupts)).leaves(0),
+    Of::<RowMeasure>::new("cpu_with_interrupts_ns", "With interrupts", |m, set| set.time(m.times().1)).leaves(0),
     Of::<RowMeasure>::new("switches", "Switches", |m, _| Value::count(m.switches)).leaves(1),
-    Of::<RowMeasure>::new("ready_count", "Delays", |m, _| Value::CountIfAny(m.delays)).alone().leaves(3),
-    Of::<RowMeasure>::new("ready_mean_ns", "Mean", |m, set| set.mean(m.delayed, m.delays)).alone().leaves(4),
-    Of::<RowMeasure>::new("ready_p95_ns", "p95", |m, set| m.delay(m.p95, set)).alone(),
+    Of::<RowMeasure>::new("ready_count", "Delays", |m, _| Value::CountIfAny(m.delays)).alone().leaves(5),
+    Of::<RowMeasure>::new("ready_mean_ns", "Mean", |m, set| set.mean(m.delayed, m.delays)).alone().leaves(3),
+    Of::<RowMeasure>::new("ready_p95_ns", "p95 delay", |m, set| m.delay(m.p95, set)).alone(),
     Of::<RowMeasure>::new("ready_max_ns", "Max", |m, set| m.delay(Some(m.max), set)).alone().leaves(2),
     Of::<RowMeasure>::new("preempted_ns", "Lost to others", |m, set| match m.lost {
         0 if m.delays == 0 => Value::Nothing,
         lost => set.time(lost),
     })
     .alone()
-    .leaves(5),
+    .leaves(4),
 ];
 
 /// What else a JSON document has of a row: the numbers of other views, nested.
@@ -202,14 +202,15 @@ fn shown(row: &CpuRow) -> Vec<String> {
     row.labels.iter().map(|label| label.shown().to_owned()).collect()
 }
 
-/// Looks up the percentiles of groups of rows.
-fn fill(node: &mut Node<RowMeasure>, path: &mut Vec<String>, known: &HashMap<Vec<String>, u64>) {
+/// Looks up the percentiles of groups of rows, and leaves idle threads out of the first `sums` levels, which are not theirs.
+fn fill(node: &mut Node<RowMeasure>, path: &mut Vec<String>, known: &HashMap<Vec<String>, u64>, sums: usize) {
+    node.measure.leaves_idle_out |= path.len() < sums;
     for part in &mut node.parts {
         path.push(part.label.clone());
         if part.measure.delays > 0 && part.measure.p95.is_none() {
             part.measure.p95 = known.get(path.as_slice()).copied();
         }
-        fill(part, path, known);
+        fill(part, path, known, sums);
         path.pop();
     }
 }
@@ -222,10 +223,15 @@ impl CpuUse {
         let (key, column) = ordered_by(order);
         let mut tree = Node::tree(&groups, |a, b| key(b).cmp(&key(a)), top);
         let known = self.subtotals.iter().map(|row| (shown(row), row.delays.all.p95)).collect();
-        fill(&mut tree, &mut Vec::new(), &known);
+        let of_processors = self.dimensions.iter().take_while(|dimension| **dimension == Dimension::Processor).count();
+        let sums = if self.is_of_idle { 0 } else { 1 + of_processors };
+        fill(&mut tree, &mut Vec::new(), &known, sums);
         let columns = Of::ordered(ROW.into_iter().collect(), column);
         let table = Table::of_groups(&self.dimensions, &groups, &tree, self, &columns);
-        let table = table.with_total(&tree, self, &columns);
+        let mut table = table.with_total(&tree, self, &columns);
+        let leaves_out = !self.is_of_idle && (sums > self.dimensions.len() || self.rows.iter().any(|row| row.is_idle));
+        let label = table.lines.last_mut().and_then(|line| line.cells.first_mut()).filter(|_| leaves_out);
+        label.into_iter().for_each(|label| *label = Value::text("Total without idle"));
         self.with_whole_stacks(table, self.rows.iter())
     }
 

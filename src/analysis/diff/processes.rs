@@ -1,5 +1,6 @@
 //! Matches the processes of two sides: by id where both sides are of one trace, by name where they are not.
 
+use crate::facets::NO_LABEL;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -169,7 +170,8 @@ fn number(renamed: &mut Renamed, labels: &BTreeSet<String>, starts: &Starts) {
     let pid = |label: &String| parts(label).pid.and_then(|pid| pid.parse::<u64>().ok());
     let mut by_name: BTreeMap<String, Vec<&String>> = BTreeMap::new();
     for label in labels {
-        if let Some(name) = renamed.get(label) {
+        // Pages without a process are of no instance.
+        if let Some(name) = renamed.get(label).filter(|_| label != NO_LABEL) {
             by_name.entry(name.clone()).or_default().push(label);
         }
     }

@@ -101,8 +101,10 @@ impl Overview {
             reference.as_ref().map(|part| part.set.doubts.as_slice()),
             memory.as_ref().map(|part| part.set.doubts.as_slice()),
             cpu.as_ref().map(|part| part.set.doubts.as_slice()),
+            faults.as_ref().map(|part| part.set.doubts.as_slice()),
         ];
-        doubt::add(&mut doubts, of_parts.into_iter().flatten().flatten().cloned());
+        let of_allocations = allocations.iter().flat_map(|part| &part.kinds).flat_map(|kind| &kind.set.doubts);
+        doubt::add(&mut doubts, of_parts.into_iter().flatten().flatten().chain(of_allocations).cloned());
         let (doubtful, warnings) = (any_grave(&doubts), texts(&doubts));
         Overview {
             info,
@@ -122,6 +124,11 @@ impl Overview {
 }
 
 impl Overview {
+    /// True when nothing is said of the numbers but what was not recorded.
+    pub(crate) fn checks_passed(&self) -> bool {
+        self.doubts.iter().all(|doubt| ["not_recorded", "not_left", "heaps_not_recorded"].contains(&doubt.code))
+    }
+
     /// What makes numbers doubtful, and where the file lost something.
     pub(crate) fn doubts_of_file_and_numbers(&self) -> Vec<&str> {
         self.texts_of(|doubt| !self.is_note(doubt))

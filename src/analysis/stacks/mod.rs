@@ -150,6 +150,8 @@ pub struct StackSet {
     pub(crate) texts: StackTexts,
     /// True when a tree was wanted.
     pub has_tree: bool,
+    /// True when it is of callers: then it leads to where stacks begin.
+    pub(crate) is_of_callers: bool,
     /// The tree, where one was wanted.
     pub tree: Vec<TreeRow>,
     /// The hottest path, outermost function first, where it was wanted.
@@ -222,6 +224,7 @@ impl StackSet {
             symbols: symbol_use::uses(&names, shown.lists(), &searches),
             tree: query.tree.as_ref().map(|tree| shown.tree(tree)).unwrap_or_default(),
             has_tree: query.tree.is_some(),
+            is_of_callers: query.tree.as_ref().is_some_and(|tree| matches!(tree.root, Root::CallersOf(_))),
             hottest: if query.hottest { shown.hottest_path() } else { Vec::new() },
             window: told_window(trace, query, window),
             span_ns,
@@ -254,7 +257,17 @@ fn told_window(trace: &Trace, query: &StackQuery, window: Window) -> Option<Stac
 /// The error for a kind of which the trace has no event.
 fn nothing_of(trace: &Trace, of: &Kind, kinds: &[KindRow]) -> Error {
     if kinds.is_empty() {
-        return trace.cannot_run(&STACK_EVENTS);
+        let records = trace.survey().kernel_count(crate::event::hooks::STACK);
+        return match trace.cannot_run(&STACK_EVENTS) {
+            Error::MissingEvents(missing) if records > 0 => Error::MissingEvents(Missing {
+                what: format!(
+                    "the trace holds no events of this kind, and no event that its {} to",
+                    counted(records, "stack belongs", "stacks belong")
+                ),
+                ..missing
+            }),
+            error => error,
+        };
     }
     let mut known: Vec<&KindRow> = kinds.iter().collect();
     known.sort_by_key(|kind| std::cmp::Reverse(kind.with_stack));

@@ -24,7 +24,9 @@ from ready to running: after a wait, or after a thread lost the processor. p95:
 95 of 100 delays are not longer. Lost to others: the delays of threads that
 lost the processor, by preemption, quantum end and the like.
 
-By processor, a delay counts where it ended and a wait where it began.
+By processor, a delay counts where it ended and a wait where it began. CPU % is
+of all processors together. Idle threads have rows of their own; processors and
+sums leave their time out.
 
 Stack, function and module are those of the context switch that let the thread
 run, if stacks were recorded: where it had waited. A row has the waits that these

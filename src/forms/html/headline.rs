@@ -184,7 +184,12 @@ fn overview(traces: &[TracePage<'_>], verdicts: &[TraceResult]) -> Markup {
             Value::maybe(held, |held| Value::pages(i64::try_from(of(held)).unwrap_or(i64::MAX)))
         };
         let largest = held.and_then(|held| held.largest);
-        let head = [Value::text(&trace.name), Value::text(if trace.overview.doubtful { "doubtful" } else { "sound" })];
+        let trust = match (trace.overview.doubtful, trace.overview.checks_passed()) {
+            (true, _) => "doubtful",
+            (false, false) => "with care",
+            (false, true) => "sound",
+        };
+        let head = [Value::text(&trace.name), Value::text(trust)];
         let verdict = verdicts.get(number).map(|result| Value::text(result.verdict.name()));
         let memory = [
             amount(&|held| held.memory.all),

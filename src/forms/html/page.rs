@@ -145,6 +145,8 @@ fn head(number: usize, trace: &TracePage<'_>) -> Markup {
                     strong { "What makes the numbers doubtful" }
                     (lines(&overview.doubts_of_file_and_numbers()))
                 }
+            } @else if !overview.checks_passed() {
+                p.sound { "Nothing was lost and the file is whole. Trust it with care: see \"Good to know\"." }
             } @else {
                 p.sound { "Nothing was lost, the file is whole, and the checks of its numbers passed." }
             }
