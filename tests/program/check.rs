@@ -402,10 +402,11 @@ fn a_first_file_says_what_it_has_no_budgets_of() {
     let both = check(&folder, "--init refset-small.etl");
     assert!(!both.out.contains("# No budgets of what") && !both.err.contains("No budgets"), "{both:?}");
     // There are budgets of hard faults, and none of their waits.
-    let of_faults = check(&folder, "--init faults-x86.etl");
+    let of_faults = check(&folder, &format!("--init {}", crate::program::fixtures().join("faults-x86.etl").display()));
     let says = "# No budgets of the waits of hard faults (measure = \"fault_wait_ms\"): ";
     assert!(of_faults.out.contains(says) && of_faults.out.contains("name = \"Hard faults\""), "{of_faults:?}");
-    let of_switches = check(&folder, "--init cpu-compressed.etl");
+    let of_switches =
+        check(&folder, &format!("--init {}", crate::program::fixtures().join("cpu-compressed.etl").display()));
     assert_eq!(of_switches.code, 4);
     let told = of_switches.err.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(told.contains("write budgets of processor time (analysis = \"cpu\") yourself"), "{of_switches:?}");

@@ -90,7 +90,7 @@ fn sums_hold_whatever_rows_are_grouped_by() {
 fn idle_is_in_no_sum_with_other_threads() {
     let whole = json_of(&[]);
     let total = |key: &str| whole["total"][key].as_u64().unwrap();
-    let printed = |more: &[&str]| out(&[&["cpu", TRACE, "-q", "--unit", "ns", "--all"], more].concat());
+    let printed = |more: &[&str]| out(&[&["cpu", TRACE, "-q", "--unit", "ns"], more].concat());
     let cpu = |text: &str, row: &str| -> u64 {
         let line = text.lines().find_map(|line| line.strip_prefix(row)).unwrap_or_else(|| panic!("{row}: {text}"));
         line.split_whitespace().next().unwrap().replace(',', "").parse().unwrap()
