@@ -87,6 +87,6 @@ fn measure(spec: &RefsetSpec, rounds: usize) {
     println!("    the whole command {run:.2?}, floor {floor:.2?}: {ratio:.1} floors (median of the pairs)");
     if let Some(kib) = most_anonymous_kib(&mut command()) {
         println!("    most anonymous memory: {} MiB, for {held} pages held at the peak", kib / 1024);
-        assert!(kib / 1024 <= MOST_ANONYMOUS_MIB + (held * MOST_OF_A_PAGE >> 20), "more than the held pages need");
+        assert!(kib / 1024 <= MOST_ANONYMOUS_MIB + ((held * MOST_OF_A_PAGE) >> 20), "more than the held pages need");
     }
 }

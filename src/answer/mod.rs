@@ -27,6 +27,7 @@ pub mod processes;
 pub mod refset;
 pub mod resident;
 pub mod samples;
+mod stack_weights;
 pub(crate) mod stacks;
 pub(crate) mod symbols;
 

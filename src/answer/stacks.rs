@@ -11,6 +11,7 @@ use crate::answer::content::{Answer, Units};
 use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::{self, TimeUnit, Unit, percent};
 use crate::answer::rows::{Records, Rows};
+use crate::answer::stack_weights::{of_share, share, size, weight, weight_title, whole};
 use crate::symbols::{PdbId, PdbSearch};
 use crate::units::{Nanos, counted};
 use serde_json::json;
@@ -297,40 +298,6 @@ fn by_share<'s>(what: &str, set: &StackSet, rows: impl Iterator<Item = (&'s str,
         format!("{what}: {}", if parts.is_empty() { "none".to_owned() } else { parts.join(", ") })
     };
     Block::Fitting((1..=MOST).rev().map(line).collect())
-}
-
-/// What shares are of, in all tables and lines: the weight of all events; their number where no weight is known.
-fn whole(set: &StackSet) -> u64 {
-    of_share(set, set.totals.events, set.totals.weight)
-}
-
-fn of_share(set: &StackSet, events: u64, weight: u64) -> u64 {
-    if set.totals.weight == 0 { events } else { weight }
-}
-
-fn share(set: &StackSet, events: u64, weight: u64) -> Value {
-    Value::share(of_share(set, events, weight), whole(set))
-}
-
-fn size(bytes: u64) -> Value {
-    Value::Size(i64::try_from(bytes).unwrap_or(i64::MAX))
-}
-
-fn weight(set: &StackSet, weight: u64) -> Value {
-    match set.of.weight() {
-        Weight::Time => Value::Duration(weight),
-        Weight::Bytes => size(weight),
-        Weight::Pages | Weight::Count => Value::count(weight),
-    }
-}
-
-/// The heading of weights; none where they are the numbers of events. An empty one is that of the user's unit.
-fn weight_title(set: &StackSet) -> Option<&'static str> {
-    match set.of.weight() {
-        Weight::Time => Some("Time"),
-        Weight::Bytes => Some(""),
-        Weight::Pages | Weight::Count => None,
-    }
 }
 
 fn kinds(set: &StackSet) -> Table {

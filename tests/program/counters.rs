@@ -107,15 +107,26 @@ fn pages(folder: &TempDir) -> Vec<Page> {
         page.insert("pid".into(), pid);
         let class = classes.get(&page["category"]).unwrap_or_else(|| panic!("the class of {}", page["category"]));
         page.insert("class".into(), class.clone());
+        let class = classes.get(&page["category_wpa"]).cloned().unwrap_or_else(|| "n/a".to_owned());
+        page.insert("class_wpa".into(), class);
         page
     };
     rows.into_iter().map(complete).collect()
 }
 
+/// What WPA's rules tell in place of a dimension.
+fn by_wpa(dimension: &'static str) -> &'static str {
+    match dimension {
+        "category" => "category_wpa",
+        "class" => "class_wpa",
+        other => other,
+    }
+}
+
 impl Query {
     /// The dimension that stands for another: by WPA's rules `category` is WPA's.
     fn by_rules(&self, dimension: &'static str) -> &'static str {
-        if self.rules == "wpa" && dimension == "category" { "category_wpa" } else { dimension }
+        if self.rules == "wpa" { by_wpa(dimension) } else { dimension }
     }
 
     /// The conditions, with the labels of these pages.
@@ -141,16 +152,15 @@ impl Query {
     }
 
     fn compares(&self) -> bool {
-        self.rules == "both" && self.group_by.contains(&"category")
+        self.rules == "both" && self.group_by.iter().any(|dimension| by_wpa(dimension) != *dimension)
     }
 
     /// Counts by label, the naive way.
     fn count(&self, pages: &[&Page]) -> BTreeMap<Vec<String>, Counts> {
         let mut counts: BTreeMap<Vec<String>, Counts> = BTreeMap::new();
         for page in pages {
-            let labels = |by_wpa: bool| -> Vec<String> {
-                let swap =
-                    |d: &&'static str| if by_wpa && *d == "category" { "category_wpa" } else { self.by_rules(d) };
+            let labels = |is_by_wpa: bool| -> Vec<String> {
+                let swap = |d: &&'static str| if is_by_wpa { by_wpa(d) } else { self.by_rules(d) };
                 self.group_by.iter().map(|d| page[swap(d)].clone()).collect()
             };
             let cell = counts.entry(labels(false)).or_default();
@@ -250,7 +260,7 @@ fn read_table(text: &str, compares: bool) -> Vec<(usize, String, Counts)> {
             let digits: String = line[from..end].iter().filter(|c| **c != ',').collect();
             (if digits.is_empty() { Some(0) } else { digits.parse().ok() }, from)
         };
-        let (pages, from) = cell("Pages");
+        let (pages, from) = cell(if heading.contains("Pages by WPA") { "Pages by WPA" } else { "Pages" });
         let (pages, label) = (pages.expect("pages"), line[..from].iter().collect::<String>());
         assert_eq!(cell("Size/pages").0, Some(pages), "{text}");
         // A blank cell at the end of a line is no cell; one before another is blank.

@@ -201,7 +201,7 @@ const ASKED: [&[&str]; 32] = [
     &["faults", "c.etl", "--group-by", "process,file,module"],
     &["allocations", "c.etl", "--group-by", "process,function,stack"],
     &["allocations", "c.etl", "--of", "pool", "--group-by", "tag", "--pooltags", "tags.txt"],
-    &["allocations", "c.etl", "--timeline", "10us", "--group-by", "process"],
+    &["allocations", "c.etl", "--timeline", "10us"],
     &["symbols", "c.etl"],
     &["diff", "c.etl", "c.etl", "--of", "samples", "--all"],
     &["diff", "c.etl", "c.etl", "--allocations", "--group-by", "process,function", "--all"],

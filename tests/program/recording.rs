@@ -322,7 +322,7 @@ fn growth_is_judged_only_between_recordings_of_the_same_keywords() {
     check("whole.etl --save-baseline whole.json -q");
     let warnings = check("bare.etl --baseline bare.json").2;
     assert!(warnings.contains("pages of heaps are counted as VirtualAlloc"), "{warnings}");
-    assert_eq!(check("whole.etl --baseline whole.json").2, "");
+    assert!(!check("whole.etl --baseline whole.json").2.contains("are counted as VirtualAlloc"));
     for other in ["bare.etl", "bare.json"] {
         let (code, reason, _) = check(&format!("whole.etl --baseline {other} -q"));
         assert!(code == 3 && reason.contains("this trace was recorded with the keyword Win32HeapRanges"), "{reason}");

@@ -65,7 +65,7 @@ impl FileEvidence<'_> {
     }
 
     /// The time whose records may have been in buffers that were never written, of a session that was never stopped: from the
-    /// first processor's last record to the `end` of the trace.
+    /// first processor's last record to the `end` of the trace; from the beginning where a processor has none.
     fn unwritten(&self, end: Ticks) -> Option<(Nanos, Nanos)> {
         let mut last: BTreeMap<u16, Ticks> = BTreeMap::new();
         let data = self.etl.own_buffers().iter().zip(self.spans).filter(|(buffer, _)| buffer.kind != TYPE_HEADER);
@@ -74,7 +74,8 @@ impl FileEvidence<'_> {
             let of = last.entry(if is_one { 0 } else { buffer.processor }).or_insert(span.last);
             *of = span.last.max(*of);
         }
-        let from = last.into_values().min().filter(|_| !self.trust.loss.counters_known)?;
+        let first = if lacks_a_processor(self.etl, self.spans) { Some(self.etl.clock.origin) } else { None };
+        let from = first.or(last.into_values().min()).filter(|_| !self.trust.loss.counters_known)?;
         Some((self.etl.clock.nanos(from), self.etl.clock.nanos(end)))
     }
 }

@@ -234,7 +234,7 @@ pub fn suggest(trace: &Trace) -> Result<Suggested, Missing> {
     let advice = first.as_ref().filter(|first| !is_recorded(first)).map(|_| RESIDENT_SET.advice.to_owned());
     let mut what = first.map(|(_, reason)| reason).unwrap_or_default();
     if [CSWITCH, COMPACT_CSWITCH].iter().any(|hook| trace.survey().kernel_count(*hook) > 0) {
-        what += "; for its context switches write budgets of processor time (analysis = \"cpu\") yourself, --init makes none";
+        what += "; for its context switches write budgets of processor time (analysis = \"cpu\") yourself, none are proposed";
     }
     Err(Missing { what, advice })
 }

@@ -177,8 +177,7 @@ impl StackSet {
         let of = query.of.clone().unwrap_or_else(|| default_kind(trace));
         let mut events = Events::new(trace.etl(), &parts.parts, &of.0);
         let Joined { stacks, counts } = join::join(&parts, &mut events);
-        // Joined: their room is for what is counted now.
-        parts.parts = PartList::default();
+        parts.parts = PartList::default(); // joined: their room is for what is counted now
         let kinds = kinds(trace, &events, &stacks);
         if !events.has_chosen() {
             return Err(nothing_of(trace, &of, &kinds));

@@ -38,7 +38,7 @@ fn title(set: &ResidentSet, snapshot: &SnapshotSet, unit: Unit) -> String {
             ("Selected memory", format!("{} of {}", numbers::count(snapshot.selected), numbers::count(snapshot.pages)))
         }
     };
-    let rules = super::whose_rules(set);
+    let rules = whose_rules(set);
     format!("{what} at {:.3} s{of_all}: {amount}, {pages} pages{rules}", snapshot.time.seconds())
 }
 
@@ -57,4 +57,9 @@ fn unit_of(snapshot: &SnapshotSet, unit: Unit) -> Unit {
         bytes if unit == Unit::Auto && (1 << 30..1 << 40).contains(&bytes) => Unit::WholeMib,
         bytes => unit.for_largest(bytes),
     }
+}
+
+/// By whose rules pages are counted, where it is not by ours.
+pub(super) fn whose_rules(set: &ResidentSet) -> &'static str {
+    if set.is_by_wpa() { ", by WPA's rules" } else { "" }
 }

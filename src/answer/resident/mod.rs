@@ -98,13 +98,8 @@ fn title(set: &ResidentSet, snapshot: &SnapshotSet) -> String {
         snapshot.time.seconds(),
         numbers::count(snapshot.pages),
         numbers::bytes(snapshot.pages * PAGE_BYTES),
-        whose_rules(set)
+        first_screen::whose_rules(set)
     )
-}
-
-/// By whose rules pages are counted, where it is not by ours.
-fn whose_rules(set: &ResidentSet) -> &'static str {
-    if set.is_by_wpa() { ", by WPA's rules" } else { "" }
 }
 
 fn rows(set: &ResidentSet, number: usize, snapshot: &SnapshotSet) -> Vec<Block> {

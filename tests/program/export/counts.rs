@@ -10,6 +10,7 @@ use pfnset::analysis::resident::ResidentSet;
 use pfnset::analysis::resident::dimension::Dimension;
 use pfnset::analysis::resident::query::{Classification, ResidentQuery, SnapshotChoice};
 use pfnset::facets::{Dimension as _, FileFacet, Label, LabelKind, ProcessFacet};
+use pfnset::model::Category;
 use pfnset::trace::Trace;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -102,6 +103,10 @@ impl Exported {
             },
             Dimension::File(FileFacet::Folder) => of_file("folder", ""),
             Dimension::File(FileFacet::Extension) => of_file("extension", "none"),
+            Dimension::ClassWpa => {
+                let category = Category::ALL.into_iter().find(|category| category.name() == row["category_wpa"]);
+                category.expect("a category").class().name().to_owned()
+            }
             Dimension::Cold | Dimension::Pinned | Dimension::NonTradeable => flag(dimension.name()),
             _ => own(dimension.name()).unwrap_or_else(none),
         }
