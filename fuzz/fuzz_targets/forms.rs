@@ -51,7 +51,7 @@ fn say(trace: &Trace) {
         written(answer::resident::answer(&set, Unit::Auto, group_by.is_none()));
     }
     if let Ok(set) = ReferenceSet::answer(trace, &refset::query::Query::default()) {
-        written(answer::refset::answer(&set, Unit::Auto, RefsetView::Summary, &[]));
+        written(answer::refset::answer(&set, Unit::Auto, RefsetView::Summary));
     }
     if let Ok(set) = MemorySet::answer(trace, &MemoryQuery::default()) {
         written(answer::memory::answer(&set, Default::default(), Unit::Auto));
