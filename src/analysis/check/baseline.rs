@@ -6,6 +6,7 @@ use crate::analysis::check::measured::{Row, TraceValues, Value};
 use crate::analysis::diff::source::SourceContent;
 use crate::trace::doubt::{Doubt, OF_TRACE, grave, texts};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// Schema of a saved baseline.
 pub const SCHEMA: &str = "pfnset.baseline";
@@ -81,6 +82,12 @@ impl Saved {
             let values: Option<Vec<&Value>> = all_runs.iter().map(|run| run.values.get(at)?.as_ref()).collect();
             let pages = |values: &Vec<&Value>| values.iter().map(|value| value.pages).collect();
             let runs = values.as_ref().filter(|values| values.len() > 1).map(pages).unwrap_or_default();
+            // What any of the runs lacks: their values are of different pages then.
+            let lacks = |values: &Vec<&Value>| {
+                let all = values.iter().map(|value| value.unrecorded.clone()).collect::<Option<Vec<_>>>()?;
+                Some(all.concat().into_iter().collect::<BTreeSet<_>>().into_iter().collect())
+            };
+            let unrecorded = values.as_ref().and_then(lacks);
             let value = values.and_then(median);
             let conditions = budget.filter.iter();
             SavedBudget {
@@ -100,7 +107,7 @@ impl Saved {
                 rows: (value.iter().flat_map(|value| &value.rows))
                     .map(|row| SavedRow { labels: row.labels.clone(), pages: row.pages })
                     .collect(),
-                unrecorded: value.and_then(|value| value.unrecorded.clone()),
+                unrecorded,
             }
         };
         let trace = all_runs.first().map(|run| run.trace.clone()).unwrap_or_default();

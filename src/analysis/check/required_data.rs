@@ -74,7 +74,7 @@ impl FileEvidence<'_> {
             let of = last.entry(if is_one { 0 } else { buffer.processor }).or_insert(span.last);
             *of = span.last.max(*of);
         }
-        let first = if lacks_a_processor(self.etl, self.spans) { Some(self.etl.clock.origin) } else { None };
+        let first = lacks_a_processor(self.etl, self.spans).then_some(self.etl.clock.origin);
         let from = first.or(last.into_values().min()).filter(|_| !self.trust.loss.counters_known)?;
         Some((self.etl.clock.nanos(from), self.etl.clock.nanos(end)))
     }
