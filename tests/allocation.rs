@@ -110,13 +110,14 @@ fn check_work(name: &str, bytes: &[u8], fixed: usize, work: impl FnOnce(&Path)) 
     assert!(peak < bytes.len() + fixed, "{name}: {peak} bytes were live for a file of {}", bytes.len());
 }
 
-/// Set in the process that reads the traces.
+/// Set in the process that reads the traces and takes a part of what is made up.
 const PART: &str = "PFNSET_ALLOCATION_PART";
 
 /// One test, so that nothing else allocates at the same time; half of it runs in a process of its own beside it.
 #[test]
 fn memory_is_bounded_by_the_file() {
     if std::env::var_os(PART).is_some() {
+        of_joined_stacks_by_event();
         return of_traces();
     }
     let mut other = Command::new(std::env::current_exe().expect("its own path"));
@@ -234,6 +235,10 @@ fn of_joined_stacks() {
             assert!(!is_whole || written.0 > 100 * (100 << 10), "{} bytes are written", written.0);
         });
     }
+}
+
+/// The same, where the names of its modules change, and as rows.
+fn of_joined_stacks_by_event() {
     check_work("joined stacks whose names change", &renamed_stacks(1_000, 8_000), FIXED, |path| {
         let trace = Trace::open(path).expect("a sound file");
         let set = StackSet::answer(&trace, &StackQuery::default()).expect("samples");

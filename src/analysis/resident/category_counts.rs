@@ -18,6 +18,10 @@ const RULES: usize = Rule::ALL.len();
 const LISTS: usize = PageList::ALL.len();
 const PRIORITIES: usize = 8;
 
+/// Cells of a pair of rules. Most pairs have no pages and are passed over at once.
+const CELLS_OF_RULES: usize = LISTS * PRIORITIES;
+const NO_PAGES: [u64; CELLS_OF_RULES] = [0; CELLS_OF_RULES];
+
 impl Default for CategoryCounts {
     /// No pages.
     fn default() -> CategoryCounts {
@@ -59,15 +63,24 @@ impl CategoryCounts {
 
     /// Adds another thread's counts.
     pub fn merge(&mut self, other: &CategoryCounts) {
-        self.0.iter_mut().zip(&other.0).for_each(|(all, part)| *all += part);
+        let pairs = self.0.chunks_exact_mut(CELLS_OF_RULES).zip(other.0.chunks_exact(CELLS_OF_RULES));
+        for (all, part) in pairs.filter(|(_, part)| *part != NO_PAGES) {
+            all.iter_mut().zip(part).for_each(|(all, part)| *all += part);
+        }
     }
 
     fn cells(&self) -> impl Iterator<Item = Cell> {
-        self.0.iter().enumerate().filter(|(_, pages)| **pages > 0).map(|(at, &pages)| {
-            let (priority, at) = (at % PRIORITIES, at / PRIORITIES);
-            let (list, at) = (at % LISTS, at / LISTS);
+        let of_rules = self.0.chunks_exact(CELLS_OF_RULES).enumerate().filter(|(_, cells)| *cells != NO_PAGES);
+        of_rules.flat_map(|(rules, cells)| {
             let rule = |number: usize| Rule::ALL.get(number).copied().unwrap_or(Rule::Unused);
-            Cell { rule: rule(at / RULES), rule_wpa: rule(at % RULES), list, priority, pages }
+            let (rule, rule_wpa) = (rule(rules / RULES), rule(rules % RULES));
+            cells.iter().enumerate().filter(|(_, pages)| **pages > 0).map(move |(at, &pages)| Cell {
+                rule,
+                rule_wpa,
+                list: at / PRIORITIES,
+                priority: at % PRIORITIES,
+                pages,
+            })
         })
     }
 

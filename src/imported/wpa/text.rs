@@ -37,8 +37,14 @@ impl<'f> Text<'f> {
 
     /// True when the first bytes can be those of a text: no control characters but tabs and line ends.
     pub fn is_plausible(&self) -> bool {
-        let start = self.decode(0..self.bytes.len().min(4096) & !1);
+        let first = 0..self.bytes.len().min(4096) & !1;
         let control = |c: char| c.is_control() && !matches!(c, '\t' | '\r' | '\n');
+        // A trace is told by its zeros, before the text of it is made.
+        let mut bytes = self.bytes.get(first.clone()).unwrap_or_default().iter();
+        if self.width() == 1 && bytes.any(|&byte| byte.is_ascii() && control(char::from(byte))) {
+            return false;
+        }
+        let start = self.decode(first);
         !start.trim().is_empty() && !start.chars().any(control)
     }
 

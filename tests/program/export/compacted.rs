@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::OnceLock;
 use std::time::Instant;
 
 const TRACES: [&str; 4] = ["resident-small.etl", "refset-small.etl", "refset-proved.etl", "cpu-compressed.etl"];
@@ -17,12 +18,24 @@ fn compact(from: &Path, to: &Path, by: &str) -> Ran {
     run(&["export", &flag, from.to_str().unwrap(), "--out", to.to_str().unwrap()])
 }
 
-/// A dataset of four traces, two of them tagged.
+/// A dataset of four traces, two of them tagged: a copy of one that is made once.
 fn dataset(folder: &Path) -> PathBuf {
+    static MADE: OnceLock<BTreeMap<PathBuf, Vec<u8>>> = OnceLock::new();
+    let files = MADE.get_or_init(|| {
+        let made = tempfile::tempdir().unwrap();
+        let to = made.path().to_str().unwrap();
+        let tagged = ["export", "-q", "--pages", "--events", "*", "--tag", "build=a/../b c", "--out", to];
+        out(&[&tagged[..], &TRACES[..2]].concat());
+        out(&[&["export", "-q", "--pages", "--out", to], &TRACES[2..]].concat());
+        let inside = |path: PathBuf| path.strip_prefix(made.path()).unwrap().to_owned();
+        bytes(made.path()).into_iter().map(|(path, bytes)| (inside(path), bytes)).collect()
+    });
     let dataset = folder.join("dataset");
-    let to = dataset.to_str().unwrap();
-    out(&[&["export", "-q", "--pages", "--events", "*", "--tag", "build=a/../b c", "--out", to], &TRACES[..2]].concat());
-    out(&[&["export", "-q", "--pages", "--out", to], &TRACES[2..]].concat());
+    for (path, bytes) in files {
+        let path = dataset.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
     dataset
 }
 
@@ -144,7 +157,7 @@ fn what_is_not_used_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let dataset = dataset(folder.path());
     let left = dataset.join(".pfnset/work/ready-t00000000000000000000");
-    fs::create_dir(&left).unwrap();
+    fs::create_dir_all(&left).unwrap();
     fs::write(left.join("state.json"), "{}").unwrap();
     let ran = compact(&dataset, &folder.path().join("copy"), "");
     assert!(ran.code == 0 && ran.err.contains("is not used"), "{ran:?}");
