@@ -27,16 +27,17 @@ fn what_memory_does_not_hold_goes_to_a_file() {
     }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("large.etl.gz");
-    let mut archive = GzEncoder::new(std::fs::File::create(&path).unwrap(), Compression::fast());
-    archive.write_all(&std::fs::read(fixtures().join(TRACE)).unwrap()).unwrap();
+    let packed = |bytes: &[u8]| {
+        let mut archive = GzEncoder::new(Vec::new(), Compression::fast());
+        archive.write_all(bytes).unwrap();
+        archive.finish().unwrap()
+    };
     // What follows the trace is no buffer, and does not shrink so much that it would be refused.
     let mut rng = etl_writer::Rng::new(1);
     let mut piece = vec![0; 1 << 20];
-    for _ in 0..320 {
-        piece.iter_mut().step_by(64).for_each(|byte| *byte = rng.word() as u8);
-        archive.write_all(&piece).unwrap();
-    }
-    archive.finish().unwrap();
+    piece.iter_mut().step_by(64).for_each(|byte| *byte = rng.word() as u8);
+    let trace = packed(&std::fs::read(fixtures().join(TRACE)).unwrap());
+    std::fs::write(&path, [trace, packed(&piece).repeat(320)].concat()).unwrap();
     let path = path.to_str().unwrap();
     let arguments = ["info", path, "--format", "json", "-j", "1", "-q"];
     assert_eq!(in_memory(600 << 10, &arguments), run(&arguments));
