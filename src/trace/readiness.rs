@@ -50,6 +50,8 @@ pub struct Readiness {
     pub events: u64,
     /// What is not in the trace.
     pub missing: Vec<Need>,
+    /// What a look at the events says of them, where they are of less use than their number tells.
+    pub note: Option<&'static str>,
 }
 
 /// Judges all analyses.
@@ -91,6 +93,7 @@ pub(super) fn judge(survey: &Survey, analysis: &AnalysisNeeds) -> Readiness {
             .into_iter()
             .chain(optional.map(|(recorded, without)| need(recorded, without, false)))
             .collect(),
+        note: None,
     }
 }
 
