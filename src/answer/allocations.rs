@@ -9,7 +9,7 @@ use crate::answer::numbers::{self, TimeUnit, Unit};
 use crate::answer::rows::{Records, Rows};
 use crate::load::allocations::AllocationKind;
 use crate::trace::doubt::grave;
-use crate::units::{Nanos, PAGE_BYTES};
+use crate::units::{Nanos, PAGE_BYTES, counted};
 use serde_json::json;
 
 /// Rows of the first screen where the user does not say.
@@ -117,6 +117,7 @@ fn snapshot_facts<'a>(at: CommitSnapshot) -> Facts<'a> {
         .is("index", at.index)
         .is("time_s", at.time.seconds())
         .is("private_bytes", bytes(at.private_pages))
+        .is("at_same_address_bytes", bytes(at.at_same_address))
         .is("in_commit_bytes", bytes(at.in_commit))
 }
 
@@ -166,8 +167,15 @@ fn not_resident(set: &AllocationSet, at: CommitSnapshot, title: String) -> Vec<B
         pages(of.resident),
         pages(of.absent()),
     );
+    let left_out = match at.at_same_address {
+        0 => String::new(),
+        more => format!(
+            ", each address once (without {} at addresses where the process has another page)",
+            counted(more, "page", "pages")
+        ),
+    };
     let others = format!(
-        "Of all known processes, private pages in RAM: {}; {} of them in no commit",
+        "Of all known processes, private pages in RAM: {}{left_out}; {} of them in no commit",
         pages(at.private_pages),
         pages(at.private_pages.saturating_sub(at.in_commit)),
     );

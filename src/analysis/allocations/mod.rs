@@ -115,8 +115,10 @@ pub struct CommitSnapshot {
     pub index: usize,
     /// When, since trace start.
     pub time: Nanos,
-    /// Private pages of all processes in RAM.
+    /// Private pages of all processes in RAM, those at one address of a process once.
     pub private_pages: u64,
+    /// The pages that were left out because of that.
+    pub at_same_address: u64,
     /// Of these in what the records tell to be committed.
     pub in_commit: u64,
 }
@@ -228,6 +230,7 @@ impl AllocationSet {
             index,
             time: trace.time(pages.moment.time),
             private_pages: pages.len(),
+            at_same_address: pages.at_same_address,
             in_commit: replayed.resident_in_commit,
         });
         let whole = Whole { of, window, range, replayed, of_unknown_start, snapshot, hole_until, group_by, told };
