@@ -48,6 +48,7 @@ const CODES: &[(&str, bool)] = &[
     ("lists_exceed_memory", false),
     // Processors.
     ("switches_broken", true),
+    ("window_beyond_switches", true),
     ("by_samples", false),
     ("threads_unknown", false),
     ("processors_unknown", false),
