@@ -134,6 +134,11 @@ fn screen(set: &MemorySet, view: MemoryView, title: &str, unit: Unit) -> Vec<Blo
             let more = numbers::count(more);
             screen.push(Block::Line(format!("{more} smaller are not shown: --format csv has all")));
         }
+        if set.timeline.as_ref().is_some_and(MemoryTimeline::is_in_steps) {
+            screen.push(Block::Line(
+                "Each row is the latest sample at or before its time; --timeline all has the samples".into(),
+            ));
+        }
         return screen;
     }
     let is_machine = |summary: &CounterSummary| summary.column.priority.is_none();

@@ -212,9 +212,8 @@ fn samples_answer_where_there_are_no_context_switches() {
 fn samples_of_idle_threads_count_alone() {
     let session = Session { processors: 2, ..Session::windows10() };
     let t0 = session.t0;
-    let sample = |n: u64, thread, flags, processor| {
-        perf::sample(P8, 0x1000, thread, flags).at(t0 + n * 10_000).on(processor)
-    };
+    let sample =
+        |n: u64, thread, flags, processor| perf::sample(P8, 0x1000, thread, flags).at(t0 + n * 10_000).on(processor);
     // Processor 0: idle three times, once with a deferred call on top, twice thread 44; processor 1: idle.
     let recs = [(0, 0, 0), (0, 0, 0), (0, 0, 0), (0, 1, 0), (44, 0, 0), (44, 0, 0), (0, 0, 1)];
     let recs = (1..).zip(recs).map(|(n, (thread, flags, processor))| sample(n, thread, flags, processor));
@@ -247,6 +246,17 @@ fn samples_of_idle_threads_count_alone() {
         (vec!["3".to_owned(), "1".to_owned()], vec!["3".to_owned()])
     );
     assert!(nested.contains("; 4 met an idle thread"), "{nested}");
+}
+
+/// In rows of many threads the idle ones have a row of their own, whatever other threads there are.
+#[test]
+fn idle_threads_are_of_no_session() {
+    for by in ["session", "session,process"] {
+        let rows = json_of(&["--group-by", by])["rows"].as_array().expect("rows").clone();
+        let idle: Vec<&Value> = rows.iter().filter(|row| row["session"] == "[idle]").collect();
+        let sum: u64 = idle.iter().map(|row| row["cpu_ns"].as_u64().expect("a time")).sum();
+        assert_eq!(Some(sum), json_of(&[])["total"]["idle_ns"].as_u64(), "{by}");
+    }
 }
 
 /// No record says how long the last threads ran on.

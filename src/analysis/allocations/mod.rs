@@ -163,6 +163,8 @@ pub struct AllocationSet {
     pub snapshot: Option<CommitSnapshot>,
     /// End of the last hole in the records.
     pub hole_until: Option<Nanos>,
+    /// Only what was allocated before this time and is alive at the end counts (`--preset leaks`).
+    pub(crate) leaks_before: Option<Nanos>,
     /// Conditions that chose what is counted: dimensions and patterns.
     pub(crate) filter: Vec<(&'static str, String)>,
     /// Dimensions of the rows.
@@ -332,6 +334,7 @@ impl Whole {
             of_unknown_start: of_unknown_start.clone(),
             snapshot: *snapshot,
             hole_until: hole_until.map(|until| clock.nanos(until)),
+            leaks_before: query.only_leaks.then(|| clock.nanos(counting::half(range))),
             filter: Condition::written(&query.conditions),
             rows: rows::rows(rows, group_by, labels, query, clock),
             stack_texts: StackTexts::default(),

@@ -4,6 +4,7 @@
 
 use crate::analysis::cpu::query::{CpuOrder, CpuQuery, Dimension};
 use crate::analysis::cpu::sampled_and_exact::interval;
+use crate::analysis::cpu::thread_labels::{IDLE, names_one};
 use crate::analysis::cpu::time_grid::TickRange;
 use crate::analysis::stacks::{Names, Owners, ProfileIntervals, Texts};
 use crate::analysis::table::{Group, Measured, Node, Table, Value};
@@ -338,6 +339,7 @@ impl<'l> Labels<'l> {
 
     fn label(&self, dimension: Dimension, key: &Key) -> Label {
         match (dimension, key.doing) {
+            (Dimension::Process(facet), _) if key.is_idle() && !names_one(facet) => Label::name(IDLE),
             (Dimension::Process(facet), Doing::Thread(code)) => {
                 let facts = ProcessFacts {
                     processes: self.trace.processes(),
