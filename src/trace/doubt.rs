@@ -33,7 +33,7 @@ const CODES: &[(&str, bool)] = &[
     ("keys_name_no_process", true),
     ("sequence_fragments", false),
     ("records_repeated", false),
-    ("rundown_missing", false),
+    ("rundown_missing", true),
     ("lists_unchecked", false),
     ("keys_read_otherwise", false),
     // The reference set.

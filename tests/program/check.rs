@@ -166,7 +166,7 @@ fn all_broken_limits_are_told() {
     )
     .out;
     let place = |text: &str| markdown.find(text).unwrap_or_else(|| panic!("{text}: {markdown}"));
-    assert!(place("**Files: 38 pages above") < place("**refset-small.etl: watch**"), "{markdown}");
+    assert!(place("**Files: 152 KiB above") < place("**refset-small.etl: watch**"), "{markdown}");
     let csv = check(&folder, &format!("{line} --format csv")).out;
     assert!(csv.contains(",value_bytes,limit,limit_bytes,") && csv.contains(",max,5324800,-155648,"), "{csv}");
 }

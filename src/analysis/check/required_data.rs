@@ -18,6 +18,7 @@ use crate::trace::analysis_needs::{
     AnalysisNeeds, Exchange, FILES, HEAPS, IMAGES, PROCESSES, REGIONS, Recorded, VIEWS,
 };
 use crate::trace::damage_time::damaged_times;
+use crate::trace::readiness::not_described;
 use crate::trace::trust::{AbsenceReason, TrustReport};
 use crate::units::{Nanos, Ticks, counted};
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,6 +40,8 @@ pub struct Evidence<'t> {
     trust: &'t TrustReport,
     /// Keywords whose events are not in the trace.
     missing: Vec<&'static str>,
+    /// Those without a rundown of things whose changes are in the trace, and the name of the things.
+    undescribed: Vec<(&'static str, &'static str)>,
     /// Times of the rundowns.
     rundowns: BTreeMap<HookId, (Nanos, Nanos)>,
     losses: Vec<LossAt>,
@@ -103,6 +106,7 @@ impl<'t> Evidence<'t> {
         let mut evidence = Evidence {
             trust,
             missing: missing.iter().map(|need| need.keyword).collect(),
+            undescribed: not_described(survey).map(|(recorded, things)| (recorded.keyword, things)).collect(),
             rundowns: all.filter_map(|hook| Some((hook, nanos(survey.kernel_span(hook)?)))).collect(),
             losses: Vec::new(),
             unread: survey.misfits.iter().filter_map(|(misfit, _)| unread(misfit)).collect(),
@@ -217,6 +221,11 @@ impl<'t> Evidence<'t> {
                 )),
                 _ => None,
             };
+        }
+        if let Some((_, things)) = self.undescribed.iter().find(|(of, _)| *of == keyword) {
+            return Some(format!(
+                "{needed_for} cannot be known: no rundown of {things} tells what there was before the trace"
+            ));
         }
         let what = format!("a rundown of {keyword}, which tells {needed_for},");
         let own = recorded.rundowns().filter_map(|hook| self.rundowns.get(&hook).copied());
