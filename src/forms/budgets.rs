@@ -70,7 +70,7 @@ pub fn missing(suggested: &Suggested) -> Vec<String> {
     let unwritten = suggested.unwritten.iter().map(|name| {
         format!("No budget of \"{name}\": in a pattern * ? ; ! = and \\ mean something else; write ? in place of each of them")
     });
-    suggested.without.iter().map(line).chain(unwritten).collect()
+    suggested.without.iter().map(line).chain(unwritten).chain(suggested.unknown.iter().cloned()).collect()
 }
 
 /// Writes the file.

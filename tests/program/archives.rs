@@ -83,6 +83,15 @@ fn every_form_of_archive_gives_the_tables_of_the_trace() {
     }
 }
 
+#[test]
+fn an_archive_without_a_trace_says_what_it_holds() {
+    let folder = tempfile::tempdir().unwrap();
+    let path =
+        put(folder.path(), "none.zip", &zip(&[("a.txt", b"x"), ("b.txt", b"y")], zip::CompressionMethod::Stored));
+    let ran = resident(&path, &[]);
+    assert!(ran.code == 3 && ran.err.ends_with("none.zip: no .etl file is in it, but a.txt, b.txt\n"), "{ran:?}");
+}
+
 /// What may be a trace too, and is not read, is named.
 #[test]
 fn files_beside_a_trace_that_may_be_traces_are_named() {

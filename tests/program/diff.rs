@@ -173,39 +173,6 @@ fn what_pfnset_wrote_agrees_with_its_trace() {
     assert_eq!(diff(&folder, &["refset-small.etl", "refset-small.etl", "--refset"]).code, 0);
 }
 
-/// Conditions can be of the words of tables, for files of pfnset as for traces; `pid` follows from the process in the same words.
-#[test]
-fn the_words_of_tables_choose_rows_of_files() {
-    let folder = folder();
-    let trace = crate::program::fixtures().join("resident-small.etl");
-    let trace = trace.to_str().expect("UTF-8");
-    for (by, condition) in [
-        ("process,category", "process=shared*"),
-        ("process,category", "process=!kernel*"),
-        ("process,file", "file=no file"),
-        ("process,session", "session=no*"),
-        ("detail", "detail=no detail"),
-    ] {
-        for form in ["json", "csv"] {
-            run(&folder, &["resident", trace, "--group-by", by, "--format", form, "-o", "written"]);
-            let ran = diff(&folder, &[trace, "written", "--where", condition, "--format", "json"]);
-            let found = json(&ran);
-            assert!(
-                ran.code == 0 && found["right"]["total_pages"].as_u64() > Some(100),
-                "{by} {condition} {form}: {ran:?}"
-            );
-        }
-    }
-    run(&folder, &["resident", trace, "--group-by", "process", "--format", "json", "-o", "written"]);
-    assert_eq!(diff(&folder, &[trace, "written", "--group-by", "pid"]).code, 0);
-    // A baseline that is such a file.
-    let budget = "[[budget]]\nname = \"a\"\nwhere = { process = \"!shared*\" }\nmax_growth = \"0\"\n";
-    write(&folder, "budgets.toml", budget);
-    let ran = run(&folder, &["check", trace, "--budgets", "budgets.toml", "--baseline", "written", "--format", "json"]);
-    let found = json(&ran)["traces"][0]["budgets"][0].clone();
-    assert!(ran.code == 0 && found["value_pages"] == found["baseline_pages"], "{found}");
-}
-
 #[test]
 fn a_table_of_the_reference_set_is_compared_with_all_that_was_held() {
     let folder = folder();
@@ -339,31 +306,6 @@ fn nothing_in_common_lists_what_there_is() {
     let ran = diff(&folder, &["lists.csv", "categories.csv"]);
     assert_eq!(ran.code, 3);
     assert!(ran.err.contains("that has list; this has category"), "{}", ran.err);
-}
-
-/// What does not differ is a line with its sums, and with `--all` rows in every form.
-#[test]
-fn equal_rows_are_listed_on_demand() {
-    let base = ["diff", "resident-small.etl", "refset-small.etl", "-q"];
-    let said = |arguments: &[&str]| crate::program::run(&[&base[..], arguments].concat()).out;
-    let count = |json: &str, key: &str| {
-        let json: Value = serde_json::from_str(json).expect("JSON");
-        json[key].as_array().map(Vec::len)
-    };
-    let json = said(&["--format", "json"]);
-    let (differing, none) = (count(&json, "differing").expect("rows"), count(&json, "agreeing"));
-    let all = said(&["--all", "--format", "json"]);
-    let agreeing = count(&all, "agreeing").expect("rows");
-    assert_eq!((count(&all, "differing"), none), (Some(differing), None));
-    assert!(agreeing > 0, "{all}");
-    assert_eq!(said(&["--format", "csv"]).lines().count(), 1 + differing);
-    assert_eq!(said(&["--all", "--format", "csv"]).lines().count(), 1 + differing + agreeing);
-    assert!(said(&[]).contains(&format!("\n+ {agreeing} equal")), "{}", said(&[]));
-    assert!(!said(&["--all"]).contains(" equal"), "{}", said(&["--all"]));
-    // The key is there also where nothing agrees.
-    let same =
-        ["diff", "resident-small.etl", "refset-small.etl", "-q", "--group-by", "class", "--all", "--format", "json"];
-    assert_eq!(count(&crate::program::run(&same).out, "agreeing"), Some(0));
 }
 
 #[test]

@@ -339,6 +339,7 @@ fn categories_without_a_rundown_are_unknown() {
         ("resident-small.etl", "resident", [0x0427, 0x0428], "views", "CopyOnWriteImage"),
         ("resident-small.etl", "resident", [0x0280, 0x0281], "VirtualAlloc regions", "UserStack"),
         ("refset-proved.etl", "refset", [0x0280, 0x0281], "VirtualAlloc regions", "VirtualAlloc"),
+        ("resident-small.etl", "resident", [0x0503, 0x0504], "threads", "UserStack"),
     ] {
         let mut bytes = fixture(trace);
         // Records that nobody knows.
@@ -347,6 +348,12 @@ fn categories_without_a_rundown_are_unknown() {
             .for_each(|record| bytes[record.start + 6..][..2].copy_from_slice(&[0x7f, 0x0f]));
         let warned = with(command, &bytes, &["--strict"]);
         assert!(warned.code == 3 && warned.out.contains(&format!("no rundown of {things}")), "{warned:?}");
+        if things == "threads" {
+            // A session with processes alone.
+            places(&bytes, &[0x0501, 0x0502])
+                .iter()
+                .for_each(|record| bytes[record.start + 6..][..2].copy_from_slice(&[0x7f, 0x0f]));
+        }
         for (category, code) in [(category, 3), ("NonPagedPool", 0)] {
             let budgets = format!(
                 "[[budget]]\nname = \"a\"\nanalysis = \"{command}\"\nwhere = {{ category = \"{category}\" }}\nmax = \"1 GiB\"\n"

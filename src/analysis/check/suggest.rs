@@ -4,7 +4,7 @@ use crate::analysis::allocations::Dimension as AllocationDimension;
 use crate::analysis::check::allocation_values::TOO_SHORT;
 use crate::analysis::check::budget::{Analysis, Budget, Conditions, Measure, MeasureUnit};
 use crate::analysis::check::measured::{TraceValues, Value};
-use crate::analysis::check::required_data::unrecorded;
+use crate::analysis::check::required_data::{Evidence, unrecorded};
 use crate::analysis::refset::query::Dimension as ReferenceDimension;
 use crate::analysis::resident::dimension::Dimension as ResidentDimension;
 use crate::error::Missing;
@@ -15,7 +15,7 @@ use crate::load::allocations::AllocationKind;
 use crate::model::category::Category;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
-use crate::trace::analysis_needs::{REFERENCE_SET, RESIDENT_SET};
+use crate::trace::analysis_needs::{AnalysisNeeds, REFERENCE_SET, RESIDENT_SET};
 use crate::trace::doubt::Doubt;
 use crate::units::PAGE_BYTES;
 use std::collections::{BTreeMap, BTreeSet};
@@ -170,6 +170,8 @@ pub struct Suggested {
     pub without: Vec<(Analysis, String)>,
     /// Names among the largest of which there are no budgets, because a pattern cannot be written for them alone.
     pub unwritten: BTreeSet<String>,
+    /// Which categories cannot be known, a line each.
+    pub unknown: BTreeSet<String>,
     /// Categories of budgets that count pages of others too, because a keyword was not recorded.
     pub moved: BTreeSet<String>,
     /// What can make the values of the trace wrong, and so the limits.
@@ -208,25 +210,37 @@ fn of_pages(
     all
 }
 
-/// What is to be said of categories that have other pages in a recording with all keywords.
-fn moved(trace: &Trace, budgets: &[Suggestion]) -> BTreeSet<String> {
-    let mut lines = BTreeSet::new();
-    for budget in budgets {
-        let Some((CATEGORY_NAME, category)) = &budget.condition else { continue };
-        let (needs, conditions) = match budget.analysis {
-            Analysis::Resident => {
-                let dimension = ResidentDimension::Category;
-                (&RESIDENT_SET, Conditions::Resident(vec![Condition::fixed(dimension, category)]))
-            }
-            Analysis::Reference => {
-                let dimension = ReferenceDimension::Category;
-                (&REFERENCE_SET, Conditions::Reference(vec![Condition::fixed(dimension, category)]))
-            }
-            _ => continue,
-        };
-        lines.extend(unrecorded(trace, needs, &conditions).into_iter().map(|(_, text)| text));
+/// What a budget of pages by category needs, and its condition.
+fn of_category(budget: &Suggestion) -> Option<(&'static AnalysisNeeds, Conditions)> {
+    let Some((CATEGORY_NAME, category)) = &budget.condition else { return None };
+    match budget.analysis {
+        Analysis::Resident => {
+            let of = Condition::fixed(ResidentDimension::Category, category);
+            Some((&RESIDENT_SET, Conditions::Resident(vec![of])))
+        }
+        Analysis::Reference => {
+            let of = Condition::fixed(ReferenceDimension::Category, category);
+            Some((&REFERENCE_SET, Conditions::Reference(vec![of])))
+        }
+        _ => None,
     }
-    lines
+}
+
+impl Suggested {
+    /// Takes out categories that cannot be known, and says of which others a recording with all keywords has other pages.
+    fn check_categories(&mut self, trace: &Trace) {
+        let (mut unknown, mut moved) = (BTreeSet::new(), BTreeSet::new());
+        self.budgets.retain(|budget| {
+            let Some((needs, conditions)) = of_category(budget) else { return true };
+            let reason = Evidence::new(trace, needs).lacks(&conditions);
+            moved.extend(unrecorded(trace, needs, &conditions).into_iter().map(|(_, text)| text));
+            let is_known = reason.is_none();
+            unknown.extend(reason.map(|reason| format!("No budget of {}: {reason}", budget.name)));
+            is_known
+        });
+        self.unknown = unknown;
+        self.moved = moved;
+    }
 }
 
 /// Budgets for a trace, by what it holds; or why there are none.
@@ -279,7 +293,7 @@ pub fn suggest(trace: &Trace) -> Result<Suggested, Missing> {
         suggested.budgets.extend(budgets);
     }
     if !suggested.budgets.is_empty() {
-        suggested.moved = moved(trace, &suggested.budgets);
+        suggested.check_categories(trace);
         return Ok(suggested);
     }
     // What was recorded says more than what was not.
