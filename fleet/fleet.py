@@ -71,17 +71,27 @@ def is_trace_of(url, named):
     return path == above or is_trace(name) and not any(folder.startswith(".") for folder in folders)
 
 
+# Links in folders that were not followed and may have been traces: with them the job does not end as one that read all.
+left_out = []
+
+
 def below(folder):
-    """The traces in a folder and below. Links are not followed, as in `pfnset export`; one that leads out of the folder is named.
-    A folder that cannot be listed ends the job: its traces would be missing."""
+    """The traces in a folder and below. Links are not followed, as in `pfnset export`; one that leads out of the folder, or to nothing, is
+    named. A folder that cannot be listed ends the job: its traces would be missing."""
     whole = os.path.realpath(folder)
 
     def walk(here):
         for entry in sorted(os.scandir(here), key=lambda entry: entry.name):
             if entry.is_symlink():
                 leads_out = os.path.commonpath([whole, os.path.realpath(entry.path)]) != whole
-                if leads_out and os.path.exists(entry.path) and (entry.is_dir() or is_trace(entry.name)):
-                    print(f"{visible(entry.path)}: a link out of the folder is not followed: name its target", file=sys.stderr)
+                if not os.path.exists(entry.path):
+                    why = "a link to nothing" if is_trace(entry.name) else None
+                else:
+                    why = "a link out of the folder is not followed: name its target"
+                    why = why if leads_out and (entry.is_dir() or is_trace(entry.name)) else None
+                if why:
+                    print(f"{visible(entry.path)}: {why}", file=sys.stderr)
+                    left_out.append(entry.path)
             elif entry.is_dir():
                 if not entry.name.startswith("."):
                     yield from walk(entry.path)
@@ -270,11 +280,18 @@ def open_tables(spark, dataset, names=("traces", "resident", "processes")):
 
 
 QUESTIONS = {
-    "Memory by build and category: mean MiB of a trace, and growth from the oldest build to the newest": """
-        WITH by_trace AS (
-            SELECT os_build, trace, category, sum(bytes) / 1048576 AS mib
-            FROM resident JOIN traces USING (trace) WHERE list = 'Active' GROUP BY os_build, trace, category),
-        by_build AS (SELECT category, os_build, avg(mib) AS mib FROM by_trace GROUP BY category, os_build)
+    "Memory on the list Active by build and category: mean MiB of a trace, and growth from the oldest build to the newest": """
+        WITH sums AS (
+            SELECT os_build, category, sum(bytes) / 1048576 AS mib
+            FROM resident JOIN traces USING (trace) WHERE list = 'Active' GROUP BY os_build, category),
+        builds AS (
+            SELECT os_build, count(DISTINCT trace) AS traces FROM resident JOIN traces USING (trace) GROUP BY os_build),
+        categories AS (SELECT DISTINCT category FROM sums),
+        -- A trace or a build without a category has 0 of it.
+        by_build AS (
+            SELECT categories.category, builds.os_build, coalesce(mib, 0) / builds.traces AS mib
+            FROM categories CROSS JOIN builds
+            LEFT JOIN sums ON sums.category = categories.category AND sums.os_build = builds.os_build)
         SELECT category, round(min_by(mib, os_build), 2) AS oldest, round(max_by(mib, os_build), 2) AS newest,
                round(max_by(mib, os_build) - min_by(mib, os_build), 2) AS growth
         FROM by_build GROUP BY category ORDER BY abs(growth) DESC, category LIMIT 10""",
@@ -317,11 +334,12 @@ def main():
         builder = builder.config("spark.task.cpus", str(arguments.cores))
     spark = builder.getOrCreate()
     if arguments.command == "export":
+        left_out.clear()
         flags = [*arguments.flag, *(text for tag in arguments.tag for text in ("--tag", tag))]
         fine, broken = export(spark, arguments.program, arguments.out, arguments.paths, flags, arguments.stage)
         print(f"{fine} tasks done, {len(broken)} with traces that could not be read")
         print("".join(f"  {visible(path)}\n" for path in broken), end="")
-        sys.exit(BROKEN if broken else FINE)
+        sys.exit(BROKEN if broken or left_out else FINE)
     open_tables(spark, arguments.dataset)
     for question, sql in QUESTIONS.items():
         print(question)

@@ -106,8 +106,22 @@ def main():
         answer = spark.sql(sql).collect()
         assert answer, question
         print(question, *(tuple(row) for row in answer[:3]), sep="\n  ")
+    growth_of_new_categories(spark)
     spark.stop()
     print(f"20 traces on 2 workers, an executor killed after {killed[0][1]}: 18 in the dataset exactly once, 2 as errors")
+
+
+def growth_of_new_categories(spark):
+    """A build, or a trace, without a category has 0 of it."""
+    mib = 1 << 20
+    traces = [("a", 1), ("b", 1), ("c", 2)]
+    rows = [("a", "X", "Active", 4 * mib), ("b", "Y", "Active", 2 * mib), ("c", "X", "Active", 6 * mib),
+            ("c", "New", "Active", 3 * mib), ("c", "Y", "Standby", 99 * mib)]
+    spark.createDataFrame(traces, ["trace", "os_build"]).createOrReplaceTempView("traces")
+    spark.createDataFrame(rows, ["trace", "category", "list", "bytes"]).createOrReplaceTempView("resident")
+    sql = next(sql for question, sql in fleet.QUESTIONS.items() if "growth" in question)
+    found = [tuple(row) for row in spark.sql(sql).collect()]
+    assert found == [("X", 2.0, 6.0, 4.0), ("New", 0.0, 3.0, 3.0), ("Y", 1.0, 0.0, -1.0)], found
 
 
 main()

@@ -151,7 +151,9 @@ class Found(InFolder):
         root = os.path.join(self.folder, "in") + "/"
         os.symlink("a.etl", os.path.join(self.folder, "in", "latest.etl"))
         expected = ["a.etl", "b/c.ETL", "b/d.etl.gz", "e.gz", "f.zst", "g.cab"]
+        fleet.left_out.clear()
         self.assertEqual([path[len(root):] for path in self.found(root)], expected)
+        self.assertEqual([path[len(root):] for path in fleet.left_out], ["broken.etl", "link"], "named, and the job ends with 3")
         self.assertEqual(self.found(root + "h.txt"), [root + "h.txt"], "what is named is asked")
         self.put("empty/x.txt")
         with self.assertRaises(SystemExit):

@@ -9,7 +9,7 @@ use crate::answer::numbers::{self, TimeUnit, Unit};
 use crate::answer::rows::{Records, Rows};
 use crate::load::allocations::AllocationKind;
 use crate::trace::doubt::grave;
-use crate::units::{Nanos, PAGE_BYTES};
+use crate::units::{Nanos, PAGE_BYTES, counted};
 use serde_json::json;
 
 /// Rows of the first screen where the user does not say.
@@ -96,7 +96,8 @@ fn facts<'a>(set: &'a AllocationSet, display: AllocationDisplay) -> Facts<'a> {
         .has("total", Fact::Object(total))
         .has("records", Fact::Object(numbers(&set.records)))
         .has("check", check)
-        .is("hole_until_s", set.hole_until.map(Nanos::seconds));
+        .is("hole_until_s", set.hole_until.map(Nanos::seconds))
+        .is("leaks_before_s", set.leaks_before.map(Nanos::seconds));
     let facts = match set.snapshot {
         None => facts,
         Some(at) => facts.has("snapshot", Fact::Object(snapshot_facts(at))),
@@ -117,6 +118,7 @@ fn snapshot_facts<'a>(at: CommitSnapshot) -> Facts<'a> {
         .is("index", at.index)
         .is("time_s", at.time.seconds())
         .is("private_bytes", bytes(at.private_pages))
+        .is("at_same_address_bytes", bytes(at.at_same_address))
         .is("in_commit_bytes", bytes(at.in_commit))
 }
 
@@ -146,6 +148,8 @@ fn title(set: &AllocationSet, unit: Option<Unit>) -> String {
     let to = end(set.window_times.1, &set.window.to_mark);
     let unit = unit.map_or("", |unit| unit.title().trim_start_matches("Size/"));
     let sizes = if unit.is_empty() { String::new() } else { format!("; sizes in {unit}") };
+    let leaks = set.leaks_before.map(|half| format!(", allocated before {:.6} s and there at the end", half.seconds()));
+    let sizes = leaks.unwrap_or_default() + &sizes;
     if let Some(at) = set.snapshot {
         return format!("Commit that is not in RAM at snapshot {}, {:.6} s{sizes}", at.index, at.time.seconds());
     }
@@ -166,8 +170,15 @@ fn not_resident(set: &AllocationSet, at: CommitSnapshot, title: String) -> Vec<B
         pages(of.resident),
         pages(of.absent()),
     );
+    let left_out = match at.at_same_address {
+        0 => String::new(),
+        more => format!(
+            ", each address once (without {} at addresses where the process has another page)",
+            counted(more, "page", "pages")
+        ),
+    };
     let others = format!(
-        "Of all known processes, private pages in RAM: {}; {} of them in no commit",
+        "Of all known processes, private pages in RAM: {}{left_out}; {} of them in no commit",
         pages(at.private_pages),
         pages(at.private_pages.saturating_sub(at.in_commit)),
     );
@@ -253,9 +264,15 @@ fn check(set: &AllocationSet) -> Vec<String> {
             ]
         }
         Some(Check::Pool(check)) => {
-            let [entries, live, missing] = [check.entries, check.live, check.missing].map(numbers::count);
+            // The others were allocated before the trace, so no record is needed for them.
+            let earlier = check.entries.saturating_sub(check.live.saturating_add(check.missing));
+            let [entries, live, missing, earlier] =
+                [check.entries, check.live, check.missing, earlier].map(numbers::count);
             vec![
-                format!("Check: end snapshot of {entries} allocations, {live} live by the records, {missing} missing"),
+                format!(
+                    "Check: end snapshot of {entries} allocations, {live} live by the records, {earlier} from before the trace, \
+                     {missing} missing"
+                ),
                 format!("End snapshot: {live} of {entries} allocations live by the records, {missing} missing"),
             ]
         }

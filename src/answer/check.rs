@@ -148,16 +148,16 @@ fn document(traces: &[TraceResult], unit: Unit) -> Vec<Block> {
     if let Some(overview) = overview(traces, unit) {
         document.extend([Block::Heading(of_all(traces)), Block::Blank, Block::Table(overview)]);
     }
-    for (number, _) in told(traces) {
+    for (number, trace) in told(traces) {
         document.extend((!document.is_empty()).then_some(Block::Blank));
         document.push(Block::Rows(number));
-    }
-    for lines in traces.iter().flat_map(|trace| reasons(trace, unit)) {
-        let Some((first, rest)) = lines.split_first() else { continue };
-        document.extend([Block::Blank, Block::Heading(first.clone())]);
-        let item =
-            |line: &String| Block::Item(if line.starts_with("    ") { 2 } else { 0 }, line.trim_start().to_owned());
-        document.extend(rest.iter().map(item));
+        for lines in reasons(trace, unit) {
+            let Some((first, rest)) = lines.split_first() else { continue };
+            document.extend([Block::Blank, Block::Heading(first.clone())]);
+            let item =
+                |line: &String| Block::Item(if line.starts_with("    ") { 2 } else { 0 }, line.trim_start().to_owned());
+            document.extend(rest.iter().map(item));
+        }
     }
     document
 }

@@ -84,8 +84,8 @@ fn facts(diff: &Diff) -> Facts<'_> {
         .is("rows_within_tolerance", diff.within.rows)
         .has("differing", Fact::Records(Records::of(diff.table_of(&diff.differing))))
         .is("ignored_columns", &diff.ignored);
-    if !diff.unchanged.is_empty() {
-        facts = facts.has("agreeing", Fact::Records(Records::of(diff.table_of(&diff.unchanged))));
+    if let Some(rows) = &diff.unchanged {
+        facts = facts.has("agreeing", Fact::Records(Records::of(diff.table_of(rows))));
     }
     if let Some(moved) = &diff.rule_changes {
         let row = |row: &RuleChange| {

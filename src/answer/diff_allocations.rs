@@ -60,9 +60,9 @@ fn facts(diff: &AllocationDiff) -> Facts<'_> {
         .is("rows_within_tolerance", diff.within.rows)
         .has("total", Fact::Object(total))
         .has("differing", Fact::Records(Records::of(diff.table_of(&diff.differing))));
-    match diff.unchanged.is_empty() {
-        true => facts,
-        false => facts.has("agreeing", Fact::Records(Records::of(diff.table_of(&diff.unchanged)))),
+    match &diff.unchanged {
+        None => facts,
+        Some(rows) => facts.has("agreeing", Fact::Records(Records::of(diff.table_of(rows)))),
     }
 }
 

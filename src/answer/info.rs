@@ -161,6 +161,7 @@ fn readiness_json(analysis: &Readiness) -> Value {
         "name": analysis.name,
         "verdict": analysis.level.name(),
         "events": analysis.events,
+        "note": analysis.note,
         "missing": analysis.missing.iter().map(|n| json!({
             "keyword": n.keyword, "xperf": n.xperf, "events": n.events, "without": n.without,
             "required": n.required, "was_on": n.was_on,
@@ -324,6 +325,7 @@ fn readiness(analysis: &Readiness) -> Vec<Block> {
     if !others.is_empty() {
         blocks.push(Block::Item(4, format!("for a full answer add {}", others.join(", "))));
     }
+    blocks.extend(analysis.note.map(|note| Block::Item(4, note.into())));
     blocks
 }
 

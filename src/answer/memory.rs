@@ -125,15 +125,26 @@ fn title(set: &MemorySet, unit: Unit) -> String {
     format!("{samples}{processes}; {physical}; {what} in {unit}")
 }
 
+/// Rows that the user asked for, and what is to be said of them.
+fn of_rows(set: &MemorySet) -> Vec<Block> {
+    let mut screen = vec![Block::Blank, Block::Rows(0)];
+    let more = set.smaller_tracks() as u64;
+    if more > 0 {
+        let more = numbers::count(more);
+        screen.push(Block::Line(format!("{more} smaller are not shown: --format csv has all")));
+    }
+    if set.timeline.as_ref().is_some_and(MemoryTimeline::is_in_steps) {
+        screen.push(Block::Line(
+            "Each row is the latest sample at or before its time; --timeline all has the samples".into(),
+        ));
+    }
+    screen
+}
+
 fn screen(set: &MemorySet, view: MemoryView, title: &str, unit: Unit) -> Vec<Block> {
     let mut screen = vec![Block::Heading(title.to_owned())];
     if set.group_by.is_some() || set.timeline.is_some() {
-        screen.extend([Block::Blank, Block::Rows(0)]);
-        let more = set.smaller_tracks() as u64;
-        if more > 0 {
-            let more = numbers::count(more);
-            screen.push(Block::Line(format!("{more} smaller are not shown: --format csv has all")));
-        }
+        screen.extend(of_rows(set));
         return screen;
     }
     let is_machine = |summary: &CounterSummary| summary.column.priority.is_none();

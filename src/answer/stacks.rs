@@ -256,6 +256,8 @@ fn title(set: &StackSet) -> String {
         (Weight::Time, Some((least, most))) => {
             format!(" ({}, every {} to {})", time(totals.weight), time(least), time(most))
         }
+        // Of no event nothing says what its time would be.
+        (Weight::Time, None) if totals.events == 0 => String::new(),
         (Weight::Time, None) => format!(" ({} of waiting)", time(totals.weight)),
         (Weight::Bytes, _) => format!(" ({})", numbers::bytes(totals.weight)),
         (Weight::Pages | Weight::Count, _) => String::new(),

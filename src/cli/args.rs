@@ -87,10 +87,10 @@ pub struct Reading {
     #[arg(long, default_value = "1252", value_name = "PAGE")]
     pub ansi_codepage: CodePage,
     /// Archives and standard input: what is larger goes to a temporary file
-    #[arg(long, value_name = "SIZE", default_value = "4GiB", hide_short_help = true)]
+    #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = size, hide_short_help = true)]
     pub in_memory: ByteSize,
     /// Archives and standard input: what is larger is an error
-    #[arg(long, value_name = "SIZE", default_value = "64GiB", hide_short_help = true)]
+    #[arg(long, value_name = "SIZE", default_value = "64GiB", value_parser = size, hide_short_help = true)]
     pub unpack_limit: ByteSize,
 }
 
@@ -124,6 +124,14 @@ impl Base {
     pub fn traces(&self) -> impl Iterator<Item = &PathBuf> {
         std::iter::once(&self.trace).chain(&self.further)
     }
+}
+
+/// A size: K, M, G and T are powers of 1,024 with and without `iB`, as in budgets and in WPA.
+fn size(text: &str) -> Result<ByteSize, String> {
+    let text = text.trim().to_ascii_lowercase();
+    let short = text.strip_suffix('b').unwrap_or(&text);
+    let is_short = short.ends_with(['k', 'm', 'g', 't', 'p']);
+    if is_short { format!("{short}ib").parse() } else { text.parse() }
 }
 
 fn threads(text: &str) -> Result<u16, String> {

@@ -6,13 +6,14 @@ use crate::answer::numbers::Unit;
 use crate::answer::{Answer, Units};
 use crate::cli::args::{Common, OutputFormat, refuse};
 use crate::cli::exit::{self, Exit};
-use crate::cli::trace_paths::{Named, named};
-use crate::cli::{output, trace};
+use crate::cli::recordings::Recording;
+use crate::cli::trace_paths::{in_argument, passed_over};
+use crate::cli::{notes, output, trace};
 use crate::error::Error;
 use crate::forms::each;
 use crate::trace::Trace;
+use crate::trace::recording::is_one;
 use clap::Args;
-use std::io;
 use std::path::Path;
 
 /// The flag.
@@ -47,18 +48,26 @@ impl TraceQuestion<'_> {
             let trace = trace::open(common)?;
             return of_trace(&common.trace, &trace, &mut |answer, doubtful| trace::finish(answer, common, doubtful));
         }
-        let of_each = |path: &Path, show: Show<'_>| of_trace(path, &trace::open_file(common, path)?.into(), show);
+        let of_each =
+            |files: &Recording, show: Show<'_>| of_trace(&files.trace, &trace::open_recording(common, files)?, show);
         self.answer_each(&of_each)
     }
 
     /// Runs on all traces, also after one failed. Only an error of writing ends it.
-    fn answer_each(&self, of_each: &dyn Fn(&Path, Show<'_>) -> anyhow::Result<Exit>) -> anyhow::Result<Exit> {
+    fn answer_each(&self, of_each: &dyn Fn(&Recording, Show<'_>) -> anyhow::Result<Exit>) -> anyhow::Result<Exit> {
         let common = self.common;
         let as_json = "has one object for each trace: --format jsonl writes them, each on a line";
         refuse("--each", &[(common.format == OutputFormat::Json, as_json)])?;
         trace::prepare(common)?;
-        let inputs: Vec<Named> = common.traces().flat_map(|path| named(path, None)).collect();
-        inputs.iter().flatten().try_for_each(|path| output::spare(path, common, "one of the traces"))?;
+        let asked: Vec<Recording> = common.traces().map(|path| Recording::new(path.clone(), Vec::new())).collect();
+        let (nothing, limits) = (Path::new(""), trace::limits(common));
+        let fits = |kernel: &Path, user: &Path| is_one(kernel, user, &limits);
+        let inputs: Vec<Recording> = asked.iter().flat_map(|one| in_argument(&one.trace, nothing, fits)).collect();
+        let read = inputs.iter().filter(|one| one.refused.is_none()).flat_map(Recording::files);
+        read.into_iter().try_for_each(|path| output::spare(path, common, "one of the traces"))?;
+        if !common.quiet {
+            passed_over(&asked, nothing).iter().for_each(|line| notes::write(line));
+        }
         let units = Units { size: self.unit, ..Units::default() };
         // Nobody may read the table any more: whether the traces are sound counts all the same.
         output::writing_on(common, |out| {
@@ -67,21 +76,15 @@ impl TraceQuestion<'_> {
             let mut answers = each::of_form(form, units, self.schema, &mut out);
             let mut worst = Exit::Fine;
             for input in inputs {
-                let (path, mut written) = (input.as_ref().unwrap_or_else(|(path, _)| path), Ok(()));
-                let name = path.display().to_string();
+                let mut written = Ok(());
+                let name = input.files().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" + ");
                 let mut show = |answer: Answer<'_>, doubtful: bool| {
                     let answer = if doubtful { answer.with_first_grave() } else { answer };
                     self.warn(&name, &answer);
-                    written = answers.add(&name, answer.of_files([path]));
+                    written = answers.add(&name, answer.of_files(input.files()));
                     Ok(if common.strict && doubtful { Exit::BadInput } else { Exit::Fine })
                 };
-                let exit = match &input {
-                    Ok(path) => of_each(path, &mut show),
-                    Err((path, reason)) => {
-                        let source = io::Error::other(reason.clone());
-                        Err(Error::Unreadable { path: path.clone(), source }.into())
-                    }
-                };
+                let exit = of_each(&input, &mut show);
                 written?;
                 worst = worst.of_both(match exit {
                     Ok(exit) => exit,

@@ -91,3 +91,34 @@ fn tell(watch: &Watch, total_bytes: Option<u64>, done: Done<'_>, waiting: &Recei
         watch.done.store((before + now).saturating_sub(start), Ordering::Relaxed);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicU64;
+
+    /// A bar that stands still looks like a program that hangs.
+    #[test]
+    fn what_is_told_goes_on_over_several_scans() {
+        let (watch, done) = (Watch::default(), AtomicU64::new(0));
+        let wait_for = |least: u64| {
+            let told = || watch.done.load(Ordering::Relaxed);
+            let came = (0..400).any(|_| {
+                std::thread::sleep(Duration::from_millis(5));
+                told() >= least
+            });
+            assert!(came, "{} of {least}", told());
+        };
+        let count = || done.load(Ordering::Relaxed);
+        std::thread::scope(|scope| {
+            let finished = begin(scope, Some(&watch), (Some(200), ""), &count);
+            std::thread::sleep(TOLD_EVERY);
+            for (at, least) in [(40, 40), (100, 100), (10, 110), (90, 190)] {
+                done.store(at, Ordering::Relaxed);
+                wait_for(least);
+            }
+            drop(finished);
+        });
+        assert_eq!((watch.total.load(Ordering::Relaxed), watch.done.load(Ordering::Relaxed)), (200, 190));
+    }
+}

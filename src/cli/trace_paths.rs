@@ -2,7 +2,7 @@
 
 use crate::cli::recordings::Recording;
 use crate::error::Error;
-use crate::input::{is_trace_name, split_member, traces_in_archive};
+use crate::input::{is_trace_name, passed_over as passed_over_in, split_member, traces_in_archive};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,14 +17,8 @@ pub fn named(argument: &Path, without: Option<&Path>) -> Vec<Named> {
     if !argument.is_dir() {
         return vec![Ok(argument.into())];
     }
-    let without = without.and_then(|path| fs::canonicalize(path).ok());
-    let entries = WalkDir::new(argument).sort_by_file_name().into_iter().filter_entry(|entry| {
-        let is_hidden = entry.depth() > 0 && entry.file_name().to_string_lossy().starts_with('.');
-        let is_left_out = || without.is_some() && fs::canonicalize(entry.path()).ok() == without;
-        !entry.file_type().is_dir() || !is_hidden && !is_left_out()
-    });
     let whole = fs::canonicalize(argument).ok();
-    let found: Vec<Named> = entries
+    let found: Vec<Named> = entries(argument, without)
         .filter_map(|entry| match entry {
             Ok(entry) if entry.path_is_symlink() && entry.depth() > 0 => of_link(&entry, whole.as_deref()).map(Err),
             Ok(entry) => (entry.file_type().is_file() && is_trace_name(entry.path())).then(|| Ok(entry.into_path())),
@@ -35,6 +29,43 @@ pub fn named(argument: &Path, without: Option<&Path>) -> Vec<Named> {
         true => vec![Err((argument.into(), "the folder holds no trace".into()))],
         false => found,
     }
+}
+
+/// What lies in a folder and below; not in hidden folders, nor in the folder `without`.
+fn entries<'p>(folder: &'p Path, without: Option<&Path>) -> impl Iterator<Item = walkdir::Result<DirEntry>> + use<'p> {
+    let without = without.and_then(|path| fs::canonicalize(path).ok());
+    WalkDir::new(folder).sort_by_file_name().into_iter().filter_entry(move |entry| {
+        let is_hidden = entry.depth() > 0 && entry.file_name().to_string_lossy().starts_with('.');
+        let is_left_out = || without.is_some() && fs::canonicalize(entry.path()).ok() == without;
+        !entry.file_type().is_dir() || !is_hidden && !is_left_out()
+    })
+}
+
+/// Files beside the traces of folders and archives that may hold a trace too, and are not read: a line for each place.
+pub fn passed_over(arguments: &[Recording], without: &Path) -> Vec<String> {
+    let mut by_place: BTreeMap<PathBuf, Vec<String>> = BTreeMap::new();
+    for argument in arguments.iter().map(|recording| &recording.trace) {
+        let files: Vec<PathBuf> = match argument.is_dir() {
+            true => entries(argument, Some(without))
+                .flatten()
+                .map(DirEntry::into_path)
+                .filter(|path| path.is_file())
+                .collect(),
+            false => vec![argument.clone()],
+        };
+        for path in files {
+            let place = if is_trace_name(&path) { path.clone() } else { argument.clone() };
+            let names = passed_over_in(&path);
+            by_place.entry(place).or_default().extend(names);
+        }
+    }
+    let line = |(place, names): (PathBuf, Vec<String>)| {
+        let more = if names.len() > 5 { format!(" and {} more", names.len() - 5) } else { String::new() };
+        let shown = names.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
+        (!names.is_empty())
+            .then(|| format!("{}: not read, though a trace may be in it: {shown}{more}", place.display()))
+    };
+    by_place.into_iter().filter_map(line).collect()
 }
 
 /// What is said of a link in a folder. A trace that lies in the folder itself comes anyway, and of what is no trace nobody asks.
@@ -140,24 +171,31 @@ pub fn named_recordings(
             all.push(argument.clone());
             continue;
         }
-        let (mut files, mut refused) = (Vec::new(), Vec::new());
-        for found in named(&argument.trace, Some(without)) {
-            match found {
-                Err((path, reason)) if path == argument.trace => {
-                    return Err(Error::Usage(format!("{}: {reason}", path.display())));
-                }
-                Err((path, reason)) => {
-                    refused.push(Recording { refused: Some(reason), ..Recording::new(path, Vec::new()) });
-                }
-                Ok(path) => {
-                    let several = traces_in_archive(&path);
-                    files.extend(if several.is_empty() { vec![path] } else { several });
-                }
-            }
+        let found = in_argument(&argument.trace, without, &fits);
+        let of_all = found.iter().find(|one| one.trace == argument.trace).and_then(|one| one.refused.as_ref());
+        if let Some(reason) = of_all {
+            return Err(Error::Usage(format!("{}: {reason}", argument.trace.display())));
         }
-        all.extend(paired(files, &fits).into_iter().chain(refused));
+        all.extend(found);
     }
     Ok(all)
+}
+
+/// The recordings that an argument stands for, those that cannot be read last.
+pub fn in_argument(argument: &Path, without: &Path, fits: impl Fn(&Path, &Path) -> bool) -> Vec<Recording> {
+    let (mut files, mut refused) = (Vec::new(), Vec::new());
+    for found in named(argument, Some(without)) {
+        match found {
+            Err((path, reason)) => {
+                refused.push(Recording { refused: Some(reason), ..Recording::new(path, Vec::new()) });
+            }
+            Ok(path) => {
+                let several = traces_in_archive(&path);
+                files.extend(if several.is_empty() { vec![path] } else { several });
+            }
+        }
+    }
+    paired(files, fits).into_iter().chain(refused).collect()
 }
 
 /// Each recording once, whatever its files are called, and the paths that name one again.

@@ -2,7 +2,7 @@
 
 use crate::event::pool::PoolTag;
 use crate::facets::dimension::{Facet, Values, dimensions};
-use crate::facets::label::Label;
+use crate::facets::label::{Label, NO_LABEL};
 use crate::model::drive_paths::{DrivePaths, extension, folder};
 
 dimensions! {
@@ -29,11 +29,15 @@ pub(crate) enum Content<'n> {
     PoolTag(PoolTag),
 }
 
+/// What people read for pages without a detail, and without a file.
+pub(crate) const NO_DETAIL: &str = "no detail";
+const NO_FILE: &str = "no file";
+
 impl Content<'_> {
     /// The label in the dimension `detail`.
     pub(crate) fn detail(self, paths: &DrivePaths) -> Label {
         match self {
-            Content::None => Label::nothing().shown_as("no detail"),
+            Content::None => Label::nothing().shown_as(NO_DETAIL),
             Content::Path(path) => Label::name(path).shown_as(&paths.shown(path)),
             Content::Unknown(key) => Label::unknown(format!("Unknown (0x{key:x})")),
             Content::Combined => Label::name("CombinedPage"),
@@ -43,10 +47,18 @@ impl Content<'_> {
 }
 
 impl FileFacet {
+    /// The label that a text stands for, where it is read from a file.
+    pub fn of_text(self, text: &str) -> Label {
+        match text {
+            NO_LABEL => Label::nothing().shown_as(NO_FILE),
+            _ => Label::name(text),
+        }
+    }
+
     /// The label of a file.
     pub(crate) fn label(self, file: Content<'_>, paths: &DrivePaths) -> Label {
         match (self, file) {
-            (_, Content::None | Content::Combined | Content::PoolTag(_)) => Label::nothing().shown_as("no file"),
+            (_, Content::None | Content::Combined | Content::PoolTag(_)) => Label::nothing().shown_as(NO_FILE),
             (FileFacet::File, Content::Unknown(key)) => Label::unknown(format!("Unknown (0x{key:x})")),
             (FileFacet::Folder | FileFacet::Extension, Content::Unknown(_)) => Label::unknown("Unknown"),
             (FileFacet::File, Content::Path(path)) => Label::name(path).shown_as(&paths.shown(path)),

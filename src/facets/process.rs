@@ -65,7 +65,7 @@ impl ProcessFacet {
                 instance(index).map_or_else(Label::nothing, |process| self.of_instance(process, index as usize, facts))
             }
             (ProcessFacet::Session, ProcessCode::Session(Some(id))) => Label::number(id),
-            (ProcessFacet::Session, _) => Label::nothing().shown_as("no session"),
+            (ProcessFacet::Session, _) => Label::nothing().shown_as(NO_SESSION),
             (_, ProcessCode::None) => Label::nothing().shown_as(facts.nobody),
             (_, ProcessCode::Shared) => {
                 Label::shared(if self == ProcessFacet::Pid { PID_OF_SEVERAL } else { SEVERAL }).shown_as(SHARED)
@@ -88,6 +88,7 @@ impl ProcessFacet {
     /// The label that a text stands for, where it is read from a file: that of shareable pages is WPA's.
     pub fn of_text(self, text: &str) -> Label {
         match text {
+            NO_LABEL if self == ProcessFacet::Session => Label::nothing().shown_as(NO_SESSION),
             _ if self == ProcessFacet::Session => Label::of_text(text, self.facet().values),
             NO_LABEL => Label::nothing().shown_as("kernel, free, owner not recorded"),
             PID_OF_SEVERAL | SEVERAL => Label::shared(text).shown_as(SHARED),
@@ -110,7 +111,7 @@ impl ProcessFacet {
             ProcessFacet::Pid => Label::number(process.process_id),
             ProcessFacet::Session => match process.session_id {
                 Some(id) => Label::number(id),
-                None => Label::nothing().shown_as("no session"),
+                None => Label::nothing().shown_as(NO_SESSION),
             },
         }
     }
@@ -120,6 +121,8 @@ impl ProcessFacet {
 const PID_OF_SEVERAL: &str = "-1";
 /// What people read for both.
 const SHARED: &str = "shared (files, images, sections)";
+/// What people read for pages and processes of no session.
+const NO_SESSION: &str = "no session";
 /// The service of a process that runs none.
 const NO_SERVICE: &str = "no service";
 /// A name or a command line that no event has.

@@ -67,7 +67,10 @@ pub fn missing(suggested: &Suggested) -> Vec<String> {
         };
         format!("No budgets of {what}: {reason}")
     };
-    suggested.without.iter().map(line).collect()
+    let unwritten = suggested.unwritten.iter().map(|name| {
+        format!("No budget of \"{name}\": in a pattern * ? ; ! = and \\ mean something else; write ? in place of each of them")
+    });
+    suggested.without.iter().map(line).chain(unwritten).chain(suggested.unknown.iter().cloned()).collect()
 }
 
 /// Writes the file.
@@ -78,7 +81,8 @@ pub fn write(out: &mut dyn Write, trace: &Path, suggested: &Suggested) -> io::Re
     writeln!(out, "# Budgets made of {}.", visible(&trace.display().to_string()))?;
     HEAD.lines().try_for_each(|line| writeln!(out, "# {line}"))?;
     let doubts = suggested.grave.iter().map(|doubt| format!("The limits may be wrong: {}", doubt.text));
-    doubts.chain(missing(suggested)).try_for_each(|line| writeln!(out, "# {}", visible(&line)))?;
+    let moved = suggested.moved.iter().map(|text| format!("Limits fit recordings with the same keywords only: {text}"));
+    doubts.chain(moved).chain(missing(suggested)).try_for_each(|line| writeln!(out, "# {}", visible(&line)))?;
     for suggestion in &suggested.budgets {
         let now = now(suggestion);
         writeln!(out, "\n[[budget]]\nname = {}", quoted(&suggestion.name))?;

@@ -141,13 +141,21 @@ const KINDS: usize = 32;
 pub struct RowWriter {
     form: EventForm,
     width: usize,
+    /// True when each field was asked for: then those that do not fit stand on further lines.
+    wraps: bool,
     kinds: [KindText; KINDS],
 }
 
 impl RowWriter {
     /// `width` is that of a line of text.
     pub fn new(form: EventForm, width: usize) -> RowWriter {
-        RowWriter { form, width, kinds: Default::default() }
+        RowWriter { form, width, wraps: false, kinds: Default::default() }
+    }
+
+    /// The same; fields that do not fit into a line of text stand on further lines.
+    #[must_use]
+    pub fn wrapping(self, wraps: bool) -> RowWriter {
+        RowWriter { wraps, ..self }
     }
 
     /// Adds a row up to its stack.
@@ -161,7 +169,7 @@ impl RowWriter {
                 out.push(b',');
             }
             EventForm::Table => {
-                out.extend(line(row, self.width).as_bytes());
+                out.extend(line(row, self.width, self.wraps).as_bytes());
                 out.push(b'\n');
             }
         }
@@ -185,7 +193,7 @@ impl RowWriter {
             }
             EventForm::Table => {
                 for frame in frames {
-                    out.extend(cut(&format!("{:27}{frame}", ""), self.width).as_bytes());
+                    out.extend(cut(&format!("{:BELOW$}{frame}", ""), self.width).as_bytes());
                     out.push(b'\n');
                 }
             }
@@ -328,8 +336,11 @@ fn bytes(bytes: &[u8]) -> String {
     counted(bytes.len() as u64, "byte", "bytes")
 }
 
-/// `  1.234567    3    5678  chrome.exe (1234)  Process: Start  ProcessId=12 ...`, cut to a width.
-fn line(row: &EventRow<'_>, width: usize) -> String {
+/// Where lines below a row begin.
+const BELOW: usize = 27;
+
+/// `  1.234567    3    5678  chrome.exe (1234)  Process: Start  ProcessId=12 ...`, cut to a width; or with fields on lines below.
+fn line(row: &EventRow<'_>, width: usize, wraps: bool) -> String {
     let processor = row.processor.map(|processor| processor.to_string()).unwrap_or_default();
     let thread = row.thread_id.map_or_else(|| "-".to_owned(), |thread| thread.to_string());
     let process = process_cell(row.process.as_deref().unwrap_or("-"), process_width(width));
@@ -339,21 +350,27 @@ fn line(row: &EventRow<'_>, width: usize) -> String {
     let time = row.time.seconds();
     let mut text =
         format!("{time:>10.6}  {processor:>3}  {thread:>6}  {process}  {provider}{}{}", row.event, marks(row));
+    let mut lines = Vec::new();
     for (name, own) in row.fields.iter().flatten() {
-        if text.len() > 4 * width {
+        if !wraps && text.len() > 4 * width {
             break;
         }
         let shown = match own {
             FieldValue::Text(text) => text.to_string(),
             other => json_text(|out| value(out, other)).trim_matches('"').to_owned(),
         };
-        let _ = write!(text, "  {name}={shown}");
+        let field = format!("  {name}={shown}");
+        if wraps && visible(&text).chars().count() + visible(&field).chars().count() > width {
+            lines.push(std::mem::replace(&mut text, format!("{:1$}", "", BELOW.min(width / 3))));
+        }
+        text += &field;
     }
     if row.schema.is_none() && !row.payload.is_empty() {
         let shown = row.payload.get(..row.payload.len().min(width)).unwrap_or_default();
         let _ = write!(text, "  {}: {}", bytes(row.payload), hex(shown));
     }
-    cut(&text, width)
+    lines.push(text);
+    lines.iter().map(|text| cut(text, width)).collect::<Vec<_>>().join("\n")
 }
 
 /// A line without hidden characters, at most so wide.

@@ -89,7 +89,13 @@ impl PfnsetTable {
         let says = self.snapshots.iter().any(|snapshot| snapshot.is_last.is_some());
         match says {
             true => self.snapshots.iter().find(|snapshot| snapshot.is_last == Some(true)),
-            false => self.snapshots.last(),
+            false => {
+                // CSV does not say it; a fragment has fewer pages.
+                let pages =
+                    |snapshot: &PfnsetSnapshot| snapshot.rows.iter().map(|row| i128::from(row.pages)).sum::<i128>();
+                let most = self.snapshots.iter().map(pages).max().unwrap_or(0);
+                self.snapshots.iter().rev().find(|snapshot| pages(snapshot) * 10 >= most * 9)
+            }
         }
     }
 
@@ -107,5 +113,34 @@ impl PfnsetTable {
             amount: Amount::of_pages(if by_wpa { row.pages_wpa } else { row.pages }),
         };
         snapshot.rows.iter().map(row).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_whole_snapshot_of_csv_has_no_fewer_pages() {
+        let snapshot = |index, pages, is_last| {
+            let row = PfnsetRow { labels: Vec::new(), pages, pages_wpa: 0 };
+            PfnsetSnapshot { index, is_last, rows: vec![row] }
+        };
+        let last = |snapshots: Vec<PfnsetSnapshot>| {
+            let table = PfnsetTable {
+                form: PfnsetForm::Csv,
+                table: ExportedTable::Resident,
+                counted_by: CountedBy::Corrected,
+                dimensions: Vec::new(),
+                snapshots,
+                warnings: Vec::new(),
+                selection: Selection::default(),
+            };
+            table.last().map(|snapshot| snapshot.index)
+        };
+        assert_eq!(last(vec![snapshot(0, 3000, None), snapshot(1, 2900, None), snapshot(2, 1500, None)]), Some(1));
+        assert_eq!(last(vec![snapshot(0, 1500, None), snapshot(1, 2900, None)]), Some(1));
+        assert_eq!(last(vec![snapshot(0, 9, Some(true)), snapshot(1, 9, Some(false))]), Some(0));
+        assert_eq!((last(vec![snapshot(3, 0, None)]), last(Vec::new())), (Some(3), None));
     }
 }

@@ -33,11 +33,19 @@ pub fn choose<'n>(names: &[&'n str], member: Option<&str>) -> Result<&'n str, St
     }
 }
 
+/// Endings of packed files.
+const PACKED: [&str; 7] = [".gz", ".zip", ".zst", ".cab", ".7z", ".xz", ".bz2"];
+
 /// True also for a trace that is packed once more: it cannot be read there, and nobody may think that it was.
 fn is_trace(name: &str) -> bool {
-    const PACKED: [&str; 7] = [".gz", ".zip", ".zst", ".cab", ".7z", ".xz", ".bz2"];
     let name = name.to_ascii_lowercase();
     PACKED.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name).ends_with(".etl")
+}
+
+/// True for a file beside traces that may hold one, and is not read: another archive, a trace of PerfView.
+pub fn is_passed_over(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    !is_trace(name) && (lower.ends_with(".etlx") || PACKED.iter().any(|ending| lower.ends_with(ending)))
 }
 
 /// Most traces of an archive that are taken one by one. Nobody records more, and a list of files is easily made long.

@@ -187,16 +187,31 @@ impl Input {
 /// The traces in an archive of several, each as `ARCHIVE!NAME`; none for any other file, also for one that cannot be read or would
 /// unpack to far more than it is.
 pub(crate) fn traces_in_archive(path: &Path) -> Vec<PathBuf> {
-    let Ok(map) = Mapping::open(path) else { return Vec::new() };
-    let input = Input { bytes: Bytes::Mapped(map), cut: None, unpacked: false, stop: Arc::default() };
-    let listed = Archive::of(input.bytes()).map(|archive| archive.members(input.bytes())).unwrap_or_default();
+    let (listed, packed) = listed(path);
     let member = |name: String| {
         let mut whole = path.as_os_str().to_os_string();
         whole.push("!");
         whole.push(name);
         PathBuf::from(whole)
     };
-    members::several(listed, input.bytes().len() as u64).into_iter().map(member).collect()
+    members::several(listed, packed).into_iter().map(member).collect()
+}
+
+/// Files in an archive, or named by a file in a folder, that may hold a trace and are not read beside those that are.
+pub(crate) fn passed_over(path: &Path) -> Vec<String> {
+    let named = |name: &str| members::is_passed_over(name);
+    match path.file_name().and_then(|name| name.to_str()) {
+        Some(name) if !is_trace_name(path) => named(name).then(|| name.to_owned()).into_iter().collect(),
+        _ => listed(path).0.into_iter().map(|member| member.name).filter(|name| named(name)).collect(),
+    }
+}
+
+/// The files in an archive, and its length; none of any other file.
+fn listed(path: &Path) -> (Vec<members::Member>, u64) {
+    let Ok(map) = Mapping::open(path) else { return Default::default() };
+    let input = Input { bytes: Bytes::Mapped(map), cut: None, unpacked: false, stop: Arc::default() };
+    let listed = Archive::of(input.bytes()).map(|archive| archive.members(input.bytes())).unwrap_or_default();
+    (listed, input.bytes().len() as u64)
 }
 
 /// The archive and the name after `!`, where the whole is the name of no file.

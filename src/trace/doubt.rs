@@ -33,7 +33,7 @@ const CODES: &[(&str, bool)] = &[
     ("keys_name_no_process", true),
     ("sequence_fragments", false),
     ("records_repeated", false),
-    ("rundown_missing", false),
+    ("rundown_missing", true),
     ("lists_unchecked", false),
     ("keys_read_otherwise", false),
     // The reference set.
@@ -48,6 +48,7 @@ const CODES: &[(&str, bool)] = &[
     ("lists_exceed_memory", false),
     // Processors.
     ("switches_broken", true),
+    ("window_beyond_switches", true),
     ("by_samples", false),
     ("threads_unknown", false),
     ("processors_unknown", false),

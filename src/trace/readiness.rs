@@ -5,6 +5,7 @@ use crate::event::keywords;
 use crate::load::survey::Survey;
 use crate::named::named_enum;
 use crate::trace::analysis_needs::{ANALYSES, AnalysisNeeds, DESCRIBING, Recorded, STACKS};
+use crate::trace::doubt::Doubt;
 
 named_enum! {
     /// Can the analysis run?
@@ -50,6 +51,8 @@ pub struct Readiness {
     pub events: u64,
     /// What is not in the trace.
     pub missing: Vec<Need>,
+    /// What a look at the events says of them, where they are of less use than their number tells.
+    pub note: Option<&'static str>,
 }
 
 /// Judges all analyses.
@@ -91,6 +94,7 @@ pub(super) fn judge(survey: &Survey, analysis: &AnalysisNeeds) -> Readiness {
             .into_iter()
             .chain(optional.map(|(recorded, without)| need(recorded, without, false)))
             .collect(),
+        note: None,
     }
 }
 
@@ -105,12 +109,17 @@ fn holds_any(survey: &Survey, mut hooks: impl Iterator<Item = HookId>) -> bool {
     hooks.any(|hook| survey.kernel_count(hook) > 0)
 }
 
-/// A warning about things whose changes were recorded, but not their state before; `None` when there are none.
-pub(crate) fn not_described(survey: &Survey) -> Option<String> {
-    let all = DESCRIBING.iter().flat_map(|recorded| recorded.things);
+/// Things whose changes were recorded, but not their state before, with what records them.
+pub(crate) fn not_described(survey: &Survey) -> impl Iterator<Item = (&'static Recorded, &'static str)> {
+    let all = DESCRIBING.into_iter().flat_map(|recorded| recorded.things.iter().map(move |things| (recorded, things)));
     let undescribed =
-        all.filter(|things| holds_any(survey, things.changes()) && !holds_any(survey, things.described()));
-    let names: Vec<&str> = undescribed.map(|things| things.name).collect();
-    (!names.is_empty())
-        .then(|| format!("no rundown of {}: of these only what changed during the trace is known", names.join(", ")))
+        all.filter(|(_, things)| holds_any(survey, things.changes()) && !holds_any(survey, things.described()));
+    undescribed.map(|(recorded, things)| (recorded, things.name))
+}
+
+/// A warning about them; `None` when there are none.
+pub(crate) fn rundown_missing(survey: &Survey, analysis: &AnalysisNeeds) -> Option<Doubt> {
+    let names: Vec<&str> = not_described(survey).map(|(_, name)| name).collect();
+    let text = || format!("no rundown of {}: of these only what changed during the trace is known", names.join(", "));
+    (!names.is_empty()).then(|| Doubt::grave(analysis.name, "rundown_missing", text()))
 }

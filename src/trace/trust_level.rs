@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn analyses_are_named_by_their_fitness() {
-        let of = |title, level| Readiness { name: "", title, level, events: 1, missing: Vec::new() };
+        let of = |title, level| Readiness { name: "", title, level, events: 1, missing: Vec::new(), note: None };
         let all = [
             of("a b (pfnset a)", ReadinessLevel::Ready),
             of("c", ReadinessLevel::Missing),

@@ -149,3 +149,31 @@ fn the_action_installs_what_was_asked_for() {
     let own = format!("install --path {} --locked --root {to}", root.display());
     assert_eq!(calls, format!("{own}\ninstall pfnset --locked --version 7.8.9 --root {to}\n"));
 }
+
+/// Nobody wants to install one tool after the other.
+#[test]
+fn a_release_names_all_tools_that_are_missing() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    for tool in ["bash", "sed", "head", "dirname", "date", "git", "cat"] {
+        let found =
+            std::env::split_paths(&std::env::var_os("PATH").unwrap()).map(|at| at.join(tool)).find(|at| at.is_file());
+        found.into_iter().for_each(|found| std::os::unix::fs::symlink(found, folder.path().join(tool)).unwrap());
+    }
+    let rustc = folder.path().join("rustc");
+    std::fs::write(&rustc, "#!/bin/sh\necho /nowhere\n").unwrap();
+    std::fs::set_permissions(&rustc, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = Command::new("bash");
+    command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("dist/build")).arg("--check");
+    let ran = command.env("PATH", folder.path()).env("SOURCE_DATE_EPOCH", "0").output().expect("bash");
+    let told = String::from_utf8(ran.stderr).unwrap();
+    assert_eq!(ran.status.code(), Some(1), "{told}");
+    for tool in
+        ["x86_64-unknown-linux-musl", "musl-gcc", "x86_64-w64-mingw32-gcc", "x86_64-w64-mingw32-objcopy", "python3"]
+    {
+        assert!(
+            told.contains(&format!("no {tool}")) || told.contains(&format!("no Rust for {tool}")),
+            "{tool}: {told}"
+        );
+    }
+}

@@ -258,7 +258,7 @@ fn pool_tags_get_the_drivers_of_their_stacks() {
 
 /// app.exe commits 16 pages and gives 4 back, of the others 5 are in RAM; other.exe commits 8, all in RAM, and later 100. A page of
 /// app.exe lies in no commit.
-fn committed_and_not_in_ram() -> Vec<u8> {
+fn committed_and_not_in_ram(more_pages: impl IntoIterator<Item = Rec>) -> Vec<u8> {
     let session = Session { processors: 1, ..Session::windows10() };
     let mut time = session.t0;
     let mut recs = Vec::new();
@@ -279,6 +279,7 @@ fn committed_and_not_in_ram() -> Vec<u8> {
         let page = Identity::private(pfn, pid, address);
         log(if pfn == 0x101 { page.on_list(list::STANDBY) } else { page }.rec(P8, 4, IN_MEMORY));
     }
+    more_pages.into_iter().for_each(&mut log);
     log(virtual_alloc(P8, page(1000), 100 * 4096, 48, RESERVE | COMMIT).by(52, 48));
     Trace::new(session).push_all(recs).finish()
 }
@@ -286,7 +287,7 @@ fn committed_and_not_in_ram() -> Vec<u8> {
 #[test]
 fn commit_that_is_not_in_ram() {
     let folder = tempfile::tempdir().expect("a folder");
-    std::fs::write(folder.path().join("both.etl"), committed_and_not_in_ram()).expect("room for a trace");
+    std::fs::write(folder.path().join("both.etl"), committed_and_not_in_ram([])).expect("room for a trace");
     let of = |more: &[&str]| {
         let line = [&["allocations", "both.etl", "-q", "--preset", "not-resident"], more].concat();
         finish(pfnset(&line).current_dir(folder.path()))
@@ -312,6 +313,17 @@ fn commit_that_is_not_in_ram() {
         serde_json::from_str(&of(&["--format", "json", "--where", "process=other.exe"]).out).expect("JSON");
     assert_eq!((sums(&one["total"]), &one["snapshot"]), ([8, 8, 0], &all["snapshot"]));
     insta::assert_snapshot!("not_resident", of(&[]).out);
+    // Two pages at one address: one of them is left out, and the line says so.
+    let twice = [Identity::private(0x200, 40, 0x10_0000 + 3 * 4096).rec(P8, 4, IN_MEMORY)];
+    std::fs::write(folder.path().join("both.etl"), committed_and_not_in_ram(twice)).expect("room for a trace");
+    let again: Value = serde_json::from_str(&of(&["--format", "json"]).out).expect("JSON");
+    assert_eq!(
+        ["private_bytes", "in_commit_bytes", "at_same_address_bytes"].map(|key| again["snapshot"][key].as_u64()),
+        [14, 13, 1].map(|pages| Some(pages * 4096))
+    );
+    let says = "each address once (without 1 page at addresses where the process has another page)";
+    assert!(of(&[]).out.replace('\n', " ").contains(says), "{}", of(&[]).out);
+    std::fs::write(folder.path().join("both.etl"), committed_and_not_in_ram([])).expect("room for a trace");
     for (more, says) in [
         (&["--from", "0"][..], "--from and --to have no effect"),
         (&["--snapshot", "7"], "there is no snapshot 7"),

@@ -84,6 +84,35 @@ fn every_form_of_archive_gives_the_tables_of_the_trace() {
 }
 
 #[test]
+fn an_archive_without_a_trace_says_what_it_holds() {
+    let folder = tempfile::tempdir().unwrap();
+    let path =
+        put(folder.path(), "none.zip", &zip(&[("a.txt", b"x"), ("b.txt", b"y")], zip::CompressionMethod::Stored));
+    let ran = resident(&path, &[]);
+    assert!(ran.code == 3 && ran.err.ends_with("none.zip: no .etl file is in it, but a.txt, b.txt\n"), "{ran:?}");
+}
+
+/// What may be a trace too, and is not read, is named.
+#[test]
+fn files_beside_a_trace_that_may_be_traces_are_named() {
+    let (trace, folder) = (trace(), tempfile::tempdir().unwrap());
+    let members: [(&str, &[u8]); 4] = [("a.etl", &trace), ("in.zip", b"PK"), ("b.etlx", b"x"), ("notes.txt", b"x")];
+    let place = folder.path().join("runs");
+    std::fs::create_dir(&place).unwrap();
+    put(&place, "day.zip", &zip(&members, zip::CompressionMethod::Deflated));
+    put(&place, "c.etlx", b"x");
+    put(&place, "notes.txt", b"x");
+    let each = resident(&place, &["--each"]);
+    for says in [
+        "day.zip: not read, though a trace may be in it: in.zip, b.etlx",
+        "runs: not read, though a trace may be in it: c.etlx",
+    ] {
+        assert!(each.code == 0 && each.err.contains(says), "{each:?}");
+    }
+    assert!(!each.err.contains("notes") && resident(&place, &["--each", "-q"]).err.is_empty());
+}
+
+#[test]
 fn standard_input_may_be_a_trace_or_an_archive() {
     let expected = out(&["resident", TRACE, "--format", "csv"]);
     for bytes in [trace(), gzip(&trace())] {
@@ -94,7 +123,9 @@ fn standard_input_may_be_a_trace_or_an_archive() {
         let ran = finish(pfnset(&[&["info", "-"], more].concat()).write_stdin(bytes));
         assert!(ran.code == 3 && ran.out.is_empty() && ran.err.contains(says), "{ran:?}");
     };
-    refused(gzip(&trace()), &["--unpack-limit", "100KiB"], "limit of 102400 bytes");
+    for size in ["100KiB", "100kb", "100 K", "102400", "102400B"] {
+        refused(gzip(&trace()), &["--unpack-limit", size], "limit of 102400 bytes");
+    }
     refused(gzip(&vec![0; 300 << 20]), &[], "more than 200 times its size");
     refused(gzip(&gzip(&trace())), &[], "it holds a gzip file");
     refused(b"\x1f\x8b, and no gzip file".to_vec(), &[], "nothing in it can be unpacked");

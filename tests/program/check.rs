@@ -151,6 +151,22 @@ fn all_broken_limits_are_told() {
     let reason = "Files: 38 pages above max 1,300 pages; grew by 30 pages, 20 pages more than max_growth 10 pages";
     assert!(ran.code == 1 && ran.out.contains(reason), "{}", ran.out);
     assert!(ran.out.contains("  max 1,300 pages  "), "{}", ran.out);
+    // Written by an editor or a shell of Windows.
+    let saved = std::fs::read_to_string(&path).unwrap();
+    let wide =
+        |unit: fn(u16) -> [u8; 2]| "\u{feff}".encode_utf16().chain(saved.encode_utf16()).flat_map(unit).collect();
+    for written in [format!("\u{feff}{saved}").into_bytes(), wide(u16::to_le_bytes), wide(u16::to_be_bytes)] {
+        std::fs::write(&path, written).unwrap();
+        assert_eq!((check(&folder, line).code, check(&folder, line).out), (1, ran.out.clone()));
+    }
+    // In a summary of several traces each reason stands below its own trace.
+    let markdown = check(
+        &folder,
+        "resident-small.etl refset-small.etl --budgets budgets.toml --baseline base.json --format markdown",
+    )
+    .out;
+    let place = |text: &str| markdown.find(text).unwrap_or_else(|| panic!("{text}: {markdown}"));
+    assert!(place("**Files: 152 KiB above") < place("**refset-small.etl: watch**"), "{markdown}");
     let csv = check(&folder, &format!("{line} --format csv")).out;
     assert!(csv.contains(",value_bytes,limit,limit_bytes,") && csv.contains(",max,5324800,-155648,"), "{csv}");
 }
@@ -405,6 +421,15 @@ fn a_first_file_says_what_it_has_no_budgets_of() {
     let of_faults = check(&folder, &format!("--init {}", crate::program::fixtures().join("faults-x86.etl").display()));
     let says = "# No budgets of the waits of hard faults (measure = \"fault_wait_ms\"): ";
     assert!(of_faults.out.contains(says) && of_faults.out.contains("name = \"Hard faults\""), "{of_faults:?}");
+    // A name that is no pattern for itself.
+    let mut bytes = std::fs::read(crate::program::fixtures().join("resident-small.etl")).expect("a trace");
+    let name = b"csrss.exe";
+    let places: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at..].starts_with(name)).collect();
+    places.into_iter().for_each(|at| bytes[at + 2] = b';');
+    std::fs::write(folder.path().join("renamed.etl"), bytes).expect("room for a trace");
+    let of_renamed = check(&folder, "--init renamed.etl");
+    assert!(of_renamed.out.contains("\n# No budget of \"cs;ss.exe\": in a pattern"), "{}", of_renamed.out);
+    assert!(of_renamed.out.contains("name = \"lsass.exe, memory\"") && of_renamed.code == 0, "{of_renamed:?}");
     let of_switches =
         check(&folder, &format!("--init {}", crate::program::fixtures().join("cpu-compressed.etl").display()));
     assert_eq!(of_switches.code, 4);

@@ -24,6 +24,8 @@ fn types_are_explained() {
     insta::assert_snapshot!("counter_types", out(&["counter"]));
     for (name, arguments) in [
         ("counter_rate", &["0x10410400"][..]),
+        // As documents write it.
+        ("counter_rate", &["10410400"]),
         ("counter_multi", &["PERF_COUNTER_MULTI_TIMER_INV"]),
         ("counter_average", &["AverageTimer32"]),
         ("counter_elapsed", &["elapsed_time"]),

@@ -1,7 +1,9 @@
 //! `pfnset cpu`: what it prints in all views and forms, sums that must hold, what it refuses.
 
-use crate::program::{finish, out, pfnset, run};
+use crate::program::{Ran, finish, out, pfnset, run};
 use crate::random_cases::one_in;
+use etl_writer::Ptr::P8;
+use etl_writer::payloads::perf;
 use etl_writer::payloads::thread::Switch;
 use etl_writer::{Session, Trace, file_of};
 use serde_json::{Value, json};
@@ -203,6 +205,80 @@ fn samples_answer_where_there_are_no_context_switches() {
     let part = of(&["--where", &format!("process={process}")]);
     assert_eq!((&part["samples"]["rows"][0], &part["samples"]["events"]), (one, &samples["events"]));
     insta::assert_snapshot!("by_samples", out(&["cpu", SAMPLED, "-q"]));
+}
+
+/// Idle threads are in no sum of samples with others, as in those of context switches.
+#[test]
+fn samples_of_idle_threads_count_alone() {
+    let session = Session { processors: 2, ..Session::windows10() };
+    let t0 = session.t0;
+    let sample =
+        |n: u64, thread, flags, processor| perf::sample(P8, 0x1000, thread, flags).at(t0 + n * 10_000).on(processor);
+    // Processor 0: idle three times, once with a deferred call on top, twice thread 44; processor 1: idle.
+    let recs = [(0, 0, 0), (0, 0, 0), (0, 0, 0), (0, 1, 0), (44, 0, 0), (44, 0, 0), (0, 0, 1)];
+    let recs = (1..).zip(recs).map(|(n, (thread, flags, processor))| sample(n, thread, flags, processor));
+    let file = file_of(&Trace::new(session).push_all(recs).finish());
+    let path = file.path().to_str().expect("a path");
+    let of = |more: &[&str]| out(&[&["cpu", path, "-q"], more].concat());
+    let rows = |more: &[&str]| -> Vec<(String, u64)> {
+        let set: Value =
+            serde_json::from_str(&of(&[more, &["--format", "json", "--sort", "name"]].concat())).expect("JSON");
+        let label = |row: &Value| row.as_object().and_then(|row| row.values().next()).expect("a label").to_string();
+        let rows = set["samples"]["rows"].as_array().expect("rows");
+        let mut rows: Vec<_> = rows.iter().map(|row| (label(row), row["events"].as_u64().expect("samples"))).collect();
+        rows.sort();
+        rows
+    };
+    let named =
+        |rows: &[(&str, u64)]| rows.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect::<Vec<_>>();
+    assert_eq!(rows(&["--group-by", "processor"]), named(&[("0", 3), ("1", 0)]));
+    assert_eq!(rows(&["--group-by", "thread"]), named(&[("0", 5), ("44", 2)]), "the row of the idle thread is its own");
+    let idle = ["--group-by", "processor", "--where", "process=Idle*"];
+    assert_eq!(rows(&idle), named(&[("0", 3), ("1", 1)]), "all that was asked for");
+    let nested = of(&["--group-by", "processor,process"]);
+    let samples = |label: &str| -> Vec<String> {
+        let of = nested.lines().filter(|line| line.trim_start().starts_with(label));
+        of.filter_map(|line| line.trim_start().strip_prefix(label)?.split_whitespace().next().map(str::to_owned))
+            .collect()
+    };
+    assert_eq!(
+        (samples("Idle (0)"), samples("Total without idle")),
+        (vec!["3".to_owned(), "1".to_owned()], vec!["3".to_owned()])
+    );
+    assert!(nested.contains("; 4 met an idle thread"), "{nested}");
+}
+
+/// In rows of many threads the idle ones have a row of their own, whatever other threads there are.
+#[test]
+fn idle_threads_are_of_no_session() {
+    for by in ["session", "session,process"] {
+        let rows = json_of(&["--group-by", by])["rows"].as_array().expect("rows").clone();
+        let idle: Vec<&Value> = rows.iter().filter(|row| row["session"] == "[idle]").collect();
+        let sum: u64 = idle.iter().map(|row| row["cpu_ns"].as_u64().expect("a time")).sum();
+        assert_eq!(Some(sum), json_of(&[])["total"]["idle_ns"].as_u64(), "{by}");
+    }
+}
+
+/// No record says how long the last threads ran on.
+#[test]
+fn a_window_beyond_the_last_switch_says_so() {
+    let of = |more: &[&str]| run(&[&["cpu", TRACE, "--strict", "--format", "json"], more].concat());
+    let codes = |ran: &Ran| -> Vec<String> {
+        let set: Value = serde_json::from_str(&ran.out).expect("JSON");
+        let doubts = set["doubts"].as_array().expect("a list").iter();
+        doubts.map(|doubt| doubt["code"].as_str().expect("a code").to_owned()).collect()
+    };
+    let beyond = "window_beyond_switches".to_owned();
+    for inside in [&[][..], &["--from", "0.1", "--to", "0.3"], &["--from", "0.05"]] {
+        let ran = of(inside);
+        assert!(ran.code == 0 && !codes(&ran).contains(&beyond), "{inside:?}: {ran:?}");
+    }
+    for (outside, says) in
+        [(["--from", "0.301", "--to", "0.4"], "99.000 ms"), (["--from", "0.2", "--to", "99"], " ms of the window")]
+    {
+        let ran = of(&outside);
+        assert!(ran.code == 3 && codes(&ran).contains(&beyond) && ran.out.contains(says), "{outside:?}: {ran:?}");
+    }
 }
 
 /// What was asked for has room before what was not.

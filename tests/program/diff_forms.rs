@@ -222,3 +222,28 @@ proptest! {
         prop_assert_eq!(ran.code, i32::from(!wanted.is_empty()));
     }
 }
+
+/// What does not differ is a line with its sums, and with `--all` rows in every form.
+#[test]
+fn equal_rows_are_listed_on_demand() {
+    let base = ["diff", "resident-small.etl", "refset-small.etl", "-q"];
+    let said = |arguments: &[&str]| crate::program::run(&[&base[..], arguments].concat()).out;
+    let count = |json: &str, key: &str| {
+        let json: Value = serde_json::from_str(json).expect("JSON");
+        json[key].as_array().map(Vec::len)
+    };
+    let json = said(&["--format", "json"]);
+    let (differing, none) = (count(&json, "differing").expect("rows"), count(&json, "agreeing"));
+    let all = said(&["--all", "--format", "json"]);
+    let agreeing = count(&all, "agreeing").expect("rows");
+    assert_eq!((count(&all, "differing"), none), (Some(differing), None));
+    assert!(agreeing > 0, "{all}");
+    assert_eq!(said(&["--format", "csv"]).lines().count(), 1 + differing);
+    assert_eq!(said(&["--all", "--format", "csv"]).lines().count(), 1 + differing + agreeing);
+    assert!(said(&[]).contains(&format!("\n+ {agreeing} equal")), "{}", said(&[]));
+    assert!(!said(&["--all"]).contains(" equal"), "{}", said(&["--all"]));
+    // The key is there also where nothing agrees.
+    let same =
+        ["diff", "resident-small.etl", "refset-small.etl", "-q", "--group-by", "class", "--all", "--format", "json"];
+    assert_eq!(count(&crate::program::run(&same).out, "agreeing"), Some(0));
+}

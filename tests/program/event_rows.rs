@@ -1,6 +1,6 @@
 //! `pfnset events --rows`: a row for each record, in every form.
 
-use crate::program::{out, run};
+use crate::program::{finish, out, pfnset, run};
 use crate::random_cases::one_in;
 use etl_writer::{Ptr::P8, Rec, Session, Trace, file_of};
 use serde_json::Value;
@@ -296,6 +296,17 @@ fn forms_for_people_and_spreadsheets() {
     let mut reader = csv.lines();
     assert!(reader.next().is_some_and(|heading| heading.starts_with("time_s,processor,process,pid,")));
     assert_eq!(reader.count(), rows("faults-x86.etl", &[]).len());
+    // Fields that were asked for are all there, in narrow terminals on further lines.
+    let fields = ["FileObject", "ReadOffset", "VirtualAddress", "ByteCount"];
+    let asked = ["events", "faults-x86.etl", "--rows", "-q", "--name", "*HardFault", "--head", "2", "--fields"];
+    let fields_of = fields.join(",");
+    let line = [&asked[..], &[fields_of.as_str()]].concat();
+    for columns in ["40", "80", "200"] {
+        let shown = finish(pfnset(&line).env("COLUMNS", columns)).out;
+        let count = |name: &&str| shown.matches(&format!("{name}=")).count();
+        assert_eq!(fields.iter().map(count).collect::<Vec<_>>(), [2; 4], "{shown}");
+        assert!(shown.lines().skip(1).all(|line| line.chars().count() <= columns.parse().unwrap()), "{shown}");
+    }
     for (more, says) in [
         (&["--rows", "--format", "json"][..], "has the forms table, csv and jsonl"),
         (&["--rows", "--digest"], "cannot be used with"),

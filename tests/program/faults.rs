@@ -162,6 +162,10 @@ fn dimensions_of_requests_choose_requests() {
     assert!(warned(&["--where", "process=*", "--where", "kind=image"]).contains(none));
     assert!(run(&["faults", TRACE, "--where", "kind=image"]).out.contains(none));
     assert!(!warned(&["--where", "process=*"]).contains("not counted"));
+    // `n/a` is the label of a hard fault in no module; the others have no such label, and are left out as the line says.
+    let no_module = json_of(&["--where", "module=n/a"]);
+    assert!(no_module["warnings"].to_string().contains("disk requests have no module, soft faults have no module"));
+    assert_eq!([&no_module["soft"]["events"], &no_module["disk"]["operations"]], [&json!(0); 2], "{no_module}");
 }
 
 #[test]

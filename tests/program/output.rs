@@ -244,6 +244,7 @@ struct InfoAnalysis {
     name: String,
     verdict: String,
     events: u64,
+    note: Option<String>,
     missing: Vec<BTreeMap<String, Value>>,
 }
 

@@ -295,6 +295,35 @@ fn a_loss_in_a_further_file_makes_its_budgets_invalid() {
     assert!(seen > 0, "the file is named");
 }
 
+/// In a folder the two sessions of a recording are one trace, for `--each` as for `check`.
+#[test]
+fn each_recording_of_a_folder_is_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let pair = folder.path().join("pair");
+    std::fs::create_dir(&pair).unwrap();
+    let files = split(&pair, |n| n % 2 == 0);
+    let files: Vec<PathBuf> = files
+        .iter()
+        .zip(["kernel.etl", "user.etl"])
+        .map(|(path, name)| {
+            let named = pair.join(name);
+            std::fs::rename(path, &named).unwrap();
+            named
+        })
+        .collect();
+    let line = ["--group-by", "process,category", "--format", "csv", "-q"];
+    let whole = with("resident", &files, &line);
+    let each = with("resident", &[pair], &[&["--each"], &line[..]].concat());
+    let name = files.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" + ");
+    let rows = |ran: &Ran, cut: &str| {
+        ran.out.lines().skip(1).map(|line| line.trim_start_matches(cut).to_owned()).collect::<Vec<_>>()
+    };
+    assert!(whole.code == 0 && each.code == 0 && whole.out.lines().count() > 3, "{each:?}");
+    let of_each: Vec<String> =
+        rows(&each, &format!("{name},")).iter().map(|line| line.trim_end_matches(',').to_owned()).collect();
+    assert_eq!(of_each, rows(&whole, ""));
+}
+
 /// A trace with the records that are kept, as one file.
 fn kept(folder: &Path, name: &str, first: Vec<Rec>, keeps: impl Fn(u16) -> bool) -> PathBuf {
     let rest = records(2, Vec::new()).into_iter().filter(|rec| keeps(rec.hook));
@@ -327,6 +356,13 @@ fn growth_is_judged_only_between_recordings_of_the_same_keywords() {
         let (code, reason, _) = check(&format!("whole.etl --baseline {other} -q"));
         assert!(code == 3 && reason.contains("this trace was recorded with the keyword Win32HeapRanges"), "{reason}");
         assert_eq!(check(&format!("bare.etl --baseline {other} -q")).0, 0);
+    }
+    // Runs of other keywords have no median, and none of them hides growth in a spread.
+    let told = check("whole.etl bare.etl --save-baseline runs.json").2;
+    assert!(told.contains("no value of \"a\": bare.etl was recorded with other keywords"), "{told}");
+    for trace in ["whole.etl", "bare.etl"] {
+        let (code, reason, _) = check(&format!("{trace} --baseline runs.json -q"));
+        assert!(code == 3 && reason.contains("was invalid when the baseline was saved"), "{trace}: {reason}");
     }
     for other in ["whole.etl", "whole.json"] {
         let (code, reason, _) = check(&format!("bare.etl --baseline {other} -q"));

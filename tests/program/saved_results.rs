@@ -200,3 +200,36 @@ fn budgets_of_hard_faults_are_proposed_and_pass() {
     let ran = crate::program::run(&["check", "faults-x86.etl", "--budgets", budgets]);
     assert_eq!(ran.code, 0, "{} {}", ran.out, ran.err);
 }
+
+/// Conditions can be of the words of tables, for files of pfnset as for traces; `pid` follows from the process in the same words.
+#[test]
+fn the_words_of_tables_choose_rows_of_files() {
+    let folder = folder(BUDGETS);
+    let trace = crate::program::fixtures().join("resident-small.etl");
+    let trace = trace.to_str().expect("UTF-8");
+    for (by, condition) in [
+        ("process,category", "process=shared*"),
+        ("process,category", "process=!kernel*"),
+        ("process,file", "file=no file"),
+        ("process,session", "session=no*"),
+        ("detail", "detail=no detail"),
+    ] {
+        for form in ["json", "csv"] {
+            run(&folder, &["resident", trace, "--group-by", by, "--format", form, "-o", "written"]);
+            let ran = run(&folder, &["diff", trace, "written", "--where", condition, "--format", "json"]);
+            let found = json(&ran);
+            assert!(
+                ran.code == 0 && found["right"]["total_pages"].as_u64() > Some(100),
+                "{by} {condition} {form}: {ran:?}"
+            );
+        }
+    }
+    run(&folder, &["resident", trace, "--group-by", "process", "--format", "json", "-o", "written"]);
+    assert_eq!(run(&folder, &["diff", trace, "written", "--group-by", "pid"]).code, 0);
+    // A baseline that is such a file.
+    let budget = "[[budget]]\nname = \"a\"\nwhere = { process = \"!shared*\" }\nmax_growth = \"0\"\n";
+    std::fs::write(folder.path().join("budgets.toml"), budget).expect("room for a file");
+    let ran = run(&folder, &["check", trace, "--budgets", "budgets.toml", "--baseline", "written", "--format", "json"]);
+    let found = json(&ran)["traces"][0]["budgets"][0].clone();
+    assert!(ran.code == 0 && found["value_pages"] == found["baseline_pages"], "{found}");
+}

@@ -36,6 +36,23 @@ fn every_record_is_joined_or_counted() {
     assert_eq!(kind("0x1403"), None, "images in a rundown have no stacks");
 }
 
+/// `info` calls stacks good where they belong to events.
+#[test]
+fn info_looks_whether_stacks_belong_to_events() {
+    let verdict = |file: &str| {
+        let info: Value = serde_json::from_str(&run(&["info", file, "--format", "json"]).out).expect("JSON");
+        let analyses = info["analyses"].as_array().expect("a list");
+        let stacks = analyses.iter().find(|analysis| analysis["name"] == "stacks").expect("stacks").clone();
+        (stacks["verdict"].as_str().expect("a verdict").to_owned(), stacks["note"].is_string())
+    };
+    for (file, belong) in [(TRACE, true), ("resident-small.etl", false)] {
+        let stacks: Value = serde_json::from_str(&out(&["stacks", file, "-q", "--format", "json"])).expect("JSON");
+        assert_eq!(stacks["kinds"].as_array().is_some_and(|kinds| !kinds.is_empty()), belong, "{file}");
+        let expected = if belong { ("ready".to_owned(), false) } else { ("partial".to_owned(), true) };
+        assert_eq!(verdict(file), expected, "{file}");
+    }
+}
+
 #[test]
 fn samples_by_function_process_and_weight() {
     let all = json_of(&["--of", "samples"]);

@@ -304,6 +304,15 @@ fn the_default_snapshot_is_whole_and_fragments_are_named() {
         let fragment = "1 fragment of a page sequence, most of which is missing: snapshot 1 at ";
         assert!(ran.code == 0 && ran.err.contains(fragment) && ran.err.contains("with 10 pages;"), "{}", ran.err);
     }
+    // A budget is of the last sequence. Where damage has made a fragment of that, the one before it is no answer.
+    let budgets = etl_writer::file_of(b"[[budget]]\nname = \"all\"\nmax = \"1 GiB\"\n");
+    let line = ["--budgets", budgets.path().to_str().unwrap(), "-q"];
+    assert_eq!(with("check", &bytes, &line).code, 0);
+    let (from, to) = (pages[pages.len() - 5].start, pages[pages.len() - 3].end);
+    bytes[from..to].fill(0);
+    let ran = with("check", &bytes, &line);
+    let told = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(ran.code == 3 && told.contains("a page sequence after the last whole one lies"), "{ran:?}");
 }
 
 #[test]
@@ -320,5 +329,40 @@ fn a_record_whose_pfn_no_machine_has_is_left_out_and_no_snapshot() {
         assert!(
             with("resident", &bytes, &[]).out.contains("1 page record is left out: it names a PFN that no machine has")
         );
+    }
+}
+
+/// What changed during the trace is no answer where nothing tells what there was before.
+#[test]
+fn categories_without_a_rundown_are_unknown() {
+    for (trace, command, rundown, things, category) in [
+        ("resident-small.etl", "resident", [0x0427, 0x0428], "views", "CopyOnWriteImage"),
+        ("resident-small.etl", "resident", [0x0280, 0x0281], "VirtualAlloc regions", "UserStack"),
+        ("refset-proved.etl", "refset", [0x0280, 0x0281], "VirtualAlloc regions", "VirtualAlloc"),
+        ("resident-small.etl", "resident", [0x0503, 0x0504], "threads", "UserStack"),
+    ] {
+        let mut bytes = fixture(trace);
+        // Records that nobody knows.
+        places(&bytes, &rundown)
+            .iter()
+            .for_each(|record| bytes[record.start + 6..][..2].copy_from_slice(&[0x7f, 0x0f]));
+        let warned = with(command, &bytes, &["--strict"]);
+        assert!(warned.code == 3 && warned.out.contains(&format!("no rundown of {things}")), "{warned:?}");
+        if things == "threads" {
+            // A session with processes alone.
+            places(&bytes, &[0x0501, 0x0502])
+                .iter()
+                .for_each(|record| bytes[record.start + 6..][..2].copy_from_slice(&[0x7f, 0x0f]));
+        }
+        for (category, code) in [(category, 3), ("NonPagedPool", 0)] {
+            let budgets = format!(
+                "[[budget]]\nname = \"a\"\nanalysis = \"{command}\"\nwhere = {{ category = \"{category}\" }}\nmax = \"1 GiB\"\n"
+            );
+            let budgets = etl_writer::file_of(budgets.as_bytes());
+            let ran = with("check", &bytes, &["--budgets", budgets.path().to_str().unwrap(), "-q"]);
+            let told = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
+            let says = format!("its categories cannot be known: no rundown of {things} tells");
+            assert!(ran.code == code && told.contains(&says) == (code == 3), "{category}: {ran:?}");
+        }
     }
 }

@@ -91,6 +91,11 @@ pub struct Counting<'t> {
     others: Selections<'t>,
 }
 
+/// The middle of a window.
+pub(super) fn half(window: TickRange) -> Ticks {
+    Ticks(window.from.0.saturating_add((window.ticks() / 2) as i64))
+}
+
 impl<'t> Counting<'t> {
     /// Without pieces.
     pub fn new(
@@ -109,7 +114,6 @@ impl<'t> Counting<'t> {
                 dimensions.push(dimension);
             }
         }
-        let half = Ticks(window.from.0.saturating_add((window.ticks() / 2) as i64));
         Counting {
             lives,
             labels,
@@ -117,7 +121,7 @@ impl<'t> Counting<'t> {
             conditions: &query.conditions,
             grouped: group_by.len(),
             is_late: query.only_leaks || dimensions.iter().any(|dimension| dimension.is_known_at_end(kind)),
-            only_leaks_until: query.only_leaks.then_some(half),
+            only_leaks_until: query.only_leaks.then(|| half(window)),
             dimensions,
             window,
             hole_until,

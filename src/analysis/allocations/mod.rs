@@ -115,8 +115,10 @@ pub struct CommitSnapshot {
     pub index: usize,
     /// When, since trace start.
     pub time: Nanos,
-    /// Private pages of all processes in RAM.
+    /// Private pages of all processes in RAM, those at one address of a process once.
     pub private_pages: u64,
+    /// The pages that were left out because of that.
+    pub at_same_address: u64,
     /// Of these in what the records tell to be committed.
     pub in_commit: u64,
 }
@@ -161,6 +163,8 @@ pub struct AllocationSet {
     pub snapshot: Option<CommitSnapshot>,
     /// End of the last hole in the records.
     pub hole_until: Option<Nanos>,
+    /// Only what was allocated before this time and is alive at the end counts (`--preset leaks`).
+    pub(crate) leaks_before: Option<Nanos>,
     /// Conditions that chose what is counted: dimensions and patterns.
     pub(crate) filter: Vec<(&'static str, String)>,
     /// Dimensions of the rows.
@@ -228,6 +232,7 @@ impl AllocationSet {
             index,
             time: trace.time(pages.moment.time),
             private_pages: pages.len(),
+            at_same_address: pages.at_same_address,
             in_commit: replayed.resident_in_commit,
         });
         let whole = Whole { of, window, range, replayed, of_unknown_start, snapshot, hole_until, group_by, told };
@@ -329,6 +334,7 @@ impl Whole {
             of_unknown_start: of_unknown_start.clone(),
             snapshot: *snapshot,
             hole_until: hole_until.map(|until| clock.nanos(until)),
+            leaks_before: query.only_leaks.then(|| clock.nanos(counting::half(range))),
             filter: Condition::written(&query.conditions),
             rows: rows::rows(rows, group_by, labels, query, clock),
             stack_texts: StackTexts::default(),

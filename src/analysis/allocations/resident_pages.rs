@@ -26,6 +26,8 @@ pub struct ResidentPages {
     pub moment: Moment,
     /// Instance and page number as one number, in order: 8 bytes for each page in RAM.
     packed: Vec<u64>,
+    /// Pages at an address at which their process has another one.
+    pub at_same_address: u64,
 }
 
 /// The pages of a process.
@@ -47,12 +49,14 @@ impl ResidentPages {
         });
         let mut packed: Vec<u64> = threads.into_iter().flat_map(|(_, packed)| packed).collect();
         packed.par_sort_unstable();
-        // A damaged sequence can name a page twice.
+        // One page is committed at an address: more of them there are a sign of wrong records.
+        let all = packed.len();
         packed.dedup();
-        ResidentPages { moment: snapshot.first, packed }
+        let at_same_address = (all - packed.len()) as u64;
+        ResidentPages { moment: snapshot.first, packed, at_same_address }
     }
 
-    /// All of them.
+    /// All of them, each address once.
     pub fn len(&self) -> u64 {
         self.packed.len() as u64
     }
@@ -118,7 +122,7 @@ mod tests {
     fn pages_are_those_of_their_process() {
         let page = |instance: u64, number: u64| instance << PAGE_BITS | number;
         let packed = vec![page(0, 7), page(1, 3), page(1, 4), page(1, 9), page(1, MOST_PAGES - 1), page(2, 0)];
-        let pages = ResidentPages { moment: Moment::FIRST, packed };
+        let pages = ResidentPages { moment: Moment::FIRST, packed, at_same_address: 0 };
         let of = pages.of(1);
         let inside =
             [0..4, 4..10, 0..u64::MAX, 5..5, 10..MOST_PAGES - 1, MOST_PAGES..u64::MAX].map(|range| of.inside(&range));

@@ -77,10 +77,8 @@ impl<'t> AllocationValues<'t> {
         {
             return Err(fault);
         }
-        // A process without any allocation is there, and has none.
-        let of_processes = conditions.iter().filter(|condition| condition.dimension == Dimension::Process);
-        for condition in of_processes {
-            trace.processes().instances.iter().for_each(|process| _ = condition.patterns.matches(&process.label()));
+        if budget.measure == Measure::GrowthPerMinute && is_short(all) {
+            return Err(TOO_SHORT.to_owned());
         }
         let selected = match self.of_budgets.get(&budget.name) {
             Some(own) => own,
@@ -97,7 +95,9 @@ impl<'t> AllocationValues<'t> {
             return Err(fault);
         }
         let amount = |figures: &Figures| amount(budget.measure, figures, selected);
+        let total_unknown = unknown_start(trace, all).filter(|_| budget.measure != Measure::GrowthPerMinute);
         Ok(Value {
+            total_unknown,
             pages: amount(&selected.total).unsigned_abs(),
             total: amount(&all.total).unsigned_abs(),
             dimensions: selected.dimensions.iter().map(|dimension| dimension.name().to_owned()).collect(),
@@ -126,14 +126,22 @@ fn amount(measure: Measure, figures: &Figures, set: &AllocationSet) -> i64 {
     }
 }
 
+/// What grew in a part of a second says nothing of a minute.
+pub(super) const TOO_SHORT: &str =
+    "the trace is shorter than a second: what grows in a minute would be a guess (growth_per_minute)";
+
+fn is_short(set: &AllocationSet) -> bool {
+    set.window_times.1.0 - set.window_times.0.0 < MINUTE / 60
+}
+
 /// Why it is not known what was there when the trace began. Of blocks of heaps nobody ever tells: theirs count from then on.
 fn unknown_start(trace: &Trace, set: &AllocationSet) -> Option<String> {
-    let instead = "limit growth_per_minute instead";
+    let instead = if is_short(set) { "" } else { "; limit growth_per_minute instead" };
     match set.of {
         AllocationKind::Heap => None,
         AllocationKind::Pool => set
             .lacks_pool_snapshot()
-            .then(|| format!("no pool snapshot tells what was allocated before the trace; {instead}")),
+            .then(|| format!("no pool snapshot tells what was allocated before the trace{instead}")),
         AllocationKind::Commit => {
             let unknown = set.rows.iter().filter(|row| !set.is_start_known(row));
             let mut all: Vec<usize> = unknown.filter_map(|row| row.instance).collect();
@@ -142,7 +150,7 @@ fn unknown_start(trace: &Trace, set: &AllocationSet) -> Option<String> {
             let first = trace.processes().instances.get(*all.first()?)?.label();
             let others = counted(all.len() as u64 - 1, "other", "others");
             let who = if all.len() > 1 { format!("{first} and {others}") } else { first.to_string() };
-            Some(format!("nobody tells what {who} had committed before the trace; {instead}"))
+            Some(format!("nobody tells what {who} had committed before the trace{instead}"))
         }
     }
 }

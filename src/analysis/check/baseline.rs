@@ -4,9 +4,9 @@ use crate::analysis::check::baseline_table::table_value;
 use crate::analysis::check::budget::Budget;
 use crate::analysis::check::measured::{Row, TraceValues, Value};
 use crate::analysis::diff::source::SourceContent;
+use crate::imported::wpa::text::Text;
 use crate::trace::doubt::{Doubt, OF_TRACE, grave, texts};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
 
 /// Schema of a saved baseline.
 pub const SCHEMA: &str = "pfnset.baseline";
@@ -75,20 +75,24 @@ fn median(mut values: Vec<&Value>) -> Option<&Value> {
     values.get(values.len().checked_sub(1)? / 2).copied()
 }
 
+/// The first run that was recorded with other keywords than the first one, where that moves pages between the categories of the budget
+/// `at`: their values are of different pages, so there is no median and no spread.
+pub fn differing_run(all_runs: &[Run], at: usize) -> Option<&Run> {
+    let unrecorded = |run: &Run| run.values.get(at)?.as_ref()?.unrecorded.clone();
+    let first = unrecorded(all_runs.first()?)?;
+    all_runs.iter().find(|run| unrecorded(run).is_some_and(|own| own != first))
+}
+
 impl Saved {
     /// Makes it from the values of one run or of several.
     pub fn new(budgets: &[Budget], all_runs: &[Run]) -> Saved {
         let budget = |(at, budget): (usize, &Budget)| {
             let values: Option<Vec<&Value>> = all_runs.iter().map(|run| run.values.get(at)?.as_ref()).collect();
+            let values = values.filter(|_| differing_run(all_runs, at).is_none());
             let pages = |values: &Vec<&Value>| values.iter().map(|value| value.pages).collect();
             let runs = values.as_ref().filter(|values| values.len() > 1).map(pages).unwrap_or_default();
-            // What any of the runs lacks: their values are of different pages then.
-            let lacks = |values: &Vec<&Value>| {
-                let all = values.iter().map(|value| value.unrecorded.clone()).collect::<Option<Vec<_>>>()?;
-                Some(all.concat().into_iter().collect::<BTreeSet<_>>().into_iter().collect())
-            };
-            let unrecorded = values.as_ref().and_then(lacks);
             let value = values.and_then(median);
+            let unrecorded = value.and_then(|value| value.unrecorded.clone());
             let conditions = budget.filter.iter();
             SavedBudget {
                 name: budget.name.clone(),
@@ -127,13 +131,16 @@ impl Saved {
             schema: Option<String>,
             version: Option<u64>,
         }
-        let start = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
-        let Some(head) = (start == Some(&b'{')).then(|| serde_json::from_slice::<Head>(bytes).ok()).flatten() else {
+        // Editors and shells of Windows write a byte-order mark, and UTF-16.
+        let text = Text::new(bytes);
+        if !text.head(1).trim_start().starts_with('{') {
             return Ok(None);
-        };
+        }
+        let text = text.whole();
+        let Ok(head) = serde_json::from_str::<Head>(&text) else { return Ok(None) };
         match (head.schema.as_deref(), head.version) {
             (Some(SCHEMA), Some(version)) if version == u64::from(VERSION) => {
-                serde_json::from_slice(bytes).map(Some).map_err(|error| format!("it is no whole {SCHEMA}: {error}"))
+                serde_json::from_str(&text).map(Some).map_err(|error| format!("it is no whole {SCHEMA}: {error}"))
             }
             (Some(SCHEMA), _) => {
                 Err(format!("it is another version of {SCHEMA}; this program reads version {VERSION}"))

@@ -2,10 +2,12 @@
 
 use crate::analysis::check::budget::{Analysis, Budget, Measure};
 use crate::analysis::check::value::{Row, Value};
+use crate::analysis::diff::dimension::Dimension;
 use crate::facets::vocabulary::{FUNCTION, IMPACT, MODULE, RELEASE_REASON, STACK};
 use crate::imported::pfnset_table::PfnsetTable;
 use crate::imported::selection::{Chosen, ChosenBy};
 use crate::imported::wpa::columns::ExportedTable;
+use crate::pattern::Patterns;
 
 /// The value of a budget in a table.
 pub fn table_value(table: &PfnsetTable, budget: &Budget) -> Result<Value, String> {
@@ -40,11 +42,15 @@ pub fn table_value(table: &PfnsetTable, budget: &Budget) -> Result<Value, String
         let at = table.dimensions.iter().position(|dimension| dimension == name);
         let missing =
             || format!("the baseline has no {name}: write it grouped by {name}, or use pfnset check --save-baseline");
-        conditions.push((at.ok_or_else(missing)?, patterns));
+        conditions.push((at.ok_or_else(missing)?, Dimension::of_name(name), patterns));
     }
     let snapshot = table.last().ok_or("the baseline does not hold the last whole snapshot of its trace")?;
     let passes = |labels: &[Box<str>]| {
-        conditions.iter().all(|(at, patterns)| labels.get(*at).is_some_and(|label| patterns.matches(label)))
+        let meets = |label: &str, of: Option<Dimension>, patterns: &Patterns| match of {
+            Some(dimension) => dimension.meets(label, patterns),
+            None => patterns.matches(label),
+        };
+        conditions.iter().all(|(at, of, patterns)| labels.get(*at).is_some_and(|label| meets(label, *of, patterns)))
     };
     let counted = table.rows(snapshot, false);
     let sum = |all: &mut dyn Iterator<Item = i64>| u64::try_from(all.sum::<i64>()).unwrap_or(0);

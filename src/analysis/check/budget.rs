@@ -262,6 +262,17 @@ impl Budget {
         self.conditions.names_functions()
     }
 
+    /// The same without limits that are a part of all.
+    pub(super) fn without_shares(&self) -> Budget {
+        let amount = |limit: Option<Limit>| limit.filter(|limit| matches!(limit, Limit::Bytes(_)));
+        Budget { max: amount(self.max), min: amount(self.min), ..self.clone() }
+    }
+
+    /// True when a limit is a part of all.
+    pub(super) fn has_shares(&self) -> bool {
+        [self.max, self.min].iter().any(|limit| matches!(limit, Some(Limit::Share(_))))
+    }
+
     /// True when it measures the same as the value of this name in a baseline.
     pub fn is_same(&self, (analysis, measure): (&str, &str), filter: &[(String, String)]) -> bool {
         let same = |(a, b): (&(&'static str, String), &(String, String))| a.0 == b.0 && a.1 == b.1;

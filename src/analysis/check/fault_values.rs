@@ -64,10 +64,13 @@ impl<'t> FaultValues<'t> {
             Some(own) => (&own.hard, &own.rows),
             None => (&all.hard, &all.hard_rows),
         };
-        let unknown = hard.malformed;
-        if unknown > 0 && budget.measure == Measure::FaultWait {
-            let faults = counted(unknown, "hard fault has a begin", "hard faults have a begin");
-            return Err(format!("{faults} that cannot be true: the wait is not known"));
+        let unknown = |hard: &HardFigures| {
+            let faults = counted(hard.malformed, "hard fault has a begin", "hard faults have a begin");
+            let is_unknown = hard.malformed > 0 && budget.measure == Measure::FaultWait;
+            is_unknown.then(|| format!("{faults} that cannot be true: the wait is not known"))
+        };
+        if let Some(reason) = unknown(hard) {
+            return Err(reason);
         }
         let amount = |figures: &HardFigures| match budget.measure {
             Measure::FaultWait => figures.waited_ns,
@@ -80,6 +83,7 @@ impl<'t> FaultValues<'t> {
         Ok(Value {
             pages: amount(hard),
             total: amount(&all.hard),
+            total_unknown: unknown(&all.hard),
             dimensions: all.dimensions.iter().map(|dimension| dimension.name().to_owned()).collect(),
             rows: rows.iter().map(row).collect(),
             ..Value::default()

@@ -217,6 +217,10 @@ fn amount(text: &Spanned<String>, measure: Measure) -> Result<Limit, Wrong> {
     let whole = text.get_ref().trim();
     let share = || whole.ends_with('%').then(|| whole.parse().ok()).flatten();
     let (limit, form) = match measure.unit() {
+        // Of 0 the unit does not matter.
+        MeasureUnit::Pages | MeasureUnit::Bytes if whole.parse::<f64>().is_ok_and(|number| number > 0.0) => {
+            (None, "is it pages or bytes? Write \"1000 pages\", \"4096 bytes\" or \"300 MiB\"")
+        }
         MeasureUnit::Pages | MeasureUnit::Bytes => (
             whole.parse().ok(),
             "expected a size (\"300 MiB\"), a number of pages (\"1000 pages\") or a share (\"5 %\")",

@@ -176,6 +176,15 @@ impl<'t> ResidentValues<'t> {
         if let Some(fault) = evidence.fault("the page sequence", &PAGES, time, &budget.conditions) {
             return Err(fault);
         }
+        // What is left of a later one is no snapshot; the one before it is of another moment.
+        let later = trace.snapshots().iter().filter(|other| other.first > snapshot.first);
+        let times = later.map(|other| (trace.time(other.first.time), trace.time(other.last_time)));
+        let mut faults = times.filter_map(|time| {
+            evidence.fault("a page sequence after the last whole one", &PAGES, time, &budget.conditions)
+        });
+        if let Some(fault) = faults.next() {
+            return Err(fault);
+        }
         let impossible = trace.page_sequences().impossible;
         if impossible > 0 {
             let records = counted(impossible, "page record names a PFN", "page records name PFNs");

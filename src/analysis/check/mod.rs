@@ -189,12 +189,18 @@ fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Resu
     let differs = earlier.and_then(|earlier| value.differs_from(earlier));
     let comparable = result.baseline.filter(|_| differs.is_none());
     let runs = comparable.map(|median| (median, result.spread.map(|spread| spread.most)));
-    result.limits = judge(budget, value.pages, value.total, runs);
+    let no_total = value.total_unknown.as_ref().filter(|_| budget.has_shares());
+    let known = if no_total.is_some() { budget.without_shares() } else { budget.clone() };
+    result.limits = judge(&known, value.pages, value.total, runs);
     result.verdict = worst(result.limits.iter().map(|limit| limit.verdict));
     // A limit that cannot be judged makes the budget invalid, unless another one is exceeded for certain.
     let unknown = differs.or_else(|| baseline.and_then(|baseline| baseline.as_ref().err().cloned()));
     if let (Some(_), Some(reason)) = (budget.max_growth, unknown) {
         result.fault = Some(reason);
+        result.verdict = result.verdict.max(Verdict::Invalid);
+    }
+    if let Some(reason) = no_total {
+        result.fault = Some(format!("a limit in percent is a part of all, and all is not known: {reason}"));
         result.verdict = result.verdict.max(Verdict::Invalid);
     }
     if result.verdict == Verdict::Fail {

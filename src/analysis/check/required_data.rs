@@ -15,9 +15,10 @@ use crate::model::category::Category;
 use crate::pattern::Patterns;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::{
-    AnalysisNeeds, Exchange, FILES, HEAPS, IMAGES, PROCESSES, REGIONS, Recorded, VIEWS,
+    AnalysisNeeds, Exchange, FILES, HEAPS, IMAGES, PROCESSES, REGIONS, Recorded, Things, VIEWS,
 };
 use crate::trace::damage_time::damaged_times;
+use crate::trace::readiness::not_described;
 use crate::trace::trust::{AbsenceReason, TrustReport};
 use crate::units::{Nanos, Ticks, counted};
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,6 +40,8 @@ pub struct Evidence<'t> {
     trust: &'t TrustReport,
     /// Keywords whose events are not in the trace.
     missing: Vec<&'static str>,
+    /// Those without a rundown of things whose changes are in the trace, and the name of the things.
+    undescribed: Vec<Undescribed>,
     /// Times of the rundowns.
     rundowns: BTreeMap<HookId, (Nanos, Nanos)>,
     losses: Vec<LossAt>,
@@ -46,6 +49,32 @@ pub struct Evidence<'t> {
     unread: BTreeSet<HookId>,
     /// Losses whose time is not known.
     anywhere: Option<String>,
+}
+
+/// Things of which nothing tells what there was before the trace.
+#[derive(Debug)]
+struct Undescribed {
+    keyword: &'static str,
+    things: &'static str,
+    /// False where no record of them is there at all, beside those of the other things of their keyword: as of threads in a session with
+    /// processes alone.
+    has_changes: bool,
+}
+
+fn undescribed(survey: &Survey) -> Vec<Undescribed> {
+    let count = |hook: HookId| survey.kernel_count(hook);
+    let lacks = |things: &&Things| things.described().chain(things.changes()).map(count).sum::<u64>() == 0;
+    let is_there = |recorded: &&Recorded| recorded.hooks().map(count).sum::<u64>() > 0;
+    let absent = NEEDED.into_iter().filter(is_there).flat_map(|recorded| {
+        let others = recorded.things.iter().skip(1).filter(lacks);
+        others.map(|things| Undescribed { keyword: recorded.keyword, things: things.name, has_changes: false })
+    });
+    let of_changes = not_described(survey).map(|(recorded, things)| Undescribed {
+        keyword: recorded.keyword,
+        things,
+        has_changes: true,
+    });
+    of_changes.chain(absent).collect()
 }
 
 /// One file of the recording.
@@ -103,6 +132,7 @@ impl<'t> Evidence<'t> {
         let mut evidence = Evidence {
             trust,
             missing: missing.iter().map(|need| need.keyword).collect(),
+            undescribed: undescribed(survey),
             rundowns: all.filter_map(|hook| Some((hook, nanos(survey.kernel_span(hook)?)))).collect(),
             losses: Vec::new(),
             unread: survey.misfits.iter().filter_map(|(misfit, _)| unread(misfit)).collect(),
@@ -197,6 +227,12 @@ impl<'t> Evidence<'t> {
         main().or_else(|| needed().find_map(|(recorded, exchange)| self.fault_of(recorded, exchange, conditions)))
     }
 
+    /// The same where only what the conditions need is asked for, wherever it lies.
+    pub fn lacks(&self, conditions: &Conditions) -> Option<String> {
+        let never = (Nanos(i128::MAX), Nanos(i128::MIN));
+        self.fault("", &[], never, conditions)
+    }
+
     fn fault_of(&self, recorded: &Recorded, exchange: &Exchange, conditions: &Conditions) -> Option<String> {
         let Use { named, splits, needs } = use_of(recorded, exchange, conditions);
         if named.is_none() && !splits {
@@ -217,6 +253,13 @@ impl<'t> Evidence<'t> {
                 )),
                 _ => None,
             };
+        }
+        // A name that was met is known, whatever else there was.
+        let unknown = self.undescribed.iter().find(|things| things.keyword == keyword);
+        if let Some(Undescribed { things, .. }) = unknown.filter(|unknown| needs || splits && unknown.has_changes) {
+            return Some(format!(
+                "{needed_for} cannot be known: no rundown of {things} tells what there was before the trace"
+            ));
         }
         let what = format!("a rundown of {keyword}, which tells {needed_for},");
         let own = recorded.rundowns().filter_map(|hook| self.rundowns.get(&hook).copied());

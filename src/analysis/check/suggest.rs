@@ -1,20 +1,26 @@
 //! A first budgets file: the largest processes and categories of a trace, and who allocated most.
 
 use crate::analysis::allocations::Dimension as AllocationDimension;
+use crate::analysis::check::allocation_values::TOO_SHORT;
 use crate::analysis::check::budget::{Analysis, Budget, Conditions, Measure, MeasureUnit};
 use crate::analysis::check::measured::{TraceValues, Value};
+use crate::analysis::check::required_data::{Evidence, unrecorded};
+use crate::analysis::refset::query::Dimension as ReferenceDimension;
+use crate::analysis::resident::dimension::Dimension as ResidentDimension;
 use crate::error::Missing;
 use crate::event::hooks::{COMPACT_CSWITCH, CSWITCH};
 use crate::facets::vocabulary::CATEGORY;
-use crate::facets::{Dimension as _, NO_LABEL, ProcessFacet};
+use crate::facets::{Condition, Dimension as _, NO_LABEL, ProcessFacet};
 use crate::load::allocations::AllocationKind;
 use crate::model::category::Category;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
-use crate::trace::analysis_needs::RESIDENT_SET;
+use crate::trace::analysis_needs::{AnalysisNeeds, REFERENCE_SET, RESIDENT_SET};
 use crate::trace::doubt::Doubt;
 use crate::units::PAGE_BYTES;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+const CATEGORY_NAME: &str = CATEGORY.name;
 
 /// Processes and categories that are suggested.
 const MOST: usize = 5;
@@ -86,13 +92,19 @@ fn as_pattern(name: &str) -> Option<&str> {
     (is_bare && !name.contains(['*', '?', ';', '!', '=', '\\'])).then_some(name)
 }
 
-/// `chrome.exe` of `chrome.exe (42)`; `None` for a label without a process, and for a name that would not match itself as a pattern.
+/// `chrome.exe` of `chrome.exe (42)`; `None` for a label without a process.
 fn process_name(label: &str) -> Option<&str> {
     let (name, id) = label.strip_suffix(')')?.rsplit_once(" (")?;
-    as_pattern(name).filter(|name| *name != "Unknown" && id.parse::<u64>().is_ok())
+    Some(name).filter(|name| *name != "Unknown" && id.parse::<u64>().is_ok())
 }
 
-fn largest<'v>(value: &'v Value, name: &str, key: impl Fn(&'v str) -> Option<&'v str>) -> Vec<(&'v str, u64)> {
+/// The largest of a dimension; a name that would not match itself as a pattern goes to `unwritten`.
+fn largest<'v>(
+    value: &'v Value,
+    name: &str,
+    key: impl Fn(&'v str) -> Option<&'v str>,
+    unwritten: &mut BTreeSet<String>,
+) -> Vec<(&'v str, u64)> {
     let Some(at) = value.dimensions.iter().position(|dimension| dimension == name) else { return Vec::new() };
     // A pattern means names in any case, so such names have one sum.
     let mut sums: BTreeMap<String, (&str, u64)> = BTreeMap::new();
@@ -105,6 +117,11 @@ fn largest<'v>(value: &'v Value, name: &str, key: impl Fn(&'v str) -> Option<&'v
     let mut all: Vec<(&str, u64)> = sums.into_values().filter(|(_, pages)| *pages > 0).collect();
     all.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
     all.truncate(MOST);
+    all.retain(|(name, _)| {
+        let is_pattern = as_pattern(name).is_some();
+        unwritten.extend((!is_pattern).then(|| (*name).to_owned()));
+        is_pattern
+    });
     all
 }
 
@@ -119,7 +136,12 @@ impl Suggestion {
     }
 
     /// Of all, and of those that have most.
-    fn of_allocations(of: AllocationKind, measure: Measure, value: &Value) -> Vec<Suggestion> {
+    fn of_allocations(
+        of: AllocationKind,
+        measure: Measure,
+        value: &Value,
+        unwritten: &mut BTreeSet<String>,
+    ) -> Vec<Suggestion> {
         let what = match measure {
             Measure::GrowthPerMinute => format!("{}, growth in a minute", of.name()),
             _ => of.name().to_owned(),
@@ -127,10 +149,10 @@ impl Suggestion {
         let asked = (Analysis::Allocations(of), measure);
         let all = Suggestion::new(format!("All {what}"), asked, None, value.pages);
         let (process, tag) = (AllocationDimension::Process.name(), AllocationDimension::Tag.name());
-        let of_processes = largest(value, process, process_name).into_iter().map(|(name, bytes)| {
+        let of_processes = largest(value, process, process_name, unwritten).into_iter().map(|(name, bytes)| {
             Suggestion::new(format!("{name}, {what}"), asked, Some((process, format!("{name} (*)"))), bytes)
         });
-        let of_tags = largest(value, tag, as_pattern).into_iter().map(|(name, bytes)| {
+        let of_tags = largest(value, tag, Some, unwritten).into_iter().map(|(name, bytes)| {
             Suggestion::new(format!("{}, {what}", name.trim_end()), asked, Some((tag, name.to_owned())), bytes)
         });
         // Of what there is nothing of, nothing tells what is usual.
@@ -146,6 +168,12 @@ pub struct Suggested {
     pub budgets: Vec<Suggestion>,
     /// Of which analysis there are none, or not of its first measure, and why.
     pub without: Vec<(Analysis, String)>,
+    /// Names among the largest of which there are no budgets, because a pattern cannot be written for them alone.
+    pub unwritten: BTreeSet<String>,
+    /// Which categories cannot be known, a line each.
+    pub unknown: BTreeSet<String>,
+    /// Categories of budgets that count pages of others too, because a keyword was not recorded.
+    pub moved: BTreeSet<String>,
     /// What can make the values of the trace wrong, and so the limits.
     pub(crate) grave: Vec<Doubt>,
 }
@@ -157,7 +185,11 @@ impl Suggested {
 }
 
 /// Pages of a set: all, and by process and category.
-fn of_pages((analysis, measure): (Analysis, Measure), value: &Value) -> Vec<Suggestion> {
+fn of_pages(
+    (analysis, measure): (Analysis, Measure),
+    value: &Value,
+    unwritten: &mut BTreeSet<String>,
+) -> Vec<Suggestion> {
     let whole = |name: &str| Suggestion::new(name.into(), (analysis, measure), None, value.pages);
     let (mut all, what) = match measure {
         Measure::Pages => (Vec::new(), "memory"),
@@ -168,14 +200,47 @@ fn of_pages((analysis, measure): (Analysis, Measure), value: &Value) -> Vec<Sugg
         all.push(Suggestion::new(format!("{name}, {what}"), (analysis, measure), Some((dimension, pattern)), pages));
     };
     let process = ProcessFacet::Process.name();
-    for (name, pages) in largest(value, process, process_name) {
+    for (name, pages) in largest(value, process, process_name, unwritten) {
         of(name, process, format!("{name} (*)"), pages);
     }
     let category = |label| (![NO_LABEL, Category::Unused.name()].contains(&label)).then_some(label);
-    for (name, pages) in largest(value, CATEGORY.name, category) {
+    for (name, pages) in largest(value, CATEGORY.name, category, unwritten) {
         of(name, CATEGORY.name, name.to_owned(), pages);
     }
     all
+}
+
+/// What a budget of pages by category needs, and its condition.
+fn of_category(budget: &Suggestion) -> Option<(&'static AnalysisNeeds, Conditions)> {
+    let Some((CATEGORY_NAME, category)) = &budget.condition else { return None };
+    match budget.analysis {
+        Analysis::Resident => {
+            let of = Condition::fixed(ResidentDimension::Category, category);
+            Some((&RESIDENT_SET, Conditions::Resident(vec![of])))
+        }
+        Analysis::Reference => {
+            let of = Condition::fixed(ReferenceDimension::Category, category);
+            Some((&REFERENCE_SET, Conditions::Reference(vec![of])))
+        }
+        _ => None,
+    }
+}
+
+impl Suggested {
+    /// Takes out categories that cannot be known, and says of which others a recording with all keywords has other pages.
+    fn check_categories(&mut self, trace: &Trace) {
+        let (mut unknown, mut moved) = (BTreeSet::new(), BTreeSet::new());
+        self.budgets.retain(|budget| {
+            let Some((needs, conditions)) = of_category(budget) else { return true };
+            let reason = Evidence::new(trace, needs).lacks(&conditions);
+            moved.extend(unrecorded(trace, needs, &conditions).into_iter().map(|(_, text)| text));
+            let is_known = reason.is_none();
+            unknown.extend(reason.map(|reason| format!("No budget of {}: {reason}", budget.name)));
+            is_known
+        });
+        self.unknown = unknown;
+        self.moved = moved;
+    }
 }
 
 /// Budgets for a trace, by what it holds; or why there are none.
@@ -199,19 +264,21 @@ pub fn suggest(trace: &Trace) -> Result<Suggested, Missing> {
     let mut suggested = Suggested { grave, ..Suggested::default() };
     for (asked, value) in measures.into_iter().zip(&values) {
         let (of, measure) = asked;
+        let is_without = suggested.is_without(of);
         let value = match value {
             Ok(value) => value,
+            Err(reason) if reason == TOO_SHORT => {
+                // How much there is, is known: growth is not asked.
+                suggested.without.extend(is_without.then(|| (of, reason.clone())));
+                continue;
+            }
             Err(reason) => {
-                let is_told = suggested.is_without(of);
-                suggested.without.extend((!is_told).then(|| (of, reason.clone())));
+                suggested.without.extend((!is_without).then(|| (of, reason.clone())));
                 continue;
             }
         };
-        if measure == Measure::GrowthPerMinute && suggested.is_without(of) && value.pages > 0 && is_too_short(trace) {
-            suggested.without.push((of, TOO_SHORT.to_owned()));
-            continue;
-        }
-        suggested.budgets.extend(match (of, measure) {
+        let unwritten = &mut suggested.unwritten;
+        let budgets = match (of, measure) {
             // Of faults that there are none of, nothing tells what is usual.
             (Analysis::Faults, _) if value.pages == 0 => Vec::new(),
             (Analysis::Faults, Measure::HardFaults) => {
@@ -219,12 +286,14 @@ pub fn suggest(trace: &Trace) -> Result<Suggested, Missing> {
             }
             (Analysis::Faults, _) => vec![Suggestion::new("Waits of hard faults".into(), asked, None, value.pages)],
             // How much it grows is asked where it is not known how much there is.
-            (Analysis::Allocations(_), Measure::GrowthPerMinute) if !suggested.is_without(of) => Vec::new(),
-            (Analysis::Allocations(kind), _) => Suggestion::of_allocations(kind, measure, value),
-            _ => of_pages(asked, value),
-        });
+            (Analysis::Allocations(_), Measure::GrowthPerMinute) if !is_without => Vec::new(),
+            (Analysis::Allocations(kind), _) => Suggestion::of_allocations(kind, measure, value, unwritten),
+            _ => of_pages(asked, value, unwritten),
+        };
+        suggested.budgets.extend(budgets);
     }
     if !suggested.budgets.is_empty() {
+        suggested.check_categories(trace);
         return Ok(suggested);
     }
     // What was recorded says more than what was not.
@@ -237,14 +306,6 @@ pub fn suggest(trace: &Trace) -> Result<Suggested, Missing> {
         what += "; for its context switches write budgets of processor time (analysis = \"cpu\") yourself, none are proposed";
     }
     Err(Missing { what, advice })
-}
-
-/// What grew in a part of a second says nothing of a minute.
-const TOO_SHORT: &str =
-    "the trace is shorter than a second: what grows in a minute would be a guess (growth_per_minute)";
-
-fn is_too_short(trace: &Trace) -> bool {
-    trace.survey().last().is_none_or(|last| trace.etl().clock.nanos(last).seconds() < 1.0)
 }
 
 #[cfg(test)]

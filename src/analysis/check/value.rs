@@ -16,6 +16,8 @@ pub struct Value {
     pub pages: u64,
     /// The same without the conditions.
     pub total: u64,
+    /// Why that is not known, though the value is: then no limit is a part of it.
+    pub(crate) total_unknown: Option<String>,
     /// Dimensions of the rows.
     pub dimensions: Vec<String>,
     /// The parts of the value; parts of a peak have their own peaks.

@@ -4,6 +4,7 @@
 
 use crate::analysis::cpu::query::{CpuOrder, CpuQuery, Dimension};
 use crate::analysis::cpu::sampled_and_exact::interval;
+use crate::analysis::cpu::thread_labels::{IDLE, names_one};
 use crate::analysis::cpu::time_grid::TickRange;
 use crate::analysis::stacks::{Names, Owners, ProfileIntervals, Texts};
 use crate::analysis::table::{Group, Measured, Node, Table, Value};
@@ -44,6 +45,33 @@ impl std::ops::AddAssign for SampleCounts {
     }
 }
 
+/// Samples of a row or a sum. Those of idle threads have it alone: they are no part of it where other threads are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RowSamples {
+    others: SampleCounts,
+    idle: SampleCounts,
+    leaves_idle_out: bool,
+}
+
+impl RowSamples {
+    /// What counts.
+    pub fn counts(&self) -> SampleCounts {
+        let mut counts = self.others;
+        if !self.leaves_idle_out {
+            counts += self.idle;
+        }
+        counts
+    }
+}
+
+impl std::ops::AddAssign for RowSamples {
+    fn add_assign(&mut self, other: RowSamples) {
+        self.others += other.others;
+        self.idle += other.idle;
+        self.leaves_idle_out |= other.leaves_idle_out;
+    }
+}
+
 /// What `pfnset cpu` shows of a trace without context switches.
 #[derive(Debug)]
 pub struct SampledUse {
@@ -67,14 +95,18 @@ pub struct SampledUse {
     pub interval_ns: u64,
     /// All samples in the window.
     pub all: SampleCounts,
+    /// Those of idle threads.
+    pub idle: SampleCounts,
+    /// True when the conditions chose nothing but idle threads.
+    is_of_idle: bool,
     /// Conditions that chose the rows: dimensions and patterns.
     pub(crate) filter: Vec<(&'static str, String)>,
     /// Dimensions of the rows.
     pub dimensions: Vec<Dimension>,
     /// Rows, most time first.
-    pub rows: Vec<Group<SampleCounts>>,
+    pub rows: Vec<Group<RowSamples>>,
     /// By module of the instruction pointer, where rows are by something else.
-    pub modules: Vec<Group<SampleCounts>>,
+    pub modules: Vec<Group<RowSamples>>,
 }
 
 /// What a processor did when it was sampled.
@@ -92,6 +124,13 @@ struct Key {
     thread_id: u32,
     processor: u16,
     module: Option<u32>,
+}
+
+impl Key {
+    /// The idle thread itself ran, no call or interrupt on top of it.
+    fn is_idle(&self) -> bool {
+        self.thread_id == 0 && matches!(self.doing, Doing::Thread(_))
+    }
 }
 
 type Sample = At<(ProfileSample, u16)>;
@@ -114,10 +153,16 @@ impl SampledUse {
         let first = samples.first().map(|sample| sample.moment).unwrap_or_default();
         let (counted, modules) = counted(trace, &parts, &samples, range);
         let labels = Labels::new(trace, query, &modules);
-        let mut all = SampleCounts::default();
-        counted.values().for_each(|counts| all += *counts);
+        let (mut all, mut idle) = (SampleCounts::default(), SampleCounts::default());
+        for (key, counts) in &counted {
+            all += *counts;
+            idle += if key.is_idle() { *counts } else { SampleCounts::default() };
+        }
         let fits = |key: &Key| query.conditions.iter().all(|c| c.lets_pass([&labels.label(c.dimension, key)]));
         let chosen: Vec<(Key, SampleCounts)> = counted.into_iter().filter(|(key, _)| fits(key)).collect();
+        let has_conditions = query.conditions.iter().any(|condition| condition.dimension != Dimension::Processor);
+        let is_of_idle = has_conditions && chosen.iter().all(|(key, _)| key.is_idle());
+        let rows_by = |dimensions: &[Dimension]| groups(&chosen, dimensions, &labels, is_of_idle);
         let missing = trace.missing(&CPU);
         let mut doubts = trust.doubts();
         let text =
@@ -135,8 +180,10 @@ impl SampledUse {
             window_bounds: (range.from.0.saturating_sub(clock.origin.0), range.to.0.saturating_sub(clock.origin.0)),
             interval_ns: ProfileIntervals::new(&parts.intervals).nanos(first),
             all,
-            rows: groups(&chosen, &query.group_by, &labels),
-            modules: if has_modules { Vec::new() } else { groups(&chosen, &[Dimension::Module], &labels) },
+            idle,
+            is_of_idle,
+            rows: rows_by(&query.group_by),
+            modules: if has_modules { Vec::new() } else { rows_by(&[Dimension::Module]) },
             filter: Condition::written(&query.conditions),
             dimensions: query.group_by.clone(),
         }))
@@ -144,12 +191,13 @@ impl SampledUse {
 
     /// The rows as a table, in this order: by name, or most time first.
     pub fn row_table(&self, order: CpuOrder, top: Option<usize>) -> Table {
-        table(self, &self.dimensions, &self.rows, order, top)
+        let of_processors = self.dimensions.iter().take_while(|own| **own == Dimension::Processor).count();
+        table(self, &self.dimensions, &self.rows, order, (top, 1 + of_processors))
     }
 
     /// The modules as a table.
     pub fn module_table(&self, top: Option<usize>) -> Table {
-        table(self, &[Dimension::Module], &self.modules, CpuOrder::Cpu, top)
+        table(self, &[Dimension::Module], &self.modules, CpuOrder::Cpu, (top, 1))
     }
 
     /// Half of the 95 % interval (Wilson) of the time that a group had, nanoseconds.
@@ -159,23 +207,37 @@ impl SampledUse {
     }
 }
 
+/// `top` rows of each level; the first `sums` levels are of all threads.
 fn table(
     set: &SampledUse,
     dimensions: &[Dimension],
-    groups: &[Group<SampleCounts>],
+    groups: &[Group<RowSamples>],
     order: CpuOrder,
-    top: Option<usize>,
+    (top, sums): (Option<usize>, usize),
 ) -> Table {
-    type Of = Measured<SampleCounts, SampledUse>;
+    type Of = Measured<RowSamples, SampledUse>;
     const COLUMNS: [Of; 4] = [
-        Of::new("events", "Samples", |counts, _| Value::count(counts.events)),
-        Of::shown("Share", |counts, set| Value::share(counts.time_ns, set.all.time_ns)),
-        Of::new("time_ns", "Time", |counts, _| Value::Duration(counts.time_ns)),
-        Of::new("error_ns", "Error (95 %)", |counts, set| Value::Duration(set.error_ns(counts))),
+        Of::new("events", "Samples", |row, _| Value::count(row.counts().events)),
+        Of::shown("Share", |row, set| Value::share(row.counts().time_ns, set.all.time_ns)),
+        Of::new("time_ns", "Time", |row, _| Value::Duration(row.counts().time_ns)),
+        Of::new("error_ns", "Error (95 %)", |row, set| Value::Duration(set.error_ns(&row.counts()))),
     ];
-    let most = |counts: &SampleCounts| if order == CpuOrder::Name { 0 } else { counts.time_ns };
-    let tree = Node::tree(groups, |a, b| most(b).cmp(&most(a)), top);
-    Table::of_groups(dimensions, groups, &tree, set, &COLUMNS)
+    let most = |row: &RowSamples| if order == CpuOrder::Name { 0 } else { row.counts().time_ns };
+    let mut tree = Node::tree(groups, |a, b| most(b).cmp(&most(a)), top);
+    leave_idle_out(&mut tree, if set.is_of_idle { 0 } else { sums });
+    let mut table = Table::of_groups(dimensions, groups, &tree, set, &COLUMNS).with_total(&tree, set, &COLUMNS);
+    let leaves_out = tree.measure.leaves_idle_out && tree.measure.idle.events > 0;
+    let label = table.lines.last_mut().and_then(|line| line.cells.first_mut()).filter(|_| leaves_out);
+    label.into_iter().for_each(|label| *label = Value::text("Total without idle"));
+    table
+}
+
+/// Takes idle threads out of the first levels of sums.
+fn leave_idle_out(node: &mut Node<RowSamples>, levels: usize) {
+    if let Some(below) = levels.checked_sub(1) {
+        node.measure.leaves_idle_out = true;
+        node.parts.iter_mut().for_each(|part| leave_idle_out(part, below));
+    }
 }
 
 /// All samples in record order, with their processors.
@@ -234,18 +296,29 @@ fn counted(
 }
 
 /// Rows by dimensions, most time first.
-fn groups(counted: &[(Key, SampleCounts)], dimensions: &[Dimension], labels: &Labels<'_>) -> Vec<Group<SampleCounts>> {
-    let mut sums: FastMap<Vec<Label>, SampleCounts> = FastMap::default();
+fn groups(
+    counted: &[(Key, SampleCounts)],
+    dimensions: &[Dimension],
+    labels: &Labels<'_>,
+    is_of_idle: bool,
+) -> Vec<Group<RowSamples>> {
+    // A processor is not used by its idle thread.
+    let of_processors = dimensions == [Dimension::Processor];
+    let mut sums: FastMap<Vec<Label>, RowSamples> = FastMap::default();
     for (key, counts) in counted {
-        *sums.entry(dimensions.iter().map(|own| labels.label(*own, key)).collect()).or_default() += *counts;
+        let none = SampleCounts::default();
+        let (others, idle) = if key.is_idle() { (none, *counts) } else { (*counts, none) };
+        let leaves_idle_out = !is_of_idle && (of_processors || key.thread_id != 0);
+        let row = sums.entry(dimensions.iter().map(|own| labels.label(*own, key)).collect()).or_default();
+        *row += RowSamples { others, idle, leaves_idle_out };
     }
-    let mut groups: Vec<Group<SampleCounts>> =
+    let mut groups: Vec<Group<RowSamples>> =
         sums.into_iter().map(|(labels, measure)| Group { labels, measure }).collect();
     groups.sort_by(|a, b| {
-        let texts = |group: &Group<SampleCounts>| -> Vec<String> {
+        let texts = |group: &Group<RowSamples>| -> Vec<String> {
             group.labels.iter().map(|label| label.as_str().to_owned()).collect()
         };
-        let most = |group: &Group<SampleCounts>| (group.measure.time_ns, group.measure.events);
+        let most = |group: &Group<RowSamples>| (group.measure.counts().time_ns, group.measure.counts().events);
         most(b).cmp(&most(a)).then_with(|| texts(a).cmp(&texts(b)))
     });
     groups
@@ -266,6 +339,7 @@ impl<'l> Labels<'l> {
 
     fn label(&self, dimension: Dimension, key: &Key) -> Label {
         match (dimension, key.doing) {
+            (Dimension::Process(facet), _) if key.is_idle() && !names_one(facet) => Label::name(IDLE),
             (Dimension::Process(facet), Doing::Thread(code)) => {
                 let facts = ProcessFacts {
                     processes: self.trace.processes(),

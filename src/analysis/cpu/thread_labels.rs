@@ -15,7 +15,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 /// What stands for the stack of idle threads.
-const IDLE: &str = "[idle]";
+pub(super) const IDLE: &str = "[idle]";
 
 /// Processes of all threads.
 #[derive(Debug)]
@@ -86,6 +86,8 @@ impl<'l> Labels<'l> {
     /// The label of what was counted.
     pub fn label(&self, dimension: Dimension, of: CountedOf) -> Label {
         match dimension {
+            // Where rows are of many threads, the idle ones have their own.
+            Dimension::Process(facet) if of.instance == IDLE_INSTANCE && !names_one(facet) => Label::name(IDLE),
             Dimension::Process(facet) => self.of_process(facet, self.code(of.instance)),
             Dimension::Thread => Label::number(self.thread_id(of.instance)),
             Dimension::Processor => Label::number(of.processor),
@@ -113,4 +115,9 @@ impl<'l> Labels<'l> {
             None => condition.lets_pass([&self.label(condition.dimension, of)]),
         })
     }
+}
+
+/// True for what tells one process from another.
+pub(super) const fn names_one(facet: ProcessFacet) -> bool {
+    matches!(facet, ProcessFacet::Process | ProcessFacet::ProcessName | ProcessFacet::Pid)
 }

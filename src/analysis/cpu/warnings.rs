@@ -23,6 +23,7 @@ pub fn warnings(
     let (etl, trust) = (trace.etl(), trace.trust());
     let mut doubts = trust.doubts();
     let note = |code, text| Doubt::note(CPU.name, code, text);
+    doubts.extend(beyond_switches(trace, range));
     doubts.extend(unknown(processors, range, etl).into_iter().map(|text| note("threads_unknown", text)));
     let sum = |of: fn(&Processor) -> u64| processors.iter().map(of).sum::<u64>();
     let breaks = sum(|processor| processor.breaks);
@@ -92,6 +93,20 @@ fn lack_of_stacks(shares: &StackShares) -> impl Iterator<Item = Doubt> {
         }
     };
     [(shares.waited, of_switches), (shares.readied, of_readies)].into_iter().filter_map(lacking)
+}
+
+/// The part of the window after the last context switch of all processors: until when the last threads ran on, no record says.
+fn beyond_switches(trace: &Trace, range: TickRange) -> Option<Doubt> {
+    let clock = &trace.etl().clock;
+    let last = trace.scheduling().buffers.iter().filter_map(|facts| facts.last_switch).max()?;
+    let beyond = TickRange { from: last.max(range.from), to: range.to }.ticks();
+    let milliseconds = beyond as f64 * 1e3 / clock.frequency_hz.max(1) as f64;
+    let text = format!(
+        "{milliseconds:.3} ms of the window are after the last context switch ({:.6} s): no record says what ran then; the \
+         last thread of each processor counts as if it ran on",
+        clock.nanos(last).seconds()
+    );
+    (beyond > 0).then(|| Doubt::grave(CPU.name, "window_beyond_switches", text))
 }
 
 /// Processors whose threads are not known for some time.

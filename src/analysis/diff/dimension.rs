@@ -3,10 +3,12 @@
 use crate::analysis::category_rules::Rule;
 use crate::analysis::refset::query::Dimension as ReferenceDimension;
 use crate::analysis::resident::dimension::Dimension as ResidentDimension;
+use crate::facets::file::NO_DETAIL;
 use crate::facets::vocabulary::*;
 use crate::facets::{Condition, Dimension as _, FileFacet, Label, NO_LABEL, ProcessFacet, Values, dimensions};
 use crate::imported::wpa::columns::PROCESS_NAME;
 use crate::model::category::Category;
+use crate::pattern::Patterns;
 
 dimensions! {
     /// What the two sides are compared by.
@@ -74,7 +76,12 @@ impl Dimension {
             }
             Dimension::PID => {
                 let id = label.strip_suffix(')').and_then(|rest| rest.rsplit_once('('));
-                id.map_or(NO_LABEL, |(_, id)| id).to_owned()
+                match id {
+                    // A key that names no process is no id.
+                    Some(("Unknown ", key)) if key != "-1" => label.to_owned(),
+                    Some((_, id)) => id.to_owned(),
+                    None => NO_LABEL.to_owned(),
+                }
             }
             _ => label.to_owned(),
         }
@@ -84,8 +91,16 @@ impl Dimension {
     pub fn label(self, text: &str) -> Label {
         match self {
             Dimension::Process(of) => of.of_text(text),
+            Dimension::File(of) => of.of_text(text),
+            Dimension::Detail if text == NO_LABEL => Label::nothing().shown_as(NO_DETAIL),
             _ => Label::of_text(text, self.facet().values),
         }
+    }
+
+    /// True when a text of a file meets a condition, as the label of a trace would: patterns can be of the words that people read.
+    pub(crate) fn meets(self, text: &str, patterns: &Patterns) -> bool {
+        let label = self.label(text);
+        patterns.matches_any(&[label.as_str(), label.shown()])
     }
 
     /// A label in the standard form of its dimension: known names with their capitals, an empty label as `n/a`.
@@ -118,8 +133,8 @@ pub fn passes(conditions: &[Condition<Dimension>], dimension: &str, label: &str)
     let Some(dimension) = Dimension::of_name(dimension) else { return true };
     let form = dimension.in_one_form(label);
     conditions.iter().all(|condition| match condition.dimension {
-        of if of == dimension => condition.patterns.matches(&form),
-        of if of.derived_from() == Some(dimension) => condition.patterns.matches(&of.derived(&form)),
+        of if of == dimension => of.meets(&form, &condition.patterns),
+        of if of.derived_from() == Some(dimension) => of.meets(&of.derived(&form), &condition.patterns),
         _ => true,
     })
 }

@@ -66,7 +66,7 @@ pub struct Diff {
     /// Keys that differ by more than is allowed, the largest change first.
     pub differing: Vec<DiffRow>,
     /// Keys that do not differ by more than is allowed, where they were asked for.
-    pub unchanged: Vec<DiffRow>,
+    pub unchanged: Option<Vec<DiffRow>>,
     /// Sums over all keys.
     pub all: DiffTotals,
     /// Sums over the keys that differ, but by no more than is allowed.
@@ -176,7 +176,7 @@ impl Diff {
             all: totals,
             within: DiffTotals::of(fine.iter().filter(|row| !is_same(row))),
             same: DiffTotals::of(fine.iter().filter(is_same)),
-            unchanged: if query.keeps_same { fine } else { Vec::new() },
+            unchanged: query.keeps_same.then_some(fine),
             differing,
             is_tolerant: query.tolerance.is_any(),
             filter: Condition::written(&query.conditions),

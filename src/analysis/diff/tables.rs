@@ -48,7 +48,7 @@ impl Diff {
         let (listed, rest) = rows.split_at(self.listed().min(rows.len()));
         let mut lines: Vec<Line> = listed.iter().copied().map(row_line).collect();
         let rest = DiffTotals::of(rest.iter().copied());
-        let sums = lines::not_listed([rest, self.within, self.same], self.unchanged.is_empty(), |sum| sum.rows);
+        let sums = lines::not_listed([rest, self.within, self.same], self.unchanged.is_none(), |sum| sum.rows);
         lines.extend(sums.map(|(label, sum)| sum_line(label, &sum)));
         lines.push(Line { ruled: true, ..sum_line(Value::text("Total"), &self.all) });
         Table { columns, lines, ..self.table_of(rows) }
@@ -67,7 +67,7 @@ impl Diff {
 
     /// The keys that differ, with those that do not where they were asked for.
     pub(crate) fn rows(&self) -> Vec<&DiffRow> {
-        let mut rows: Vec<&DiffRow> = self.differing.iter().chain(&self.unchanged).collect();
+        let mut rows: Vec<&DiffRow> = self.differing.iter().chain(self.unchanged.iter().flatten()).collect();
         rows.sort_by(|a, b| self.order.compare(a, b));
         rows
     }

@@ -105,6 +105,11 @@ impl<'a> Rows<'a> {
         Rows { texts, paths, range, frequency_hz: trace.etl().clock.frequency_hz, conditions }
     }
 
+    /// True where a condition is on what these have not: `n/a` is none of their labels.
+    fn lack_a_condition(&self, of: Of) -> bool {
+        of.lacks(self.conditions.iter().map(|condition| condition.dimension)).is_some()
+    }
+
     /// Hard faults of the window that meet the conditions.
     pub fn hard_faults(&self, mut all: Vec<Hard>) -> Vec<Hard> {
         let mut is_wanted = self.wanted_hard();
@@ -121,6 +126,7 @@ impl<'a> Rows<'a> {
 
     /// Whether a hard fault is of the window and meets the conditions. Each label is looked at once.
     fn wanted_hard(&self) -> impl FnMut(&Hard) -> bool {
+        let lack_one = self.lack_a_condition(Of::Hard);
         let mut known: Vec<HashMap<u64, bool>> = vec![HashMap::new(); self.conditions.len()];
         move |hard| {
             let meets = |(condition, known): (&Condition<Dimension>, &mut HashMap<u64, bool>)| {
@@ -128,13 +134,14 @@ impl<'a> Rows<'a> {
                 let number = hard_number(dimension, hard);
                 *known.entry(number).or_insert_with(|| condition.lets_pass([&self.hard_label(dimension, hard)]))
             };
-            self.range.holds(hard.end.time) && self.conditions.iter().zip(&mut known).all(meets)
+            !lack_one && self.range.holds(hard.end.time) && self.conditions.iter().zip(&mut known).all(meets)
         }
     }
 
     /// Requests that meet the conditions, also those that were completed outside of the window: they stood in the queue.
     pub fn requests(&self, mut all: Vec<Request>) -> Vec<Request> {
-        all.retain(|request| self.is_wanted(|dimension| self.request_label(dimension, request)));
+        let lack_one = self.lack_a_condition(Of::Disk);
+        all.retain(|request| !lack_one && self.is_wanted(|dimension| self.request_label(dimension, request)));
         all
     }
 
@@ -148,7 +155,7 @@ impl<'a> Rows<'a> {
         };
         let is_counted =
             |one: &&Unfinished| self.range.holds(one.start.time) && self.is_wanted(|dimension| label(dimension, one));
-        all.iter().filter(is_counted).count() as u64
+        if self.lack_a_condition(Of::Disk) { 0 } else { all.iter().filter(is_counted).count() as u64 }
     }
 
     fn is_wanted(&self, label: impl Fn(Dimension) -> Label) -> bool {
@@ -157,10 +164,7 @@ impl<'a> Rows<'a> {
 
     /// True for the soft faults of a process where they meet the conditions. They have no other label.
     pub fn wants_soft(&self, process: &str) -> bool {
-        self.is_wanted(|dimension| match dimension {
-            Dimension::Process => Label::name(process),
-            _ => Label::nothing(),
-        })
+        !self.lack_a_condition(Of::Soft) && self.is_wanted(|_| Label::name(process))
     }
 
     /// Figures of all.

@@ -15,8 +15,9 @@ use crate::etl::logfile::{MODE_NO_PER_PROCESSOR, MODE_RELOG, mode_names};
 use crate::etl::record_id::RecordId;
 use crate::event::hooks::{IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX, REMOVE_FROM_WS};
 use crate::event::{catalog, keywords};
+use crate::load::stacks::beside::any_beside_its_event;
 use crate::load::survey::Survey;
-use crate::trace::analysis_needs::{CPU, FAULTS};
+use crate::trace::analysis_needs::{CPU, FAULTS, STACK_EVENTS};
 use crate::trace::doubt::{self, Doubt, OF_TRACE, any_grave};
 use crate::trace::readiness::{Readiness, ReadinessLevel};
 use crate::trace::trust::TrustReport;
@@ -163,7 +164,7 @@ impl TraceInfo {
             checks: checks(trace),
             is_checked: false,
             damage: survey.damage.clone(),
-            analyses: trace.readiness(),
+            analyses: analyses(trace),
         }
     }
 
@@ -263,6 +264,19 @@ fn doubts(trace: &Trace) -> Vec<Doubt> {
         doubts.push(no_trims(trust));
     }
     doubts
+}
+
+/// What the trace is good for: stacks only where a look at them finds their events.
+fn analyses(trace: &Trace) -> Vec<Readiness> {
+    let mut all = trace.readiness();
+    let are_stacks = |analysis: &&mut Readiness| {
+        analysis.name == STACK_EVENTS.name && analysis.events > 0 && trace.survey().carried_stack_bytes == 0
+    };
+    if let Some(stacks) = all.iter_mut().find(are_stacks).filter(|_| !any_beside_its_event(trace.etl())) {
+        stacks.level = ReadinessLevel::Partial;
+        stacks.note = Some("no event of these stacks is in their buffers: they probably belong to none");
+    }
+    all
 }
 
 fn has_accesses(trace: &Trace) -> bool {

@@ -25,6 +25,17 @@ pub enum MemoryTimeline {
 }
 
 impl MemoryTimeline {
+    /// True where rows are at other times than their samples.
+    pub fn is_in_steps(&self) -> bool {
+        match self {
+            MemoryTimeline::Counters(rows) => {
+                rows.iter().any(|(time, sample)| sample.as_ref().is_some_and(|sample| sample.time != *time))
+            }
+            MemoryTimeline::Samples(_) => false,
+            MemoryTimeline::WorkingSets(_) => true,
+        }
+    }
+
     /// What a query asks for, of these counters in the file and `samples` in the window, or of `tracks` in the window where
     /// it groups by processes or sessions; `None` where it asks for no timeline.
     ///

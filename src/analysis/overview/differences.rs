@@ -68,7 +68,7 @@ impl Differences {
         };
         let diff = by(&[Dimension::Category, Dimension::PROCESS])?;
         // A category that changed has processes in which it did not.
-        let rows = || diff.differing.iter().chain(&diff.unchanged);
+        let rows = || diff.differing.iter().chain(diff.unchanged.iter().flatten());
         let by_category = changes(rows(), 0);
         // Pages of no process count by category only.
         let by_process = changes(rows().filter(|row| row.labels.get(1).is_some_and(is_of_a_process)), 1);

@@ -18,9 +18,10 @@ pub fn answer(set: &SampledUse, display: CpuDisplay) -> Answer<'_> {
     let is_summary = view == CpuView::Summary;
     let first = if is_summary { top.or(Some(FIRST.0)) } else { top };
     let told = format!(
-        "{} samples, one each {} on each processor",
+        "{} samples, one each {} on each processor; {} met an idle thread",
         numbers::count(set.all.events),
         unit.show(set.interval_ns),
+        numbers::count(set.idle.events),
     );
     let mut screen = vec![Block::Title(title.clone()), Block::Text(told), Block::Blank, Block::Rows(0)];
     if is_summary && !set.modules.is_empty() {

@@ -1,6 +1,6 @@
 //! `pfnset check`.
 
-use crate::analysis::check::baseline::{Baseline, Run, Saved};
+use crate::analysis::check::baseline::{Baseline, Run, Saved, differing_run};
 use crate::analysis::check::budget::{Analysis, Budget};
 use crate::analysis::check::measured::TraceValues;
 use crate::analysis::check::suggest::suggest;
@@ -13,7 +13,7 @@ use crate::cli::args::{Base, Common, OutputFormat, UNITS, refuse};
 use crate::cli::exit::Exit;
 use crate::cli::recordings::{Recording, Recordings};
 use crate::cli::symbols::SymbolArgs;
-use crate::cli::trace_paths::once;
+use crate::cli::trace_paths::{once, passed_over};
 use crate::cli::{new_file, notes, output, small_file, trace, trace_paths};
 use crate::error::Error;
 use crate::forms::{budgets as suggestions, junit};
@@ -149,6 +149,7 @@ impl Check {
         let (recordings, repeated) = once(trace_paths::named_recordings(&self.recordings.traces, Path::new(""), fits)?);
         self.spare_found(&recordings)?;
         if !common.quiet {
+            passed_over(&self.recordings.traces, Path::new("")).iter().for_each(|line| notes::write(line));
             repeated
                 .iter()
                 .for_each(|path| notes::write(&format!("{} is named twice: it counts once", path.display())));
@@ -320,6 +321,16 @@ fn save(to: &Path, budgets: &[Budget], runs: &[Run]) -> anyhow::Result<()> {
         let more = if unknown.len() > 1 { format!(" and {} more", unknown.len() - 1) } else { String::new() };
         notes::write(&format!(
             "--save-baseline: {} has no value of \"{}\"{more}: {} lacks it; with this baseline they are invalid",
+            to.display(),
+            budget.name,
+            run.trace
+        ));
+    }
+    let differing = budgets.iter().enumerate().filter_map(|(at, budget)| Some((budget, differing_run(runs, at)?)));
+    for (budget, run) in differing {
+        notes::write(&format!(
+            "--save-baseline: {} has no value of \"{}\": {} was recorded with other keywords than the first trace, so the same \
+             pages have other categories; with this baseline it is invalid",
             to.display(),
             budget.name,
             run.trace

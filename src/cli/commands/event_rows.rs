@@ -125,7 +125,7 @@ impl RowsArgs {
         let trace = trace::open(common)?;
         let listing = trace::with_bar(common, &trace, 2, || EventListing::answer(&trace, &query))?;
         let mut read = None;
-        output::unless_closed(write(common, &listing, form).map(|whole| read = Some(whole)))?;
+        output::unless_closed(write(common, &listing, form, self.fields.is_some()).map(|whole| read = Some(whole)))?;
         if let Some(is_whole) = read {
             // What comes after the head is not known.
             let part = if is_whole { "" } else { " in the part that was read for --head" };
@@ -137,7 +137,7 @@ impl RowsArgs {
 }
 
 /// True when the trace was read to its end.
-fn write(common: &Common, listing: &EventListing<'_>, form: EventForm) -> anyhow::Result<bool> {
+fn write(common: &Common, listing: &EventListing<'_>, form: EventForm, wraps: bool) -> anyhow::Result<bool> {
     let width = usize::from(output::width(common));
     let mut out = match form {
         EventForm::Table => output::open_rows_for_people(common)?,
@@ -149,7 +149,7 @@ fn write(common: &Common, listing: &EventListing<'_>, form: EventForm) -> anyhow
         output::warn(&listing.warnings);
     }
     out.write(&event_rows::heading(form, width))?;
-    let new = || RowWriter::new(form, width);
+    let new = || RowWriter::new(form, width).wrapping(wraps);
     let whole = listing.stream(new, RowWriter::row, RowWriter::stack, &mut |bytes| out.write(bytes))?;
     out.finish()?;
     Ok(whole)

@@ -5,8 +5,8 @@ use crate::cli::args::{OneOf, Reading, refuse};
 use crate::cli::exit::Exit;
 use crate::cli::recordings::{Recording, Recordings};
 use crate::cli::symbols::SymbolArgs;
-use crate::cli::trace_paths::recordings;
-use crate::cli::{output, progress, terminal, threads};
+use crate::cli::trace_paths::{passed_over, recordings};
+use crate::cli::{notes, output, progress, terminal, threads};
 use crate::dataset::compact::{By, check, compact};
 use crate::dataset::run::{Choice, Outcome, Snapshots};
 use crate::dataset::tags::{Tag, Tags};
@@ -257,6 +257,9 @@ impl Export {
         let limits = self.reading.limits();
         let fits = |kernel: &Path, user: &Path| is_one(kernel, user, &limits);
         let traces = recordings(&self.recordings.traces, &self.out, fits)?;
+        if !self.quiet {
+            passed_over(&self.recordings.traces, &self.out).iter().for_each(|line| notes::write(line));
+        }
         Ok(traces)
     }
 

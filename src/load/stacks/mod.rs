@@ -4,6 +4,7 @@
 //! Sources: `docs/formats.md` ("StackWalk"). `analysis::stacks` joins them.
 
 pub mod addresses;
+pub mod beside;
 pub mod first_walk;
 pub mod frame_lists;
 pub mod frame_trie;

@@ -73,7 +73,7 @@ pub struct AllocationDiff {
     /// Rows that differ by more than is allowed.
     pub differing: Vec<AllocationDiffRow>,
     /// Others, where they were asked for.
-    pub unchanged: Vec<AllocationDiffRow>,
+    pub unchanged: Option<Vec<AllocationDiffRow>>,
     /// All rows together.
     pub all: AllocationTotals,
     /// Rows that differ, but by no more than is allowed.
@@ -135,7 +135,7 @@ impl AllocationDiff {
             all,
             within: AllocationTotals::of(fine.iter().filter(|row| !is_same(row))),
             same: AllocationTotals::of(fine.iter().filter(is_same)),
-            unchanged: if query.rows.keeps_same { fine } else { Vec::new() },
+            unchanged: query.rows.keeps_same.then_some(fine),
             differing,
             filter: Condition::written(&query.allocations.conditions),
             choice: query.rows,

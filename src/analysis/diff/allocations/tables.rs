@@ -68,7 +68,7 @@ impl AllocationDiff {
         let (listed, rest) = rows.split_at(self.choice.listed().min(rows.len()));
         let mut lines: Vec<Line> = listed.iter().map(|row| self.line(row)).collect();
         let rest = AllocationTotals::of(rest.iter().copied());
-        let sums = lines::not_listed([rest, self.within, self.same], self.unchanged.is_empty(), |sum| sum.rows);
+        let sums = lines::not_listed([rest, self.within, self.same], self.unchanged.is_none(), |sum| sum.rows);
         lines.extend(sums.map(|(label, sum)| self.sum_line(label, &sum, false)));
         lines.push(Line { ruled: true, ..self.sum_line(Value::text("Total"), &self.all, true) });
         Table { columns, lines, ..self.table_of(rows) }
@@ -113,7 +113,7 @@ impl AllocationDiff {
 
     /// The rows that differ, with the others where they were asked for.
     pub(crate) fn rows(&self) -> Vec<&AllocationDiffRow> {
-        let mut rows: Vec<&AllocationDiffRow> = self.differing.iter().chain(&self.unchanged).collect();
+        let mut rows: Vec<&AllocationDiffRow> = self.differing.iter().chain(self.unchanged.iter().flatten()).collect();
         rows.sort_by(|a, b| compare(self.choice.order, a, b));
         rows
     }

@@ -62,7 +62,7 @@ pub struct StackDiff {
     /// Rows that differ by more than is allowed.
     pub differing: Vec<StackDiffRow>,
     /// Others, where they were asked for.
-    pub unchanged: Vec<StackDiffRow>,
+    pub unchanged: Option<Vec<StackDiffRow>>,
     /// Number of all rows.
     pub rows_compared: u64,
     /// Rows that differ, but by no more than is allowed.
@@ -125,7 +125,7 @@ impl StackDiff {
             measure: query.measure,
             within: StackTotals::of(fine.iter().filter(|row| !is_same(row))),
             same: StackTotals::of(fine.iter().filter(is_same)),
-            unchanged: if query.rows.keeps_same { fine } else { Vec::new() },
+            unchanged: query.rows.keeps_same.then_some(fine),
             differing,
             rows_compared,
             dimensions: group_by,

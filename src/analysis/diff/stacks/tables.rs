@@ -92,7 +92,7 @@ impl StackDiff {
         let (listed, rest) = rows.split_at(self.choice.listed().min(rows.len()));
         let mut lines: Vec<Line> = listed.iter().map(|row| self.line(row)).collect();
         let rest = StackTotals::of(rest.iter().copied());
-        let sums = lines::not_listed([rest, self.within, self.same], self.unchanged.is_empty(), |sum| sum.rows);
+        let sums = lines::not_listed([rest, self.within, self.same], self.unchanged.is_none(), |sum| sum.rows);
         lines.extend(sums.map(|(label, sum)| self.sum_line(label, self.sum(&sum))));
         let [left, right] = self.weights();
         let all = self.sum_line(Value::text("All events"), Some((left.into(), right.into())));
@@ -136,7 +136,7 @@ impl StackDiff {
 
     /// The rows that differ, with the others where they were asked for.
     pub(crate) fn rows(&self) -> Vec<&StackDiffRow> {
-        let mut rows: Vec<&StackDiffRow> = self.differing.iter().chain(&self.unchanged).collect();
+        let mut rows: Vec<&StackDiffRow> = self.differing.iter().chain(self.unchanged.iter().flatten()).collect();
         rows.sort_by(|a, b| compare(self.choice.order, a, b));
         rows
     }
