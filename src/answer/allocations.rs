@@ -273,7 +273,9 @@ fn check(set: &AllocationSet) -> Vec<String> {
                     "Check: end snapshot of {entries} allocations, {live} live by the records, {earlier} from before the trace, \
                      {missing} missing"
                 ),
-                format!("End snapshot: {live} of {entries} allocations live by the records, {missing} missing"),
+                format!(
+                    "End snapshot: {entries} allocations: {live} by the records, {earlier} earlier, {missing} missing"
+                ),
             ]
         }
     }

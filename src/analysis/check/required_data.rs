@@ -221,16 +221,14 @@ impl<'t> Evidence<'t> {
     /// Why the value is not known: that of the pages that meet the conditions, from these events in this time.
     pub fn fault(&self, what: &str, hooks: &[HookId], time: (Nanos, Nanos), conditions: &Conditions) -> Option<String> {
         let in_time = || self.lost_in(what, time.0, time.1).or_else(|| self.not_read(what, hooks));
-        let main = || self.anywhere.clone().or_else(in_time);
-        let needed =
-            || NEEDED.iter().flat_map(|recorded| recorded.exchanges.iter().map(move |exchange| (recorded, exchange)));
-        main().or_else(|| needed().find_map(|(recorded, exchange)| self.fault_of(recorded, exchange, conditions)))
+        self.anywhere.clone().or_else(in_time).or_else(|| self.lacks(conditions))
     }
 
-    /// The same where only what the conditions need is asked for, wherever it lies.
+    /// Why it is not known which pages meet the conditions, whatever the pages are.
     pub fn lacks(&self, conditions: &Conditions) -> Option<String> {
-        let never = (Nanos(i128::MAX), Nanos(i128::MIN));
-        self.fault("", &[], never, conditions)
+        let needed =
+            NEEDED.iter().flat_map(|recorded| recorded.exchanges.iter().map(move |exchange| (recorded, exchange)));
+        needed.into_iter().find_map(|(recorded, exchange)| self.fault_of(recorded, exchange, conditions))
     }
 
     fn fault_of(&self, recorded: &Recorded, exchange: &Exchange, conditions: &Conditions) -> Option<String> {

@@ -267,13 +267,10 @@ pub fn suggest(trace: &Trace) -> Result<Suggested, Missing> {
         let is_without = suggested.is_without(of);
         let value = match value {
             Ok(value) => value,
-            Err(reason) if reason == TOO_SHORT => {
-                // How much there is, is known: growth is not asked.
-                suggested.without.extend(is_without.then(|| (of, reason.clone())));
-                continue;
-            }
             Err(reason) => {
-                suggested.without.extend((!is_without).then(|| (of, reason.clone())));
+                // Growth is asked for only where it is not known how much there is.
+                let is_news = (reason == TOO_SHORT) == is_without;
+                suggested.without.extend(is_news.then(|| (of, reason.clone())));
                 continue;
             }
         };
