@@ -193,6 +193,30 @@ fn a_table_of_the_reference_set_is_compared_with_all_that_was_held() {
     assert_eq!(diff(&folder, &["refset-small.etl", "wpa.csv", "--group-by", "class"]).code, 0);
 }
 
+/// Sizes in whole kilobytes, grouped by three: what stands after the sign is no part of a kilobyte, since pages have none.
+#[test]
+fn kilobytes_without_decimals() {
+    let folder = folder();
+    let arguments = ["resident", "resident-small.etl", "--group-by", "category", "--classification", "wpa", "--format", "json"];
+    let kept = json(&run(&folder, &arguments));
+    let rows: Vec<(&str, i64)> = (kept["snapshots"][0]["rows"].as_array().expect("rows").iter())
+        .map(|row| (row["category"].as_str().expect("a category"), row["pages"].as_i64().expect("pages") * 4))
+        .collect();
+    assert!(rows.iter().any(|(_, size)| *size >= 1000), "{rows:?}");
+    for (sign, zeros, locale) in [(",", "", "en"), (".", "", "de"), (",", ".000", "en"), (".", ",000", "de")] {
+        let cell = |size: i64| match size / 1000 {
+            0 => format!("{size}{zeros}"),
+            thousands => format!("{thousands}{sign}{:03}{zeros}", size % 1000),
+        };
+        let lines = rows.iter().map(|(category, size)| format!("{category}\t{}\n", cell(*size)));
+        write(&folder, "wpa.csv", &format!("Page Category\tSize (KB)\n{}", lines.collect::<String>()));
+        for arguments in [&[][..], &["--locale", locale]] {
+            let ran = diff(&folder, &[&["resident-small.etl", "wpa.csv", "--classification", "wpa"], arguments].concat());
+            assert_eq!(ran.code, 0, "{sign} {zeros}: {}", ran.out);
+        }
+    }
+}
+
 #[test]
 fn differences_that_are_allowed() {
     let folder = folder();
