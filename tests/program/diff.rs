@@ -197,7 +197,8 @@ fn a_table_of_the_reference_set_is_compared_with_all_that_was_held() {
 #[test]
 fn kilobytes_without_decimals() {
     let folder = folder();
-    let arguments = ["resident", "resident-small.etl", "--group-by", "category", "--classification", "wpa", "--format", "json"];
+    let arguments =
+        ["resident", "resident-small.etl", "--group-by", "category", "--classification", "wpa", "--format", "json"];
     let kept = json(&run(&folder, &arguments));
     let rows: Vec<(&str, i64)> = (kept["snapshots"][0]["rows"].as_array().expect("rows").iter())
         .map(|row| (row["category"].as_str().expect("a category"), row["pages"].as_i64().expect("pages") * 4))
@@ -211,7 +212,8 @@ fn kilobytes_without_decimals() {
         let lines = rows.iter().map(|(category, size)| format!("{category}\t{}\n", cell(*size)));
         write(&folder, "wpa.csv", &format!("Page Category\tSize (KB)\n{}", lines.collect::<String>()));
         for arguments in [&[][..], &["--locale", locale]] {
-            let ran = diff(&folder, &[&["resident-small.etl", "wpa.csv", "--classification", "wpa"], arguments].concat());
+            let ran =
+                diff(&folder, &[&["resident-small.etl", "wpa.csv", "--classification", "wpa"], arguments].concat());
             assert_eq!(ran.code, 0, "{sign} {zeros}: {}", ran.out);
         }
     }
