@@ -193,6 +193,21 @@ fn a_table_of_the_reference_set_is_compared_with_all_that_was_held() {
     assert_eq!(diff(&folder, &["refset-small.etl", "wpa.csv", "--group-by", "class"]).code, 0);
 }
 
+/// Reference sets have no snapshots and one set of rules.
+#[test]
+fn flags_of_resident_sets_are_errors_between_reference_sets() {
+    let folder = folder();
+    let trace = "refset-small.etl";
+    let arguments = ["refset", trace, "--group-by", "process", "--format", "json", "-o", "kept.json"];
+    assert_eq!(run(&folder, &arguments).code, 0);
+    for more in [["--snapshot", "0"], ["--classification", "wpa"]] {
+        for sides in [&[trace, trace, "--refset"][..], &[trace, "kept.json"]] {
+            let ran = diff(&folder, &[sides, &more].concat());
+            assert!(ran.code == 2 && ran.err.contains(more[0].trim_start_matches('-')), "{ran:?}");
+        }
+    }
+}
+
 /// Sizes in whole kilobytes, grouped by three: what stands after the sign is no part of a kilobyte, since pages have none.
 #[test]
 fn kilobytes_without_decimals() {
