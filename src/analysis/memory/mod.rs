@@ -91,7 +91,7 @@ impl MemorySet {
     /// Answers a query.
     ///
     /// # Errors
-    /// [`Error::MissingEvents`] or [`Error::MissingPart`] without memory counters, [`Error::Usage`] for a window or a
+    /// [`Error::MissingEvents`] or [`Error::MissingPart`] without memory counters, or without those that the rows are made of, [`Error::Usage`] for a window or a
     /// timeline that cannot be.
     pub fn answer(trace: &Trace, query: &MemoryQuery) -> Result<MemorySet, Error> {
         trace.gather(MemorySet::PARTS);
@@ -99,6 +99,10 @@ impl MemorySet {
         let has = |hook| trace.survey().kernel_count(hook) > 0;
         if !(has(MEM_INFO) || has(MEM_INFO_WS) || has(MEM_INFO_SESSION_WS)) {
             return Err(trace.cannot_run(&MEMORY_UTILIZATION));
+        }
+        if let Some(of) = query.group_by.filter(|of| !has(of.records())) {
+            let (keyword, absent) = of.needs();
+            return Err(trust.cannot_run(keyword, absent, MEMORY_UTILIZATION.advice));
         }
         let window = window(trace, query)?;
         let physical = physical(trace);
