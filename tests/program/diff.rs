@@ -7,7 +7,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// A folder with the trace of every rule, twice, and a fixture.
-fn folder() -> TempDir {
+pub(super) fn folder() -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     let write = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).expect("room for a file");
     write("one.etl", &one_of_each::trace(1));
@@ -18,19 +18,19 @@ fn folder() -> TempDir {
     folder
 }
 
-fn run(folder: &TempDir, arguments: &[&str]) -> Ran {
+pub(super) fn run(folder: &TempDir, arguments: &[&str]) -> Ran {
     finish(pfnset(arguments).current_dir(folder.path()))
 }
 
-fn diff(folder: &TempDir, arguments: &[&str]) -> Ran {
+pub(super) fn diff(folder: &TempDir, arguments: &[&str]) -> Ran {
     run(folder, &[&["diff"], arguments].concat())
 }
 
-fn write(folder: &TempDir, name: &str, text: &str) {
+pub(super) fn write(folder: &TempDir, name: &str, text: &str) {
     std::fs::write(folder.path().join(name), text).expect("room for a file");
 }
 
-fn json(ran: &Ran) -> Value {
+pub(super) fn json(ran: &Ran) -> Value {
     serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {ran:?}"))
 }
 
@@ -191,47 +191,6 @@ fn a_table_of_the_reference_set_is_compared_with_all_that_was_held() {
     let found = json(&ran);
     assert_eq!((ran.code, &found["dimensions"]), (0, &serde_json::json!(["class", "release_reason"])), "{}", ran.out);
     assert_eq!(diff(&folder, &["refset-small.etl", "wpa.csv", "--group-by", "class"]).code, 0);
-}
-
-/// Reference sets have no snapshots and one set of rules.
-#[test]
-fn flags_of_resident_sets_are_errors_between_reference_sets() {
-    let folder = folder();
-    let trace = "refset-small.etl";
-    let arguments = ["refset", trace, "--group-by", "process", "--format", "json", "-o", "kept.json"];
-    assert_eq!(run(&folder, &arguments).code, 0);
-    for more in [["--snapshot", "0"], ["--classification", "wpa"]] {
-        for sides in [&[trace, trace, "--refset"][..], &[trace, "kept.json"]] {
-            let ran = diff(&folder, &[sides, &more].concat());
-            assert!(ran.code == 2 && ran.err.contains(more[0].trim_start_matches('-')), "{ran:?}");
-        }
-    }
-}
-
-/// Sizes in whole kilobytes, grouped by three: what stands after the sign is no part of a kilobyte, since pages have none.
-#[test]
-fn kilobytes_without_decimals() {
-    let folder = folder();
-    let arguments =
-        ["resident", "resident-small.etl", "--group-by", "category", "--classification", "wpa", "--format", "json"];
-    let kept = json(&run(&folder, &arguments));
-    let rows: Vec<(&str, i64)> = (kept["snapshots"][0]["rows"].as_array().expect("rows").iter())
-        .map(|row| (row["category"].as_str().expect("a category"), row["pages"].as_i64().expect("pages") * 4))
-        .collect();
-    assert!(rows.iter().any(|(_, size)| *size >= 1000), "{rows:?}");
-    for (sign, zeros, locale) in [(",", "", "en"), (".", "", "de"), (",", ".000", "en"), (".", ",000", "de")] {
-        let cell = |size: i64| match size / 1000 {
-            0 => format!("{size}{zeros}"),
-            thousands => format!("{thousands}{sign}{:03}{zeros}", size % 1000),
-        };
-        let lines = rows.iter().map(|(category, size)| format!("{category}\t{}\n", cell(*size)));
-        write(&folder, "wpa.csv", &format!("Page Category\tSize (KB)\n{}", lines.collect::<String>()));
-        for arguments in [&[][..], &["--locale", locale]] {
-            let ran =
-                diff(&folder, &[&["resident-small.etl", "wpa.csv", "--classification", "wpa"], arguments].concat());
-            assert_eq!(ran.code, 0, "{sign} {zeros}: {}", ran.out);
-        }
-    }
 }
 
 #[test]
