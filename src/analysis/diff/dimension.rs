@@ -22,6 +22,7 @@ dimensions! {
         Rule: RULE.of(Values::OneOf(Rule::ids_corrected));
         File(FileFacet);
         Detail: DETAIL;
+        PoolTag: POOL_TAG;
         Cold: COLD;
         Pinned: PINNED;
         NonTradeable: NON_TRADEABLE;
