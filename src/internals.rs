@@ -65,7 +65,7 @@ pub fn answers_of_code(trace: &crate::trace::Trace, show: &mut dyn FnMut(crate::
     let mut query = StackQuery { whole_stacks: true, ..StackQuery::default() };
     query.group_by("process,thread,module,function,stack").expect("dimensions");
     if let Ok(set) = StackSet::answer(trace, &query) {
-        show(stacks::answer(&set, None, Unit::Auto, TimeUnit::Auto));
+        show(stacks::answer(&set, Default::default()));
         show(stacks::collapsed(&set, false));
     }
     if let Ok(profile) = StackProfile::answer(trace, &StackQuery::default()) {

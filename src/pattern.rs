@@ -15,6 +15,8 @@ pub(crate) const SEVERAL: &str = "Unknown (-1)";
 pub struct Patterns {
     wanted: Vec<Pattern>,
     unwanted: Vec<Pattern>,
+    /// True when a text passed all of them. Copies share it.
+    has_passed: Arc<AtomicBool>,
 }
 
 /// One pattern. Copies share the note of what it matched.
@@ -120,11 +122,18 @@ impl Patterns {
     /// Forgets what each has matched, before another trace.
     pub(crate) fn forget(&self) {
         self.all().for_each(Pattern::forget);
+        self.has_passed.store(false, Ordering::Relaxed);
     }
 
-    /// True when nothing passed: there are plain patterns and none has matched.
+    /// True when there are patterns and nothing has passed them.
     pub fn select_nothing(&self) -> bool {
-        !self.wanted.is_empty() && !self.wanted.iter().any(Pattern::has_matched)
+        self.all().next().is_some() && !self.has_passed.load(Ordering::Relaxed)
+    }
+
+    /// True when one of these texts would pass; this is no match that is noted.
+    pub(crate) fn could_pass<T: AsRef<str>>(&self, texts: &[T]) -> bool {
+        let own = Patterns::new(&self.to_string());
+        texts.iter().any(|text| own.matches(text.as_ref()))
     }
 
     /// True when `text` matches.
@@ -137,7 +146,12 @@ impl Patterns {
         // Each pattern is asked, so that each notes what it matches.
         let hits = |list: &[Pattern]| list.iter().filter(|p| names.iter().any(|name| p.matches(name))).count();
         let (wanted, unwanted) = (hits(&self.wanted), hits(&self.unwanted));
-        (self.wanted.is_empty() || wanted > 0) && unwanted == 0
+        let passes = (self.wanted.is_empty() || wanted > 0) && unwanted == 0;
+        // Many threads ask: the line is written once.
+        if passes && !self.has_passed.load(Ordering::Relaxed) {
+            self.has_passed.store(true, Ordering::Relaxed);
+        }
+        passes
     }
 }
 
@@ -164,5 +178,10 @@ mod tests {
         assert!(!p.select_nothing());
         p.forget();
         assert!(p.select_nothing() && copy.select_nothing());
+        let none = Patterns::new("a*;!ab*");
+        assert!(
+            !none.matches("abc") && none.select_nothing() && !none.could_pass(&["abc"]) && none.could_pass(&["ac"])
+        );
+        assert!(none.select_nothing() && none.matches("ac") && !none.select_nothing());
     }
 }

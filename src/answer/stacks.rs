@@ -21,22 +21,44 @@ const FIRST: usize = 9;
 /// What stands for the function of events without a stack.
 const NO_STACK: &str = "[no stack]";
 
-/// The answer of this result; `top` rows of each table for people.
-pub fn answer(set: &StackSet, top: Option<usize>, size: Unit, time: TimeUnit) -> Answer<'_> {
+/// How functions are ordered for people. Those of programs are in the order of their totals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FunctionOrder {
+    /// Most of their own first.
+    #[default]
+    Own,
+    /// Most with what they call first.
+    Total,
+}
+
+/// What is shown of a result, and how.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct StackDisplay {
+    /// Rows of each table for people, and of lists for programs; `None`: as many as fit, and all.
+    pub top: Option<usize>,
+    /// Order of functions.
+    pub order: FunctionOrder,
+    /// Unit of sizes.
+    pub unit: Unit,
+}
+
+/// The answer of this result.
+pub fn answer(set: &StackSet, display: StackDisplay) -> Answer<'_> {
+    let StackDisplay { top, order, unit } = display;
     let is_grouped = !set.dimensions.is_empty();
     let rows = if set.has_tree {
         tree(set).titled(title(set)).into()
     } else if is_grouped {
         Rows::new(row_records(set, None), move || rows(set, top).titled(title(set)))
     } else {
-        functions(set, Some(top.unwrap_or(FIRST))).titled(title(set)).into()
+        functions(set, order, Some(top.unwrap_or(FIRST))).titled(title(set)).into()
     };
     Answer {
         warnings: set.warnings.clone(),
         facts: facts(set, top),
         tables: vec![rows],
-        screen: (!is_grouped && !set.has_tree).then(|| first_screen(set, top)),
-        units: Units { size, time },
+        screen: (!is_grouped && !set.has_tree).then(|| first_screen(set, order, top)),
+        units: Units { size: unit, ..Units::default() },
         ..Answer::new("pfnset.stacks")
     }
     .chosen_by(&set.filter)
@@ -62,7 +84,7 @@ fn facts(set: &StackSet, top: Option<usize>) -> Facts<'_> {
         .is("frames", frames(set))
         .has("processes", Fact::table(move || cut(processes(set))))
         .has("modules", Fact::table(move || cut(modules(set))))
-        .has("functions", Fact::table(move || cut(functions(set, None))))
+        .has("functions", Fact::table(move || cut(functions(set, FunctionOrder::Own, None))))
         .has("tree", Fact::table(|| tree(set)))
         .is("group_by", set.dimensions.iter().map(|dimension| dimension.name()).collect::<Vec<_>>())
         .has("rows", Fact::lazy(move || Fact::Records(row_records(set, top))))
@@ -125,7 +147,7 @@ pub(super) fn frames(set: &StackSet) -> serde_json::Value {
 }
 
 /// 23 lines of 80 columns, so that the prompt fits below: what was counted, by process and module, names, what is not known, functions, the hottest path.
-fn first_screen(set: &StackSet, top: Option<usize>) -> Vec<Block> {
+fn first_screen(set: &StackSet, order: FunctionOrder, top: Option<usize>) -> Vec<Block> {
     let processes = most(&set.processes, |row| of_share(set, row.counts.events, row.counts.weight)).into_iter();
     let processes = processes.map(|row| (&*row.process, of_share(set, row.counts.events, row.counts.weight)));
     let innermost = |row: &ModuleRow| of_share(set, row.counts.self_events, row.counts.self_weight);
@@ -139,7 +161,7 @@ fn first_screen(set: &StackSet, top: Option<usize>) -> Vec<Block> {
     ];
     blocks.extend(without_names(set));
     blocks.extend(not_joined(set));
-    let mut table = functions(set, Some(top.unwrap_or(FIRST)));
+    let mut table = functions(set, order, Some(top.unwrap_or(FIRST)));
     table.lines.extend(hottest(set));
     blocks.extend([Block::Blank, Block::Table(table)]);
     blocks
@@ -333,14 +355,18 @@ fn modules(set: &StackSet) -> Table {
     records_of(["module", "self", "total", "self_weight", "total_weight"], &set.modules, record)
 }
 
-/// For programs most total first; for people, who look for where time goes, most weight of their own, and what has no stack last. The
-/// lines end with the number of those left out.
-pub(crate) fn functions(set: &StackSet, top: Option<usize>) -> Table {
+/// For programs most total first; for people, who look for where time goes, in this order, and what has no stack last. The lines end with
+/// the number of those left out.
+pub(crate) fn functions(set: &StackSet, order: FunctionOrder, top: Option<usize>) -> Table {
     let names = |row: &FunctionRow| [Value::text(&*row.function), Value::maybe(row.module.as_deref(), Value::text)];
     let record = |row: &FunctionRow| names(row).into_iter().chain(self_and_total(&row.counts)).collect();
     let fields = ["function", "module", "self", "total", "self_weight", "total_weight"];
     let mut sorted: Vec<&FunctionRow> = set.functions.iter().collect();
-    sorted.sort_by_key(|row| std::cmp::Reverse((row.counts.self_weight, row.counts.self_events)));
+    let most = |SelfAndTotal { self_events, total_events, self_weight, total_weight }: &SelfAndTotal| match order {
+        FunctionOrder::Own => (*self_weight, *self_events),
+        FunctionOrder::Total => (*total_weight, *total_events),
+    };
+    sorted.sort_by_key(|row| std::cmp::Reverse(most(&row.counts)));
     sorted.sort_by_key(|row| row.function == NO_STACK);
     let shown = top.unwrap_or(sorted.len());
     let mut lines: Vec<Line> = sorted

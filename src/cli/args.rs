@@ -12,7 +12,7 @@ use crate::model::window::duration;
 use crate::units::Nanos;
 use anyhow::Context;
 use bytesize::ByteSize;
-use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
+use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::{Arg, Args, ValueEnum};
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -101,11 +101,19 @@ impl Reading {
     }
 }
 
+/// A file to write. `-` is standard input elsewhere, and would be a file of that name here.
+pub fn file_to_write() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(|path| match path.as_os_str() == "-" {
+        true => Err("- is not standard output: name a file (./- is one of that name)"),
+        false => Ok(path),
+    })
+}
+
 /// Flags of every command that prints something, whatever it reads.
 #[derive(Debug, Args)]
 pub struct Printing {
     /// Write to FILE instead of standard output
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = file_to_write())]
     pub output: Option<PathBuf>,
     /// Colors: on a terminal, always or never (NO_COLOR is respected)
     #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]

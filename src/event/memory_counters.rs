@@ -211,6 +211,18 @@ pub struct WorkingSetSizes {
     pub store: Option<WorkingSetStore>,
 }
 
+/// Most pages that physical addresses of 52 bits have room for: no working set has more, and no commit.
+const MOST_PAGES: u64 = 1 << 40;
+
+impl WorkingSetSizes {
+    /// False for numbers that no machine has.
+    pub(crate) fn is_possible(&self) -> bool {
+        [self.working_set_pages, self.private_working_set_pages, self.commit_pages]
+            .iter()
+            .all(|pages| *pages <= MOST_PAGES)
+    }
+}
+
 /// The last four numbers of a working set entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WorkingSetStore {

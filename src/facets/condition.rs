@@ -103,11 +103,13 @@ impl<D: Dimension> Condition<D> {
     }
 
     /// After a run: true when a condition let nothing pass, and none of its patterns is a name that is known to exist. Of a
-    /// known name, nothing is a true 0; of another one it may be misspelled.
+    /// known name, nothing is a true 0; of another one it may be misspelled. What lets no known name pass never matches.
     pub(crate) fn has_no_match(conditions: &[Condition<D>]) -> bool {
         let deciding = conditions.iter().find(|condition| condition.patterns.select_nothing());
-        deciding.is_some_and(|condition| {
-            !(condition.is_closed() && condition.patterns.wanted().iter().any(Pattern::is_literal))
+        deciding.is_some_and(|Condition { dimension, patterns, .. }| {
+            let known = dimension.facet().values.closed();
+            let is_name = patterns.wanted().iter().any(Pattern::is_literal);
+            !known.is_some_and(|known| is_name && patterns.could_pass(&known))
         })
     }
 

@@ -7,7 +7,10 @@ use crate::load::page_run::PageRun;
 use crate::model::snapshot::{Snapshot, snapshots, whole};
 use crate::trace::analysis_needs::RESIDENT_SET;
 use crate::trace::doubt::{Doubt, texts};
-use crate::units::{count, counted};
+use crate::units::{Nanos, count, counted};
+
+/// Time between records of one sequence, at most. Between two sequences the kernel walks over its names and ranges.
+const AT_ONCE: Nanos = Nanos(10_000_000);
 
 /// The page sequences of a trace.
 #[derive(Debug, Clone, Default)]
@@ -46,7 +49,30 @@ impl PageSequences {
         let left_out = (self.impossible > 0)
             .then(|| Doubt::grave(of, "pfns_impossible", format!("{pages} that no machine has")).of(self.impossible));
         let fragments = self.fragments(clock).map(|text| Doubt::note(of, "sequence_fragments", text));
-        left_out.into_iter().chain(fragments).collect()
+        let broken = self.broken(clock).next().map(|first| {
+            let text = format!(
+                "snapshot {} goes on where snapshot {first} ends, as if one page sequence had been broken in two: neither is whole",
+                first + 1
+            );
+            Doubt::grave(of, "sequence_broken", text)
+        });
+        left_out.into_iter().chain(broken).chain(fragments).collect()
+    }
+
+    /// Numbers of snapshots after which the next one goes on at once: it does not begin where RAM begins. A PFN that is wrong breaks a
+    /// sequence so.
+    fn broken(&self, clock: &Clock) -> impl Iterator<Item = usize> {
+        let goes_on = move |(a, b): (&Snapshot, &Snapshot)| {
+            let between = clock.nanos(b.first.time).0.saturating_sub(clock.nanos(a.last_time).0);
+            b.pfns.0 > a.pfns.0 && between < AT_ONCE.0
+        };
+        let pairs = self.snapshots.iter().zip(self.snapshots.iter().skip(1)).enumerate();
+        pairs.filter(move |(_, pair)| goes_on(*pair)).map(|(first, _)| first)
+    }
+
+    /// True for a snapshot that is a part of a sequence, whose other part is the one before or after it.
+    pub(crate) fn is_broken(&self, index: usize, clock: &Clock) -> bool {
+        self.broken(clock).any(|first| first == index || first + 1 == index)
     }
 
     /// A line on records that say what others say too.

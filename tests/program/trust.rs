@@ -392,3 +392,37 @@ fn without_kernel_mem_usage_the_pfn_database_is_unknown() {
         assert_eq!(ran.code, code, "{category}: {ran:?}");
     }
 }
+
+/// A list with an exclusion that takes all of it guards nothing: no budget passes by it.
+#[test]
+fn conditions_that_can_match_nothing_are_no_match() {
+    let bytes = fixture("resident-small.etl");
+    for (condition, code) in [
+        ("process = \"csrss.exe;!csrss*\"", 1),
+        ("process = \"!*\"", 1),
+        ("list = \"Standby;!Standby\"", 1),
+        ("class = \"!Dynamic;!File;!Kernel;!Free\"", 1),
+        ("list = \"Transition\"", 0),
+        ("process = \"csrss.exe;!x*\"", 0),
+    ] {
+        let budgets = format!("[[budget]]\nname = \"a\"\nwhere = {{ {condition} }}\nmax = \"1 GiB\"\n");
+        let budgets = etl_writer::file_of(budgets.as_bytes());
+        let ran = with("check", &bytes, &["--budgets", budgets.path().to_str().unwrap(), "-q"]);
+        assert_eq!(ran.code, code, "{condition}: {ran:?}");
+    }
+}
+
+/// One record with a wrong PFN breaks a page sequence in two; neither part is a whole one.
+#[test]
+fn a_page_sequence_that_is_broken_in_two_is_no_snapshot() {
+    let mut bytes = fixture("refset-proved.etl");
+    let pages = places(&bytes, &PAGES);
+    let pfn = pages[pages.len() / 4].start + 24;
+    bytes[pfn..pfn + 3].fill(0xff);
+    let says = "goes on where snapshot 0 ends, as if one page sequence had been broken in two";
+    let ran = with("resident", &bytes, &["--strict"]);
+    assert!(ran.code == 3 && ran.out.contains(says), "{ran:?}");
+    let budgets = etl_writer::file_of(b"[[budget]]\nname = \"a\"\nmax = \"1 GiB\"\n");
+    let ran = with("check", &bytes, &["--budgets", budgets.path().to_str().unwrap(), "-q"]);
+    assert!(ran.code == 3 && ran.out.contains("broken in two"), "{ran:?}");
+}

@@ -46,6 +46,11 @@ pub fn warnings(
         let text = format!("estimated: {bytes} bytes were freed in regions of which only the sum was known");
         doubts.push(note("frees_estimated", text).of(estimated));
     }
+    if trust.loss.holes.is_empty() && trust.lost_line().is_some() {
+        let text = "records were lost at times that the trace does not tell: frees may be among them, which Doubtful (doubtful_bytes) does \
+                    not count";
+        doubts.push(note("frees_undated", text.into()));
+    }
     doubts.extend(trust.not_there_for(analysis, missing));
     doubts
 }

@@ -1,5 +1,6 @@
 //! The data that a budget needs, and whether the trace holds it. A loss of other data does not matter.
 
+use crate::analysis::category_rules::{Rule, RuleSet};
 use crate::analysis::check::budget::Conditions;
 use crate::error::{Damage, DamageLog};
 use crate::etl::EtlFile;
@@ -307,17 +308,21 @@ fn use_of(recorded: &Recorded, exchange: &Exchange, conditions: &Conditions) -> 
         of || *name == KIND.name && splits_kinds(recorded, patterns)
     };
     let named = by_name.iter().find(tells).map(|(name, _)| *name);
-    let is_rule = by_name.iter().any(|(name, _)| *name == RULE.name);
+    let has_rule = |category: &Category, patterns: &Patterns| {
+        let mut rules = Rule::ALL.into_iter().filter(|rule| rule.set() != RuleSet::Wpa && rule.category() == *category);
+        rules.any(|rule| patterns.could_pass(&[rule.id()]))
+    };
     let passes = |category: &Category| {
         by_name.iter().all(|(name, patterns)| match *name {
+            of if of == RULE.name => has_rule(category, patterns),
             of if of == CATEGORY.name || of == CATEGORY_WPA.name => patterns.matches(category.name()),
             of if of == CLASS.name || of == CLASS_WPA.name => patterns.matches(category.class().name()),
             _ => true,
         })
     };
     let all = exchange.family.iter().all(passes);
-    let splits = is_rule || !all && exchange.family.iter().any(passes);
-    let needs = is_rule || !all && exchange.needs.iter().any(passes);
+    let splits = !all && exchange.family.iter().any(passes);
+    let needs = !all && exchange.needs.iter().any(passes);
     Use { named, splits, needs }
 }
 

@@ -21,13 +21,13 @@ use crate::moment::{At, Moment};
 use crate::trace::Trace;
 use crate::trace::analysis_needs::MEMORY_UTILIZATION;
 use crate::trace::doubt::{Doubt, any_grave, texts};
-use crate::units::Nanos;
+use crate::units::{Nanos, counted};
 use counters::{COUNTERS, CounterColumn, CounterSummary, MemorySample, Repurposed, STANDBY};
 use query::{MemoryDimension, MemoryQuery};
 use std::collections::BTreeMap;
 use timeline::MemoryTimeline;
 use virtual_commit::VirtualCommit;
-use working_sets::MemoryTrack;
+use working_sets::{MemoryTrack, WorkingSetTracks};
 
 /// The source of the size of physical memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,7 +106,8 @@ impl MemorySet {
         };
         let samples: Vec<MemorySample> = inside.iter().map(sample).collect();
         let working_sets = &counters.working_sets;
-        let (processes, sessions) = working_sets::read(etl, working_sets, trace.processes(), &window, query);
+        let WorkingSetTracks { processes, sessions, impossible } =
+            working_sets::read(etl, working_sets, trace.processes(), &window, query);
         let tracks = match query.group_by {
             Some(MemoryDimension::Process) => Some(&processes[..]),
             Some(MemoryDimension::Session) => Some(&sessions[..]),
@@ -145,6 +146,7 @@ impl MemorySet {
             clock: etl.clock,
         };
         set.doubts.extend(set.own_doubts(has(MEM_INFO), has(MEM_INFO_WS)));
+        set.doubts.extend((impossible > 0).then(|| left_out(impossible)));
         set.doubts.extend(commit_doubts.into_iter().flatten());
         (set.warnings, set.doubtful) = (texts(&set.doubts), any_grave(&set.doubts));
         Ok(set)
@@ -192,6 +194,12 @@ impl MemorySet {
         let nanos = self.time(track.last.moment).0 - self.time(track.first.moment).0;
         (nanos > 0).then(|| track.growth() as f64 * 1e9 / nanos as f64)
     }
+}
+
+fn left_out(impossible: u64) -> Doubt {
+    let entries = counted(impossible, "working set", "working sets");
+    let text = format!("left out: {entries} with more pages than any machine has");
+    Doubt::note(MEMORY_UTILIZATION.name, "records_left_out", text).of(impossible)
 }
 
 /// # Errors

@@ -7,22 +7,30 @@ use crate::analysis::memory::view::{MemoryOrder, MemoryView};
 use crate::analysis::memory::working_sets::MemoryTrack;
 use crate::analysis::table::group::natural;
 use crate::analysis::table::{Column, Field, Fit, Line, Table, Value};
+use crate::event::memory_counters::WorkingSetSizes;
 use crate::units::PAGE_BYTES;
 
 /// Rows of the short tables: of the largest processes, and of those that grew most quickly.
 const LARGEST: usize = 5;
 const FASTEST: usize = 3;
 
+/// What an owner had at the start and at the end; `None`: its process began later, or ended before.
+fn ends(track: &MemoryTrack) -> [Option<WorkingSetSizes>; 2] {
+    [(track.is_at_start, &track.first), (track.is_at_end, &track.last)]
+        .map(|(is_there, end)| is_there.then_some(end.value))
+}
+
 /// What an order compares, the largest first.
 fn amount(order: MemoryOrder, track: &MemoryTrack) -> i64 {
-    let (first, last) = (track.first.value, track.last.value);
     let pages = |pages: u64| i64::try_from(pages).unwrap_or(i64::MAX);
+    let [_, last] = ends(track);
+    let at_end = |of: fn(WorkingSetSizes) -> u64| last.map_or(-1, |last| pages(of(last)));
     match order {
         MemoryOrder::Most => pages(track.most[0]),
-        MemoryOrder::End => pages(last.working_set_pages),
-        MemoryOrder::Private => pages(last.private_working_set_pages),
-        MemoryOrder::Commit => pages(last.commit_pages),
-        MemoryOrder::Growth => pages(last.working_set_pages).saturating_sub(pages(first.working_set_pages)),
+        MemoryOrder::End => at_end(|sizes| sizes.working_set_pages),
+        MemoryOrder::Private => at_end(|sizes| sizes.private_working_set_pages),
+        MemoryOrder::Commit => at_end(|sizes| sizes.commit_pages),
+        MemoryOrder::Growth => track.growth(),
         MemoryOrder::Name => 0,
     }
 }
@@ -224,11 +232,11 @@ impl MemorySet {
             columns: vec![
                 Column::text("Fastest growing").with_unit(),
                 Column::number("Growth/s"),
-                Column::number("Start"),
-                Column::number("End"),
+                Column::number("First"),
+                Column::number("Last"),
                 Column::number("Most").fit(Fit::Leaves(0)),
-                Column::number("Private end").fit(Fit::Leaves(2)),
-                Column::number("Commit end").fit(Fit::Leaves(1)),
+                Column::number("Last private").fit(Fit::Leaves(2)),
+                Column::number("Last commit").fit(Fit::Leaves(1)),
             ],
             lines: listed.iter().map(line).chain(more).collect(),
             ..Table::default()
@@ -239,7 +247,8 @@ impl MemorySet {
     fn track_table(&self, field: &'static str, title: &'static str, tracks: &[MemoryTrack], view: MemoryView) -> Table {
         let mut largest: Vec<&MemoryTrack> = tracks.iter().collect();
         let by_label = |a: &MemoryTrack, b: &MemoryTrack| natural(a.label.shown(), b.label.shown());
-        largest.sort_by(|a, b| amount(view.order, b).cmp(&amount(view.order, a)).then_with(|| by_label(a, b)));
+        let amount = |track| amount(view.order, track);
+        largest.sort_by(|a, b| amount(b).cmp(&amount(a)).then_with(|| by_label(a, b)));
         let (listed, rest) = largest.split_at(view.top.unwrap_or(usize::MAX).min(largest.len()));
         let fields = [
             field,
@@ -266,7 +275,7 @@ impl MemorySet {
             ];
             start.into_iter().chain(amounts(track).map(Value::count)).collect()
         };
-        let line = |track: &&MemoryTrack| Line::new(std::iter::once(label(track)).chain(amounts(track).map(size)));
+        let line = |track: &&MemoryTrack| Line::new(std::iter::once(label(track)).chain(amounts_in(track)));
         let more = (!rest.is_empty()).then(|| more_tracks(rest));
         Table {
             title: None,
@@ -289,7 +298,20 @@ impl MemorySet {
     }
 }
 
-/// Start, end and most of working set, private working set and commit.
+/// What is counted of an owner: working set, private working set and commit.
+const COUNTED: [fn(&WorkingSetSizes) -> u64; 3] =
+    [|sizes| sizes.working_set_pages, |sizes| sizes.private_working_set_pages, |sizes| sizes.commit_pages];
+
+/// For people: at the start, at the end and the most; nothing where the owner began later, or ended before.
+fn amounts_in(track: &MemoryTrack) -> impl Iterator<Item = Value> {
+    let ends = ends(track);
+    COUNTED.into_iter().zip(track.most).flat_map(move |(of, most)| {
+        let [start, end] = ends.map(|sizes| Value::maybe(sizes.as_ref().map(of), size));
+        [start, end, size(most)]
+    })
+}
+
+/// First, last and most of working set, private working set and commit.
 fn amounts(track: &MemoryTrack) -> impl Iterator<Item = u64> {
     let [first, last] = [track.first.value, track.last.value];
     let [working_set, private, commit] = track.most;
@@ -304,7 +326,14 @@ fn amounts(track: &MemoryTrack) -> impl Iterator<Item = u64> {
 
 /// The line of those that are not listed. The most of each was at another time: such a sum never was.
 fn more_tracks(rest: &[&MemoryTrack]) -> Line {
-    let sums = sums(rest.iter().copied());
+    let sums = COUNTED.map(|of| {
+        let mut sums = [0_u64; 2];
+        for ends in rest.iter().map(|track| ends(track)) {
+            let pages = ends.map(|sizes| sizes.as_ref().map_or(0, of));
+            sums.iter_mut().zip(pages).for_each(|(sum, pages)| *sum = sum.saturating_add(pages));
+        }
+        sums
+    });
     let cells = sums.into_iter().flat_map(|[start, end]| [size(start), size(end), Value::Nothing]);
     Line::new(std::iter::once(Value::More(rest.len() as u64, "more")).chain(cells))
 }

@@ -41,6 +41,10 @@ pub struct MemoryTrack {
     pub most: [u64; 3],
     /// When its process ended; [`Moment::LAST`] if this is not known.
     pub end: Moment,
+    /// False where its process began after the first sample of any.
+    pub is_at_start: bool,
+    /// False where its process ended before the last sample of any.
+    pub is_at_end: bool,
     /// All samples in order of time, where they were asked for.
     pub samples: Vec<At<WorkingSetSizes>>,
 }
@@ -57,6 +61,8 @@ impl MemoryTrack {
             first,
             most: [0; 3],
             end: Moment::LAST,
+            is_at_start: true,
+            is_at_end: true,
             samples: Vec::new(),
         }
     }
@@ -146,22 +152,34 @@ impl<'p> Owners<'p> {
 
 type Tracks = FastMap<TrackOwner, MemoryTrack>;
 
-/// Reads all records in the window: the tracks of processes by label, and those of sessions by number.
+/// Working sets by owner.
+pub(crate) struct WorkingSetTracks {
+    /// Those of processes by label.
+    pub processes: Vec<MemoryTrack>,
+    /// Those of sessions by number.
+    pub sessions: Vec<MemoryTrack>,
+    /// Entries with numbers that no machine has; they are in no track.
+    pub impossible: u64,
+}
+
+/// Reads all records in the window.
 pub(crate) fn read(
     etl: &EtlFile,
     records: &[WorkingSetRecord],
     processes: &Processes,
     window: &Window,
     query: &MemoryQuery,
-) -> (Vec<MemoryTrack>, Vec<MemoryTrack>) {
+) -> WorkingSetTracks {
     let inside: Vec<WorkingSetRecord> = records.iter().filter(|record| window.holds(record.moment)).copied().collect();
     let owners = Owners::new(processes);
     let add = |tracks: &mut Tracks, owner: TrackOwner, moment: Moment, sizes: &WorkingSetSizes| {
         let track = tracks.entry(owner).or_insert_with(|| MemoryTrack::new(owner, moment, *sizes));
         track.add(moment, sizes, query.all_samples);
     };
-    let parts = read_working_sets(etl, &inside, Tracks::default, |tracks, moment, scope, sets| {
-        for sizes in sets.iter() {
+    let empty = || (Tracks::default(), 0_u64);
+    let parts = read_working_sets(etl, &inside, empty, |(tracks, impossible), moment, scope, sets| {
+        *impossible += sets.iter().filter(|sizes| !sizes.is_possible()).count() as u64;
+        for sizes in sets.iter().filter(WorkingSetSizes::is_possible) {
             let owner = match scope {
                 WorkingSetScope::Processes => owners.of(sizes.id, moment),
                 WorkingSetScope::Sessions => TrackOwner::Session(sizes.id),
@@ -170,16 +188,22 @@ pub(crate) fn read(
         }
     });
     let mut all: BTreeMap<TrackOwner, MemoryTrack> = BTreeMap::new();
-    for track in parts.into_iter().flat_map(Tracks::into_values) {
+    let impossible = parts.iter().map(|(_, impossible)| impossible).sum();
+    for track in parts.into_iter().flat_map(|(tracks, _)| tracks.into_values()) {
         match all.entry(track.owner) {
             std::collections::btree_map::Entry::Vacant(entry) => drop(entry.insert(track)),
             std::collections::btree_map::Entry::Occupied(mut entry) => entry.get_mut().append(track),
         }
     }
     let mut all: Vec<MemoryTrack> = all.into_values().collect();
+    let first = all.iter().map(|track| track.first.moment).min().unwrap_or(Moment::FIRST);
+    let last = all.iter().map(|track| track.last.moment).max().unwrap_or(Moment::FIRST);
     for track in &mut all {
-        if let TrackOwner::Instance(index) = track.owner {
-            track.end = processes.instances.get(index).map_or(Moment::LAST, |instance| instance.end);
+        if let TrackOwner::Instance(index) = track.owner
+            && let Some(instance) = processes.instances.get(index)
+        {
+            track.end = instance.end;
+            (track.is_at_start, track.is_at_end) = (instance.from <= first, instance.end > last);
         }
         (track.label, track.session) = owners.described(track.owner);
         track.samples.sort_unstable_by_key(|sample| sample.moment);
@@ -188,7 +212,7 @@ pub(crate) fn read(
     let (sessions, mut processes): (Vec<_>, Vec<_>) =
         all.into_iter().partition(|track| matches!(track.owner, TrackOwner::Session(_)));
     processes.sort_by(|a, b| a.label.cmp(&b.label).then(a.first.moment.cmp(&b.first.moment)));
-    (processes, sessions)
+    WorkingSetTracks { processes, sessions, impossible }
 }
 
 fn passes(track: &MemoryTrack, query: &MemoryQuery) -> bool {

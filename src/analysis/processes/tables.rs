@@ -26,11 +26,11 @@ const PAGES: [Counted; 6] =
     [PRIVATE, PRIVATE_SIZE, PAGE_TABLES, PAGE_TABLE_SIZE.unseen(), STANDBY.leaves(8), MODIFIED.leaves(7)];
 
 const COMMIT_AT_START: Counted =
-    Counted::new("commit_start_bytes", "Commit at start", |m, _| Value::maybe(m.commit, |c| size(c.start)));
+    Counted::new("commit_start_bytes", "Commit at start", |m, _| Value::maybe(m.commit, |c| size(c.start))).in_unit();
 const COMMIT_AT_END: Counted =
-    Counted::new("commit_end_bytes", "Commit at end", |m, _| Value::maybe(m.commit, |c| size(c.end)));
+    Counted::new("commit_end_bytes", "Commit at end", |m, _| Value::maybe(m.commit, |c| size(c.end))).in_unit();
 const COMMIT_PEAK: Counted =
-    Counted::new("commit_peak_bytes", "Peak", |m, _| Value::maybe(m.commit.and_then(|c| c.peak), size));
+    Counted::new("commit_peak_bytes", "Peak", |m, _| Value::maybe(m.commit.and_then(|c| c.peak), size)).in_unit();
 
 /// Of groups: how many processes the sums of commit leave out.
 const COMMIT_UNKNOWN: Counted =
@@ -97,19 +97,12 @@ impl ProcessSet {
         }
     }
 
-    /// True where no heading of pages tells the unit, and commit has one.
-    fn needs_unit(&self) -> bool {
-        self.snapshot.is_none() && self.measured().iter().any(|column| column.column().is_some())
-    }
-
     /// The groups.
     pub fn group_table(&self) -> Table {
         let (all, columns) =
             (self.tree.measure, [&[PROCESSES], self.measured().as_slice(), &[self.left_out()]].concat());
-        let mut table = Table::of_groups(&self.dimensions, &self.rows, &self.tree, &all, &columns)
-            .with_total(&self.tree, &all, &columns);
-        table.columns.iter_mut().take(1).for_each(|column| column.has_unit = self.needs_unit());
-        table
+        Table::of_groups(&self.dimensions, &self.rows, &self.tree, &all, &columns)
+            .with_total(&self.tree, &all, &columns)
     }
 
     /// A record for each process, one after the other.
@@ -124,7 +117,7 @@ impl ProcessSet {
         // A user who sorts by start wants to see it. Else it is left out, because most processes have none.
         let (start, end) = if self.sort == ProcessOrder::Start { (11, 10) } else { (4, 3) };
         let columns = [
-            Column { has_unit: self.needs_unit(), ..Column::text("Process") },
+            Column::text("Process"),
             Column::number("Session").fit(Fit::Leaves(2)),
             Column::number("Start s").fit(Fit::Leaves(start)),
             Column::number("End s").fit(Fit::Leaves(end)),

@@ -189,12 +189,19 @@ impl ResidentSet {
         })
     }
 
+    /// True where columns of rows are numbers of pages.
+    pub(crate) const fn counts_pages(&self) -> bool {
+        !self.view.lists_across
+    }
+
     /// The table of one of the snapshots.
     pub fn table(&self, snapshot: &SnapshotSet) -> Table {
         let all = snapshot.tree.measure;
         let shown = columns::shown(&self.view, self.compares, &all);
         let people = Table::of_tree(Dimension::titles(&self.dimensions), &snapshot.tree, &all, &shown);
-        let people = people.with_total(&snapshot.tree, &all, &shown);
+        let mut people = people.with_total(&snapshot.tree, &all, &shown);
+        // The lists are sizes then.
+        people.columns.iter_mut().take(1).for_each(|column| column.has_unit = self.view.lists_across);
         let programs = columns::written(self.compares);
         let table = Table::of_groups(&self.dimensions, &snapshot.rows, &Node::default(), &all, &programs);
         let mut table = Table { columns: people.columns, lines: people.lines, ..table };

@@ -271,23 +271,24 @@ pub(crate) struct Measured<M, A = M> {
     field: Option<Field>,
     title: Option<&'static str>,
     fit: Fit,
+    has_unit: bool,
     value: fn(&M, all: &A) -> Value,
 }
 
 impl<M, A> Measured<M, A> {
     /// A value with its name in CSV and JSON and its heading; an empty heading is that of the user's unit.
     pub const fn new(field: &'static str, title: &'static str, value: fn(&M, &A) -> Value) -> Measured<M, A> {
-        Measured { field: Some(Field::new(field)), title: Some(title), fit: Fit::Stays, value }
+        Measured { field: Some(Field::new(field)), title: Some(title), fit: Fit::Stays, has_unit: false, value }
     }
 
     /// A value that programs can compute themselves: only people see it.
     pub const fn shown(title: &'static str, value: fn(&M, &A) -> Value) -> Measured<M, A> {
-        Measured { field: None, title: Some(title), fit: Fit::Stays, value }
+        Measured { field: None, title: Some(title), fit: Fit::Stays, has_unit: false, value }
     }
 
     /// A value that people do not see.
     pub const fn fact(field: &'static str, value: fn(&M, &A) -> Value) -> Measured<M, A> {
-        Measured { field: Some(Field::new(field)), title: None, fit: Fit::Stays, value }
+        Measured { field: Some(Field::new(field)), title: None, fit: Fit::Stays, has_unit: false, value }
     }
 
     /// The same for programs only.
@@ -302,6 +303,11 @@ impl<M, A> Measured<M, A> {
             None => None,
         };
         Measured { field, ..self }
+    }
+
+    /// The same with the unit of sizes in its heading.
+    pub const fn in_unit(self) -> Measured<M, A> {
+        Measured { has_unit: true, ..self }
     }
 
     /// The same, left out where the width is small: the lowest number goes first.
@@ -327,7 +333,7 @@ impl<M, A> Measured<M, A> {
 
     /// The printed column, where it is one.
     pub fn column(&self) -> Option<Column> {
-        Some(Column::number(self.title?).fit(self.fit))
+        Some(Column { has_unit: self.has_unit, ..Column::number(self.title?).fit(self.fit) })
     }
 
     /// The printed columns.

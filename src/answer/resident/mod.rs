@@ -94,11 +94,12 @@ fn title(set: &ResidentSet, snapshot: &SnapshotSet) -> String {
         false => format!(", {} of them selected", numbers::count(snapshot.selected)),
     };
     format!(
-        "{which} at {:.3} s: {} pages, {}{selected}{}; columns without a unit: pages",
+        "{which} at {:.3} s: {} pages, {}{selected}{}{}",
         snapshot.time.seconds(),
         numbers::count(snapshot.pages),
         numbers::bytes(snapshot.pages * PAGE_BYTES),
-        first_screen::whose_rules(set)
+        first_screen::whose_rules(set),
+        if set.counts_pages() { "; columns without a unit: pages" } else { "" }
     )
 }
 

@@ -4,6 +4,7 @@ use crate::anonymized::{self, StandIns};
 use crate::cli::args::Base;
 use crate::cli::exit::Exit;
 use crate::cli::{new_file, notes, output, small_file, trace};
+use crate::trace::doubt::{of_the_file, texts};
 use crate::units::count;
 use anyhow::{Context, bail};
 use clap::Args;
@@ -12,6 +13,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
+#[command(mut_arg("output", |arg| arg.help("The new file")))]
+#[command(mut_arg("further", |arg| arg.help("None: one trace at a time, each with the same --secret")))]
 #[command(after_help = "\
 Names of files, programs, users, hosts, services, threads and registry keys, command
 lines and marks get stand-ins of the same length, and so do SIDs. Equal names have
@@ -63,6 +66,9 @@ impl Anonymize {
                 path.display()
             ));
         }
+        // Damage stays damage: whoever gets the file has to know it too.
+        let doubts = trace.trust().doubts();
+        output::warn(&if base.printing.quiet { of_the_file(&doubts) } else { texts(&doubts) });
         Ok(if base.strict && trace.trust().is_doubtful() { Exit::BadInput } else { Exit::Fine })
     }
 }

@@ -9,7 +9,7 @@ use crate::analysis::check::{TraceResult, file, worst};
 use crate::analysis::diff::source::{Source, SourceContent};
 use crate::answer::check::{self, Checked};
 use crate::answer::numbers::Unit;
-use crate::cli::args::{Base, Common, OutputFormat, UNITS, refuse};
+use crate::cli::args::{Base, Common, OutputFormat, UNITS, file_to_write, refuse};
 use crate::cli::exit::Exit;
 use crate::cli::recordings::{Recording, Recordings};
 use crate::cli::symbols::SymbolArgs;
@@ -78,10 +78,10 @@ pub struct Check {
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
     /// Write the values of the trace, for --baseline later; of several traces the median of each and its spread
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = file_to_write())]
     pub save_baseline: Option<PathBuf>,
     /// Write the verdicts as JUnit XML too
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = file_to_write())]
     pub junit: Option<PathBuf>,
     /// Print a budgets file for the trace, with its largest processes and categories and what was allocated most
     #[arg(long, conflicts_with_all = ["budgets", "baseline", "save_baseline", "junit", "further", "symbols"])]

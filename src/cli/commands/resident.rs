@@ -172,6 +172,9 @@ impl Resident {
         for (flag, given, why) in flags {
             refuse(flag, &[(given && !is_for_people, why)])?;
         }
+        let chooses = self.columns.is_some() || self.pivot.is_some();
+        let why = "keeps WPA's columns where the width is small; --columns and --pivot say which columns there are";
+        refuse("--wpa", &[(self.wpa && chooses, why)])?;
         let needs_both = self.wpa || query.view.has_wpa_column();
         let flag = if self.wpa { "--wpa" } else { "--columns wpa,difference" };
         refuse(

@@ -2,8 +2,9 @@
 
 use crate::analysis::stack_profile::StackProfile;
 use crate::analysis::stacks::{Dimension, Kind, Root, StackQuery, StackSet, TreeQuery};
-use crate::answer::{Answer, stacks};
-use crate::cli::args::{ColumnArgs, Common, OutputFormat, RowArgs, conditions, grouped_by, help, refuse};
+use crate::answer::Answer;
+use crate::answer::stacks::{self, FunctionOrder, StackDisplay};
+use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, RowArgs, conditions, grouped_by, help, refuse};
 use crate::cli::exit::Exit;
 use crate::cli::symbols::{SourceArgs, SymbolArgs};
 use crate::cli::{output, trace};
@@ -35,7 +36,7 @@ Names: methods of .NET by the trace's own records, functions by symbol files
 Examples:
   pfnset stacks trace.etl
   pfnset stacks trace.etl --of hard-fault --where \"process=chrome*\"
-  pfnset stacks trace.etl --symbols C:\\symbols
+  pfnset stacks trace.etl --symbols C:\\symbols --sort total
   pfnset stacks trace.etl --group-by process,module --top 5
   pfnset stacks trace.etl --tree --fold ntdll.dll --from \"click*\" --to 12.5
   pfnset stacks trace.etl --caller-of \"*memcpy\"
@@ -52,6 +53,9 @@ pub struct Stacks {
     pub of: Option<String>,
     #[command(flatten)]
     pub rows: RowArgs,
+    /// Order of the functions [default: self]
+    #[arg(long, value_parser = ORDERS, value_name = "BY")]
+    pub sort: Option<FunctionOrder>,
     #[command(flatten)]
     pub columns: ColumnArgs,
     #[command(flatten)]
@@ -64,6 +68,11 @@ pub struct Stacks {
     #[arg(long)]
     pub weight: bool,
 }
+
+const ORDERS: OneOf<FunctionOrder> = OneOf(&[
+    ("self", "Most with the function innermost first", FunctionOrder::Own),
+    ("total", "Most with the function anywhere first", FunctionOrder::Total),
+]);
 
 /// Which stacks, and how they are shown.
 #[derive(Debug, Args)]
@@ -194,6 +203,19 @@ impl Stacks {
         refuse("--depth", &[(self.shape.depth.is_some() && !is_tree, "is for --tree, --caller-of, --callee-of")])?;
         refuse("--group-by", &[(is_grouped && is_tree, "has rows, a tree has functions")])?;
         refuse(
+            "--sort",
+            &[
+                (
+                    self.sort.is_some() && (is_grouped || is_tree),
+                    "orders functions: rows of --group-by and trees have their own order",
+                ),
+                (
+                    self.sort.is_some() && !matches!(format, OutputFormat::Table | OutputFormat::Markdown),
+                    "is for table and markdown: the other forms have their own order",
+                ),
+            ],
+        )?;
+        refuse(
             "this form",
             &[(self.weight && !is_collapsed, "has events and weights: --weight is for --format collapsed")],
         )
@@ -238,7 +260,10 @@ impl Stacks {
         output::tell_unmatched(common.quiet, &unmatched(&query));
         let answer = match is_collapsed {
             true => stacks::collapsed(&set, self.weight),
-            false => stacks::answer(&set, rows.top, rows.unit(), Default::default()),
+            false => stacks::answer(
+                &set,
+                StackDisplay { top: rows.top, order: self.sort.unwrap_or_default(), unit: rows.unit() },
+            ),
         };
         let answer = with_no_function(output::with_no_match(answer, &query.conditions), &query);
         trace::finish_with(&self.columns, answer, common, set.doubtful)

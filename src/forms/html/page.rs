@@ -239,7 +239,7 @@ fn resident(traces: &[TracePage<'_>]) -> Markup {
                 details.processes { summary { "Numbers: processes by the pages of their own" }
                     (tables::table("Private memory, page tables, working-set metadata, AWE and large pages of each process", &found.process_table(), Units::default())) }
                 @if found.standby.iter().flatten().any(|pages| *pages > 0) {
-                (figure("standby", number, "The standby list by priority, in pages by class: cached pages. When memory is needed, the lowest priority is taken first.", &[("standby by priority", found.standby_table())]))
+                (figure("standby", number, "The standby list by priority, with the size of each class: cached pages. When memory is needed, the lowest priority is taken first.", &[("standby by priority", found.standby_table())]))
             } @else {
                 p { "The standby list is empty: nothing was cached for later." }
             }

@@ -2,7 +2,7 @@
 
 use crate::analysis::overview::stacks::StackOverview;
 use crate::analysis::stacks::{StackSet, TreeRow, Weight};
-use crate::answer::stacks::{functions, sentences};
+use crate::answer::stacks::{FunctionOrder, functions, sentences};
 use crate::escape::visible;
 use crate::forms::html::label::label;
 use crate::forms::html::part::{numbers_of, part};
@@ -57,7 +57,7 @@ fn picture(number: usize, at: usize, set: &StackSet) -> Markup {
             nav.path data-flame-path=(key) aria-label={ "Where in the picture of stacks " (number + 1) "." (at + 1) } {}
             details { summary { "What this function called, as a list" } ul.level data-flame-level=(key) {} }
             div.chart.flame data-kind="flame" data-trace=(number) data-at=(at) role="img" aria-label=(heading(set)) {}
-            (numbers_of("functions", &functions(set, Some(MOST_ROWS))))
+            (numbers_of("functions", &functions(set, FunctionOrder::Own, Some(MOST_ROWS))))
         }
     }
 }

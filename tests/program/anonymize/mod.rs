@@ -32,7 +32,8 @@ pub fn text(path: &Path) -> &str {
 pub fn anonymized(trace: &Path, folder: &Path) -> PathBuf {
     let to = folder.join("new.etl");
     let ran = run(&["anonymize", text(trace), "-o", text(&to), "--force", "-q", "--secret", "a"]);
-    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{}", trace.display());
+    let is_fine = ran.err.lines().all(|line| line.starts_with("pfnset: warning: "));
+    assert!(ran.code == 0 && is_fine, "{}: {}", trace.display(), ran.err);
     to
 }
 
