@@ -126,7 +126,7 @@ impl<'t> Counting<'t> {
             window,
             hole_until,
             codes: Lists::default(),
-            recent: vec![ListId(u32::MAX); RECENT],
+            recent: vec![ListId(0); RECENT],
             row_of_code: Vec::new(),
             row_labels: Lists::default(),
             rows: Vec::new(),

@@ -13,7 +13,7 @@ use crate::units::{Ticks, count};
 use foldhash::HashMap as FastMap;
 use std::collections::BTreeMap;
 
-/// What is not known, or is not there.
+/// What is not known, or is not there. Numbers of all dimensions stand in one list, which is looked up for each allocation.
 pub const ABSENT: u32 = u32::MAX;
 
 /// Distinct values with their numbers.

@@ -287,7 +287,7 @@ fn counted(
             1 => Doing::Dpc,
             _ => Doing::Isr,
         };
-        let module = names.module_at(process.unwrap_or(u32::MAX), sample.instruction).map(|name| modules.id(name));
+        let module = names.module_at(process, sample.instruction).map(|name| modules.id(name));
         let key = Key { doing, thread_id: sample.thread_id, processor: *processor, module };
         let time_ns = intervals.nanos(*moment).saturating_mul(sample.count.into());
         *counted.entry(key).or_default() += SampleCounts { events: 1, time_ns };

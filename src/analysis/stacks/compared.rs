@@ -76,16 +76,16 @@ impl Shown<'_> {
         let (mut outer, mut inner) = (Lists::default(), Lists::default());
         let mut numbers: FastMap<Frame, u32> = FastMap::default();
         // The sum, and the last row that was added to it: recursion counts once.
-        let mut sums: FastMap<(u32, u32), (SelfAndTotal, usize)> = FastMap::default();
+        let mut sums: FastMap<(u32, u32), (SelfAndTotal, Option<usize>)> = FastMap::default();
         for (number, row) in self.rows.iter().enumerate() {
             let key = &row.key;
             let of_key = outer.id(beside(key), str::to_owned);
             for (depth, frame) in self.frames(key.stack).into_iter().take(counted_frames).enumerate() {
                 let called = *numbers.entry(frame).or_insert_with(|| inner.id(of_frame(frame), in_one_case));
-                let (sum, last) = sums.entry((of_key, called)).or_insert((SelfAndTotal::default(), usize::MAX));
-                if *last != number {
+                let (sum, last) = sums.entry((of_key, called)).or_default();
+                if *last != Some(number) {
                     sum.add(row, depth == 0);
-                    *last = number;
+                    *last = Some(number);
                 }
             }
         }
@@ -94,7 +94,7 @@ impl Shown<'_> {
             let next = |of: &Dimension| if is_of_frames(*of) { inner.next() } else { outer.next() };
             dimensions.iter().filter_map(next).collect()
         };
-        let group = |((of_key, number), (sum, _)): (&(u32, u32), &(SelfAndTotal, usize))| {
+        let group = |((of_key, number), (sum, _)): (&(u32, u32), &(SelfAndTotal, Option<usize>))| {
             (labels(outer.get(*of_key), inner.get(*number)), self.self_and_total(sum))
         };
         let sorted: BTreeMap<Vec<Label>, SelfAndTotal> = sums.iter().map(group).collect();

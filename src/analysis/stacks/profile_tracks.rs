@@ -197,13 +197,13 @@ impl<'q> ProfilePart<'q> {
 /// Tracks as they are met.
 #[derive(Default)]
 struct Tracks {
-    numbers: FastMap<(u32, u32), u32>,
+    numbers: FastMap<(u32, Option<u32>), u32>,
     all: Vec<Track>,
 }
 
 impl Tracks {
     fn number(&mut self, of: PartKind, key: &Key, owned: &Owned<'_>) -> u32 {
-        let thread = if of.is_by_thread() { key.thread } else { u32::MAX };
+        let thread = of.is_by_thread().then_some(key.thread);
         let next = self.all.len() as u32;
         let number = *self.numbers.entry((key.process, thread)).or_insert(next);
         if number == next {
