@@ -98,8 +98,7 @@ const fn measured(measure: AllocationMeasure) -> &'static str {
 
 /// `Commit, at the end; sizes in MiB`.
 fn title(diff: &AllocationDiff, unit: Unit) -> String {
-    let unit = unit.title().trim_start_matches("Size/");
-    format!("{}, {}; sizes in {unit}", what(diff.of), measured(diff.measure))
+    format!("{}, {}; sizes in {}", what(diff.of), measured(diff.measure), unit.name())
 }
 
 /// Whether the sides agree, and in what not.

@@ -100,7 +100,7 @@ fn title(diff: &StackDiff, unit: Unit) -> String {
     events.get_mut(..1).into_iter().for_each(str::make_ascii_uppercase);
     let by = diff.dimensions.iter().map(|dimension| dimension.name()).collect::<Vec<_>>().join(", ");
     let sizes = match diff.of().weight() {
-        Weight::Bytes => format!("; sizes in {}", unit.title().trim_start_matches("Size/")),
+        Weight::Bytes => format!("; sizes in {}", unit.name()),
         Weight::Time | Weight::Pages | Weight::Count => String::new(),
     };
     format!("{events} by {by}: {}, and its share of the whole side{sizes}", diff.measure.name())

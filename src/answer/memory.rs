@@ -121,7 +121,7 @@ fn title(set: &MemorySet, unit: Unit) -> String {
         (None, None) if set.samples.len() > 1 => "repurposed in pages, sizes",
         _ => "sizes",
     };
-    let unit = unit.title().trim_start_matches("Size/");
+    let unit = unit.name();
     format!("{samples}{processes}; {physical}; {what} in {unit}")
 }
 

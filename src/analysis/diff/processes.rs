@@ -1,4 +1,6 @@
 //! Matches the processes of two sides: by id where both sides are of one trace, by name where they are not.
+//!
+//! Sides are compared by texts, because one of them can be a file: here these are read.
 
 use crate::facets::NO_LABEL;
 use std::cmp::Ordering;

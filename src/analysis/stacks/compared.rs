@@ -3,9 +3,8 @@
 use super::dimension::Dimension;
 use super::frame_labels;
 use super::frame_names::Label as Frame;
-use super::rows::{Key, SelfAndTotal, Shown};
+use super::rows::{Key, SelfAndTotal, Shown, Threads};
 use super::stack_texts::StackTexts;
-use super::texts::Texts;
 use crate::analysis::table::Group;
 use crate::facets::Label;
 use foldhash::HashMap as FastMap;
@@ -47,7 +46,7 @@ const fn is_of_frames(dimension: Dimension) -> bool {
 
 impl Shown<'_> {
     /// The rows that the query wants; none where they are not for a comparison.
-    pub fn compared(&self, threads: &Texts, texts: &mut StackTexts) -> Vec<Group<SelfAndTotal>> {
+    pub fn compared(&self, threads: &Threads, texts: &mut StackTexts) -> Vec<Group<SelfAndTotal>> {
         match self.query.compared && !self.query.group_by.is_empty() {
             true => self.by_labels(&self.query.group_by, threads, texts),
             false => Vec::new(),
@@ -56,7 +55,12 @@ impl Shown<'_> {
 
     /// Rows by these dimensions. An event counts once for each row that one of its frames belongs to: without a dimension of frames for
     /// one row, as innermost.
-    fn by_labels(&self, dimensions: &[Dimension], threads: &Texts, texts: &mut StackTexts) -> Vec<Group<SelfAndTotal>> {
+    fn by_labels(
+        &self,
+        dimensions: &[Dimension],
+        threads: &Threads,
+        texts: &mut StackTexts,
+    ) -> Vec<Group<SelfAndTotal>> {
         let stacks = self.stack_numbers(dimensions, texts);
         let beside = |key: &Key| -> Vec<Label> {
             let label = |dimension: &Dimension| match (dimension, stacks.get(&key.stack)) {

@@ -4,7 +4,7 @@ use super::counting::{Counting, Log, Logged};
 use super::frame_names::Names;
 use super::join::{self, Joined};
 use super::query::{Kind, StackQuery, Weight};
-use super::rows::Key;
+use super::rows::{Key, Threads};
 use super::texts::Texts;
 use super::{kinds, nothing_of, symbol_use};
 use crate::error::Error;
@@ -22,8 +22,8 @@ pub(crate) struct EventLog {
     pub names: Names,
     /// Labels of processes.
     pub processes: Texts,
-    /// Threads.
-    pub threads: Texts,
+    /// Threads by their numbers.
+    pub threads: Threads,
     /// Ids of processes, by the number of their label.
     pub process_ids: FastMap<u32, u32>,
     /// Process, thread and stack of events.

@@ -56,7 +56,7 @@ pub(crate) use profile_tracks::{Found, Owned, PartKind, ProfileEvent, ProfileFra
 pub use query::{Kind, StackQuery, Weight};
 pub use rows::{FunctionRow, ModuleRow, ProcessRow, SelfAndTotal, Totals};
 #[cfg(feature = "cli")]
-pub(crate) use rows::{Key, StackId};
+pub(crate) use rows::{Key, StackId, Threads};
 pub(crate) use stack_labels::StackLabels;
 pub(crate) use stack_texts::StackTexts;
 pub use symbol_needs::SymbolNeeds;
