@@ -3,17 +3,18 @@
 use crate::analysis::allocations::{AllocationQuery, Dimension as AllocationDimension};
 use crate::analysis::diff::Diff as Comparison;
 use crate::analysis::diff::allocations::{AllocationDiff, AllocationDiffQuery, AllocationMeasure};
+use crate::analysis::diff::comparison::DiffOrder;
 use crate::analysis::diff::dimension::Dimension;
 use crate::analysis::diff::processes::Match;
 use crate::analysis::diff::query::DiffQuery;
 use crate::analysis::diff::row_choice::RowChoice;
-use crate::analysis::diff::rows::DiffOrder;
 use crate::analysis::diff::source::Source;
 use crate::analysis::diff::stacks::{StackDiff, StackDiffQuery, StackMeasure};
 use crate::analysis::diff::tolerance::Tolerance;
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::stacks::{Dimension as StackDimension, Kind, StackQuery};
 use crate::analysis::table::{Condition, Dimension as _, spelling};
+use crate::answer::ListedRows;
 use crate::answer::{diff, diff_allocations, diff_stacks};
 use crate::cli::args::{Common, OneOf, OutputFormat, RowArgs, conditions, grouped_by, listed, refuse};
 use crate::cli::commands::allocations::KINDS;
@@ -236,8 +237,6 @@ impl Diff {
             reference: self.refset,
             group_by: group_by.transpose().context("--group-by")?,
             conditions: conditions(&self.rows.conditions)?,
-            top: self.rows.top,
-            screen: self.screen(),
             order: self.sort,
             keeps_same: self.all,
             by_wpa: self.classification.map(|rules| rules == Rules::Wpa),
@@ -276,9 +275,12 @@ impl Diff {
             tolerance: self.tolerance,
             order: self.sort,
             keeps_same: self.all,
-            top: self.rows.top,
-            screen: self.screen(),
         })
+    }
+
+    /// How many rows people see.
+    fn listed(&self) -> ListedRows {
+        ListedRows { top: self.rows.top, screen: self.screen() }
     }
 
     /// The rows that a terminal has room for.
@@ -392,7 +394,8 @@ impl Diff {
         let [left, right] = sides;
         let found = self.with_bar(sides, || Comparison::new(left, right, query))?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
-        output::print(&diff::answer(&found, self.rows.unit()), common.format, common.csv.cells(), common)?;
+        let answer = diff::answer(&found, self.rows.unit(), self.listed());
+        output::print(&answer, common.format, common.csv.cells(), common)?;
         Ok(self.exit(found.doubtful, found.is_equal()))
     }
 
@@ -404,18 +407,18 @@ impl Diff {
         let of = format!("--of {}", found.of().name());
         refuse(&of, &[(no_memory, "counts no memory: --unit has no effect")])?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.stacks.conditions));
-        let answer = diff_stacks::answer(&found, self.rows.unit());
+        let answer = diff_stacks::answer(&found, self.rows.unit(), self.listed());
         output::print(&answer, common.format, common.csv.cells(), common)?;
-        Ok(self.exit(found.doubtful, found.is_equal()))
+        Ok(self.exit(found.doubtful, found.compared.is_equal()))
     }
 
     fn of_allocations(&self, sides: [&Source; 2], query: &AllocationDiffQuery) -> anyhow::Result<Exit> {
         let [left, right] = sides;
         let found = self.with_bar(sides, || AllocationDiff::new(left, right, query))?;
         output::tell_unmatched(self.common.quiet, &Condition::unmatched(&query.allocations.conditions));
-        let answer = diff_allocations::answer(&found, self.rows.unit());
+        let answer = diff_allocations::answer(&found, self.rows.unit(), self.listed());
         output::print(&answer, self.common.format, self.common.csv.cells(), &self.common)?;
-        Ok(self.exit(found.doubtful, found.is_equal()))
+        Ok(self.exit(found.doubtful, found.compared.is_equal()))
     }
 
     fn with_bar<T>(&self, sides: [&Source; 2], work: impl FnOnce() -> T) -> T {
