@@ -42,7 +42,7 @@ fn say(trace: &Trace) {
     written(answer::info::answer(&found, Path::new(NAME), &[]));
     written(answer::events::answer(&EventStatistics::answer(trace, &EventFilter::default()), None));
     if let Ok(set) = ProcessSet::answer(trace, &ProcessQuery::default()) {
-        written(answer::processes::answer(&set, Unit::Auto));
+        written(answer::processes::answer(&set, Default::default(), Unit::Auto));
     }
     for group_by in [None, Some("process,file,detail"), Some("service,folder,rule")] {
         let mut query = ResidentQuery::default();
