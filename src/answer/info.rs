@@ -325,7 +325,7 @@ fn readiness(analysis: &Readiness) -> Vec<Block> {
     if !others.is_empty() {
         blocks.push(Block::Item(4, format!("for a full answer add {}", others.join(", "))));
     }
-    blocks.extend(analysis.note.map(|note| Block::Item(4, note.into())));
+    blocks.extend(analysis.note.iter().map(|note| Block::Item(4, note.clone())));
     blocks
 }
 

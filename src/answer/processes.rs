@@ -38,7 +38,7 @@ pub fn answer(set: &ProcessSet, view: ProcessView, unit: Unit) -> Answer<'_> {
     .chosen_by(&set.filter)
 }
 
-/// `118 processes, 3 of them selected, pages at 1.234 s (snapshot 0 of 2, numbered from 0)`.
+/// `118 processes, 3 of them selected, counts of pages at 1.234 s (snapshot 0 of 2, numbered from 0)`.
 fn title(set: &ProcessSet) -> String {
     let (total, selected) = (set.total, set.processes.len() as u64);
     let of_them = match selected == total {
@@ -50,7 +50,7 @@ fn title(set: &ProcessSet) -> String {
         Some(snapshot) => {
             let which = numbers::which_snapshot(snapshot.index, set.snapshot_count);
             let which = which.map_or_else(String::new, |which| format!(" ({which})"));
-            format!("; pages at {:.3} s{which}", snapshot.time.seconds())
+            format!("; counts of pages at {:.3} s{which}", snapshot.time.seconds())
         }
     };
     format!("{} processes{of_them}{pages}", numbers::count(total))

@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::input::{is_trace_name, passed_over as passed_over_in, split_member, traces_in_archive};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use walkdir::{DirEntry, WalkDir};
 
@@ -174,7 +175,8 @@ pub fn named_recordings(
         let found = in_argument(&argument.trace, without, &fits);
         let of_all = found.iter().find(|one| one.trace == argument.trace).and_then(|one| one.refused.as_ref());
         if let Some(reason) = of_all {
-            return Err(Error::Usage(format!("{}: {reason}", argument.trace.display())));
+            let source = io::Error::other(reason.clone());
+            return Err(Error::Unreadable { path: argument.trace.clone(), source });
         }
         all.extend(found);
     }

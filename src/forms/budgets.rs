@@ -63,6 +63,10 @@ pub fn missing(suggested: &Suggested) -> Vec<String> {
             }
             Analysis::Faults => "hard faults or their waits (analysis = \"faults\")".to_owned(),
             Analysis::Cpu => "processor time (analysis = \"cpu\")".to_owned(),
+            // Where it is not known how much there is, budgets of growth are made.
+            Analysis::Allocations(kind) if suggested.budgets.iter().any(|budget| budget.analysis == *analysis) => {
+                format!("how much {0} there is (analysis = \"{0}\", measure = \"outstanding\")", kind.name())
+            }
             Analysis::Allocations(kind) => format!("{0} (analysis = \"{0}\")", kind.name()),
         };
         format!("No budgets of {what}: {reason}")

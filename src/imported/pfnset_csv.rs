@@ -14,16 +14,42 @@ use std::collections::BTreeMap;
 /// Names of columns that tell rows apart. `pages` is a number here: the dimension of that name is one of allocations.
 fn dimensions() -> impl Iterator<Item = &'static str> {
     let names = vocabulary::all().map(|facet| facet.name).filter(|name| *name != vocabulary::PAGE_SIZE.name);
-    [SNAPSHOT, CLASSIFICATION].into_iter().chain(names)
+    [SNAPSHOT, CLASSIFICATION, TRACE, FAILURE].into_iter().chain(names)
 }
 
 /// The column that says by whose rules the pages are counted: [`BY_WPA`], or ours.
 const CLASSIFICATION: &str = "classification";
 const BY_WPA: &str = "wpa";
 
-/// False for the columns that say of which snapshot, and by whose rules, a row is.
+/// Columns of answers on several traces: of which one a row is, and why there are none of it.
+const TRACE: &str = "trace";
+const FAILURE: &str = "error";
+
+/// False for the columns that say of which trace and snapshot, and by whose rules, a row is.
 fn is_dimension(name: &str) -> bool {
-    ![SNAPSHOT, CLASSIFICATION].contains(&name)
+    ![SNAPSHOT, CLASSIFICATION, TRACE, FAILURE].contains(&name)
+}
+
+/// A text as it was before `--csv-safe` put a sign before it, which keeps spreadsheets from calculating it.
+fn without_quote(label: &str) -> &str {
+    let rest = label.strip_prefix('\'').filter(|rest| rest.trim_start().starts_with(['=', '+', '-', '@']));
+    rest.unwrap_or(label)
+}
+
+/// Rows of several traces are not added up.
+fn check_one_trace(columns: &Columns, labels: &[Vec<Box<str>>]) -> Result<(), Reason> {
+    let of = |name: &str| {
+        let place = columns.keys.iter().position(|(known, _)| *known == name);
+        place.and_then(|at| labels.get(at)).into_iter().flatten().filter(|label| !label.is_empty())
+    };
+    let (traces, failure) = (of(TRACE).count(), of(FAILURE).next());
+    match failure {
+        _ if traces > 1 => {
+            Err(format!("it has rows of {traces} traces, and one trace is compared: write one of them").into())
+        }
+        Some(failure) => Err(format!("it holds no rows of its trace, but an error: {failure}").into()),
+        None => Ok(()),
+    }
 }
 
 fn headings(head: &str) -> Vec<&str> {
@@ -78,7 +104,9 @@ pub(super) fn read(text: Text<'_>) -> Result<PfnsetTable, Reason> {
         is_wanted: &|_, _| true,
         with_pages: false,
     };
-    let rows = reading.rows().map_err(|error| reading.error_text(&error))?;
+    let mut rows = reading.rows().map_err(|error| reading.error_text(&error))?;
+    rows.labels.iter_mut().flatten().for_each(|label| *label = without_quote(label).into());
+    check_one_trace(&columns, &rows.labels)?;
     let mut snapshots: BTreeMap<u64, PfnsetSnapshot> = BTreeMap::new();
     let mut by_wpa = false;
     for (key, sums) in &rows.sums {
@@ -135,6 +163,18 @@ mod tests {
         let wpa = table("snapshot,category,pages,bytes,classification\n0,Image,3,12288,wpa\n");
         assert_eq!((wpa.counted_by, wpa.dimensions), (CountedBy::Wpa, vec!["category".to_owned()]));
         assert!(!is_one("Page Category,Page Count\n") && !is_one("provider,count\n"));
+        let safe = table("process,pages,bytes\n'=app.exe (4),3,12288\n'app.exe (8),3,12288\n");
+        let mut names: Vec<&str> = safe.snapshots[0].rows.iter().map(|row| &*row.labels[0]).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["'app.exe (8)", "=app.exe (4)"]);
+        let each = "trace,snapshot,category,pages,bytes,error\na.etl,0,Image,3,12288,\n";
+        assert_eq!(table(each).dimensions, ["category"]);
+        for (more, says) in
+            [("b.etl,0,Image,5,20480,\n", "rows of 2 traces"), ("a.etl,,,,,no pages\n", "an error: no pages")]
+        {
+            let told = read(Text::new(format!("{each}{more}").as_bytes())).unwrap_err().text;
+            assert!(told.contains(says), "{told}");
+        }
         let broken = read(Text::new(b"snapshot,category,pages,bytes\n0,Image,x,1\n")).unwrap_err().text;
         assert!(broken.contains("line 2, column \"pages\": \"x\" is no number"), "{broken}");
     }

@@ -14,8 +14,16 @@ fn names<D: Dimension>(dimensions: &[D]) -> Vec<&'static str> {
 }
 
 /// Nothing yet.
-const THINGS: Things =
-    Things { name: "", begins: &[], ends: &[], at_start: &[], at_stop: &[], at_any_time: &[], told_by: &[] };
+const THINGS: Things = Things {
+    name: "",
+    begins: &[],
+    ends: &[],
+    at_start: &[],
+    at_stop: &[],
+    at_any_time: &[],
+    told_by: &[],
+    without: "",
+};
 
 const PRIVATE: &[Category] = &[
     VirtualAllocPreTrace,
@@ -48,6 +56,7 @@ pub(crate) static PROCESSES: Recorded = Recorded {
             ends: &[THREAD_END],
             at_start: &[THREAD_DC_START],
             at_stop: &[THREAD_DC_END],
+            without: "pages of their stacks count as VirtualAlloc",
             ..THINGS
         },
     ],
@@ -131,6 +140,13 @@ pub(crate) static FILES: Recorded = Recorded {
         family: &[DriverFile, Prefetcher, RegistryFile, MapFile],
     }],
     ..Recorded::new("Filename", Some("FILENAME"), "file names")
+};
+
+/// Where the PFN database lies, which the kernel says after the page sequence.
+pub(crate) static PFN_DATABASE: Recorded = Recorded {
+    others: &[KERNEL_MEM_USAGE],
+    exchanges: &[Exchange { needs: &[PfnDatabase], family: &[PfnDatabase, SystemPage] }],
+    ..Recorded::new("Memory", Some("MEMORY"), "place of the PFN database (KernelMemUsage)")
 };
 
 /// Those that describe things.

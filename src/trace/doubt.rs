@@ -34,6 +34,8 @@ const CODES: &[(&str, bool)] = &[
     ("sequence_fragments", false),
     ("records_repeated", false),
     ("rundown_missing", true),
+    ("things_unknown", false),
+    ("pfn_database_unknown", false),
     ("lists_unchecked", false),
     ("keys_read_otherwise", false),
     // The reference set.

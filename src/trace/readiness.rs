@@ -4,8 +4,10 @@ use crate::etl::record_id::HookId;
 use crate::event::keywords;
 use crate::load::survey::Survey;
 use crate::named::named_enum;
-use crate::trace::analysis_needs::{ANALYSES, AnalysisNeeds, DESCRIBING, Recorded, STACKS};
-use crate::trace::doubt::Doubt;
+use crate::trace::analysis_needs::{
+    ANALYSES, AnalysisNeeds, DESCRIBING, PFN_DATABASE, REFERENCE_SET, RESIDENT_SET, Recorded, STACKS, Things,
+};
+use crate::trace::doubt::{Doubt, texts};
 
 named_enum! {
     /// Can the analysis run?
@@ -52,7 +54,7 @@ pub struct Readiness {
     /// What is not in the trace.
     pub missing: Vec<Need>,
     /// What a look at the events says of them, where they are of less use than their number tells.
-    pub note: Option<&'static str>,
+    pub note: Option<String>,
 }
 
 /// Judges all analyses.
@@ -76,9 +78,10 @@ pub(super) fn judge(survey: &Survey, analysis: &AnalysisNeeds) -> Readiness {
     let is_required = |recorded: &Recorded| required.is_some_and(|need: Need| need.keyword == recorded.keyword);
     let missing = analysis.optional.iter().filter(|(recorded, _)| is_missing(recorded));
     let optional = missing.filter(|(recorded, _)| !is_required(recorded));
+    let unknown = doubts_of_parts(survey, analysis);
     let level = match required {
         Some(need) if need.required => ReadinessLevel::Missing,
-        None if optional.clone().next().is_none() => ReadinessLevel::Ready,
+        None if optional.clone().next().is_none() && unknown.is_empty() => ReadinessLevel::Ready,
         _ => ReadinessLevel::Partial,
     };
     let counted = match (required, instead) {
@@ -94,7 +97,7 @@ pub(super) fn judge(survey: &Survey, analysis: &AnalysisNeeds) -> Readiness {
             .into_iter()
             .chain(optional.map(|(recorded, without)| need(recorded, without, false)))
             .collect(),
-        note: None,
+        note: (level == ReadinessLevel::Partial && !unknown.is_empty()).then(|| texts(&unknown).join("; ")),
     }
 }
 
@@ -117,9 +120,43 @@ pub(crate) fn not_described(survey: &Survey) -> impl Iterator<Item = (&'static R
     undescribed.map(|(recorded, things)| (recorded, things.name))
 }
 
-/// A warning about them; `None` when there are none.
-pub(crate) fn rundown_missing(survey: &Survey, analysis: &AnalysisNeeds) -> Option<Doubt> {
+/// Things of which no record is there, though others of their keyword are: threads, in a session with processes alone.
+pub(crate) fn not_seen(survey: &Survey) -> impl Iterator<Item = (&'static Recorded, &'static Things)> {
+    let is_there = |recorded: &&'static Recorded| records(survey, recorded) > 0;
+    let others = DESCRIBING.into_iter().filter(is_there).flat_map(|recorded| {
+        let others = recorded.things.iter().skip(1);
+        others.map(move |things| (recorded, things))
+    });
+    others.filter(|(_, things)| !holds_any(survey, things.described().chain(things.changes())))
+}
+
+/// True when no record tells where the PFN database lies.
+pub(crate) fn is_pfn_database_unknown(survey: &Survey) -> bool {
+    records(survey, &PFN_DATABASE) == 0
+}
+
+/// What an analysis of pages does not know although the keywords were recorded.
+fn doubts_of_parts(survey: &Survey, analysis: &AnalysisNeeds) -> Vec<Doubt> {
+    let uses = |recorded: &Recorded| {
+        let is_it = |(other, _): &(&Recorded, &str)| other.keyword == recorded.keyword;
+        !recorded.exchanges.is_empty() && analysis.optional.iter().any(is_it)
+    };
+    let is_of_pages = [RESIDENT_SET.name, REFERENCE_SET.name].contains(&analysis.name);
+    let things = not_seen(survey).filter(|(recorded, _)| is_of_pages && uses(recorded));
+    let things = things.map(|(_, things)| {
+        Doubt::note(analysis.name, "things_unknown", format!("no record of {}: {}", things.name, things.without))
+    });
+    let database = (analysis.name == RESIDENT_SET.name && is_pfn_database_unknown(survey)).then(|| {
+        let text = "no KernelMemUsage record: pages of the PFN database count as SystemPage".to_owned();
+        Doubt::note(analysis.name, "pfn_database_unknown", text)
+    });
+    things.chain(database).collect()
+}
+
+/// What these keywords would describe, and nothing does: rundowns that are missing, and what was not recorded at all.
+pub(crate) fn undescribed(survey: &Survey, analysis: &AnalysisNeeds) -> Vec<Doubt> {
     let names: Vec<&str> = not_described(survey).map(|(_, name)| name).collect();
     let text = || format!("no rundown of {}: of these only what changed during the trace is known", names.join(", "));
-    (!names.is_empty()).then(|| Doubt::grave(analysis.name, "rundown_missing", text()))
+    let missing = (!names.is_empty()).then(|| Doubt::grave(analysis.name, "rundown_missing", text()));
+    missing.into_iter().chain(doubts_of_parts(survey, analysis)).collect()
 }

@@ -41,6 +41,8 @@ pub struct Things {
     pub at_any_time: &'static [HookId],
     /// Events of no rundown that tell what there is.
     pub told_by: &'static [HookId],
+    /// What becomes of pages when no record of these things is there, though others of their keyword are.
+    pub without: &'static str,
 }
 
 impl Things {

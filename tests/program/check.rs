@@ -369,7 +369,9 @@ fn folders_begin_with_traces_and_budgets() {
     assert_eq!(all["traces"].as_array().unwrap().len(), 5);
     std::fs::create_dir(folder.path().join("empty")).unwrap();
     let none = check(&folder, "empty --budgets budgets.toml");
-    assert!(none.code == 2 && none.err.contains("the folder holds no trace"), "{none:?}");
+    assert!(none.code == 3 && none.err.contains("the folder holds no trace"), "{none:?}");
+    let ran = check(&folder, "runs --budgets budgets.toml --force");
+    assert!(ran.code == 2 && ran.err.contains("--force is for --init"), "{ran:?}");
 }
 
 /// No two runs are the same: growth counts from the median of a baseline, and what is within its spread is called so.

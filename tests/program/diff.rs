@@ -7,7 +7,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// A folder with the trace of every rule, twice, and a fixture.
-fn folder() -> TempDir {
+pub(super) fn folder() -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     let write = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).expect("room for a file");
     write("one.etl", &one_of_each::trace(1));
@@ -18,19 +18,19 @@ fn folder() -> TempDir {
     folder
 }
 
-fn run(folder: &TempDir, arguments: &[&str]) -> Ran {
+pub(super) fn run(folder: &TempDir, arguments: &[&str]) -> Ran {
     finish(pfnset(arguments).current_dir(folder.path()))
 }
 
-fn diff(folder: &TempDir, arguments: &[&str]) -> Ran {
+pub(super) fn diff(folder: &TempDir, arguments: &[&str]) -> Ran {
     run(folder, &[&["diff"], arguments].concat())
 }
 
-fn write(folder: &TempDir, name: &str, text: &str) {
+pub(super) fn write(folder: &TempDir, name: &str, text: &str) {
     std::fs::write(folder.path().join(name), text).expect("room for a file");
 }
 
-fn json(ran: &Ran) -> Value {
+pub(super) fn json(ran: &Ran) -> Value {
     serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {ran:?}"))
 }
 

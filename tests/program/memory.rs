@@ -462,3 +462,23 @@ fn working_sets_alone_are_enough_in_part() {
     assert!(memory.to_string().contains("\"partial\""), "{memory}");
     assert_eq!(run(&["memory", "refset-proved.etl", "-q"]).code, 0);
 }
+
+/// A trace without working sets has no rows by process: it says so, and is not missing between others.
+#[test]
+fn rows_of_what_was_not_recorded() {
+    let trace = fixtures().join("resident-small.etl");
+    let trace = trace.to_str().unwrap();
+    for (arguments, code) in [
+        (&["memory", trace, "--group-by", "process"][..], 4),
+        (&["memory", trace, "--group-by", "session", "--format", "json"], 4),
+        (&["memory", trace, "--group-by", "list"], 0),
+        (&["memory", "--each", trace, "--group-by", "process", "--format", "csv"], 4),
+    ] {
+        let ran = run(arguments);
+        assert_eq!(ran.code, code, "{ran:?}");
+        assert!(
+            code == 0 || format!("{}{}", ran.out, ran.err).contains("the trace holds no working sets of"),
+            "{ran:?}"
+        );
+    }
+}

@@ -353,6 +353,11 @@ fn categories_without_a_rundown_are_unknown() {
             places(&bytes, &[0x0501, 0x0502])
                 .iter()
                 .for_each(|record| bytes[record.start + 6..][..2].copy_from_slice(&[0x7f, 0x0f]));
+            let says = "no record of threads: pages of their stacks count as VirtualAlloc";
+            for command in ["resident", "info"] {
+                let ran = with(command, &bytes, &[]);
+                assert!(ran.out.contains(says), "{command}: {}", ran.out);
+            }
         }
         for (category, code) in [(category, 3), ("NonPagedPool", 0)] {
             let budgets = format!(
@@ -364,5 +369,26 @@ fn categories_without_a_rundown_are_unknown() {
             let says = format!("its categories cannot be known: no rundown of {things} tells");
             assert!(ran.code == code && told.contains(&says) == (code == 3), "{category}: {ran:?}");
         }
+    }
+}
+
+/// Nothing tells where the PFN database lies: its pages count as SystemPage, which each command says.
+#[test]
+fn without_kernel_mem_usage_the_pfn_database_is_unknown() {
+    let mut bytes = fixture("resident-small.etl");
+    let says = "no KernelMemUsage record: pages of the PFN database count as SystemPage";
+    assert!(!with("resident", &bytes, &[]).out.contains(says));
+    places(&bytes, &[0x027b]).iter().for_each(|record| bytes[record.start + 6..][..2].copy_from_slice(&[0x7f, 0x0f]));
+    for (command, more) in [("resident", &[][..]), ("info", &[]), ("resident", &["--format", "json"])] {
+        let ran = with(command, &bytes, more);
+        assert!(ran.code == 0 && ran.out.contains(says), "{command}: {}", ran.out);
+    }
+    for (category, code) in [("PfnDatabase", 3), ("SystemPage", 3), ("Driver", 0), ("PfnDatabase,SystemPage", 0)] {
+        let names = category.split(',').map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
+        let budgets =
+            format!("[[budget]]\nname = \"a\"\nwhere = {{ category = [{names}] }}\nmax = \"1 GiB\"\noptional = true\n");
+        let budgets = etl_writer::file_of(budgets.as_bytes());
+        let ran = with("check", &bytes, &["--budgets", budgets.path().to_str().unwrap(), "-q"]);
+        assert_eq!(ran.code, code, "{category}: {ran:?}");
     }
 }

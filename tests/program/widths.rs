@@ -116,6 +116,8 @@ fn the_column_that_rows_are_ordered_by_is_shown() {
         ("cpu cpu-compressed.etl --sort ready", "Ready"),
         ("cpu cpu-compressed.etl --sort preempted", "Lost to others"),
         ("cpu cpu-compressed.etl --sort waits", "Waiting"),
+        // Who groups a timeline asks for its groups.
+        ("cpu cpu-compressed.etl --timeline 50ms --group-by process", "burn.exe ("),
         ("allocations alloc-x86.etl --of pool --sort pieces", "Allocations"),
         ("allocations alloc-x86.etl --of pool --sort lifetime", "Lives, p95"),
         ("allocations alloc-x86.etl --of pool --sort oldest", "Oldest/s"),

@@ -15,10 +15,10 @@ use crate::model::category::Category;
 use crate::pattern::Patterns;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::{
-    AnalysisNeeds, Exchange, FILES, HEAPS, IMAGES, PROCESSES, REGIONS, Recorded, Things, VIEWS,
+    AnalysisNeeds, Exchange, FILES, HEAPS, IMAGES, PFN_DATABASE, PROCESSES, REGIONS, RESIDENT_SET, Recorded, VIEWS,
 };
 use crate::trace::damage_time::damaged_times;
-use crate::trace::readiness::not_described;
+use crate::trace::readiness::{is_pfn_database_unknown, not_described, not_seen};
 use crate::trace::trust::{AbsenceReason, TrustReport};
 use crate::units::{Nanos, Ticks, counted};
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,6 +42,8 @@ pub struct Evidence<'t> {
     missing: Vec<&'static str>,
     /// Those without a rundown of things whose changes are in the trace, and the name of the things.
     undescribed: Vec<Undescribed>,
+    /// True when nothing tells which pages are of the PFN database.
+    is_pfn_database_unknown: bool,
     /// Times of the rundowns.
     rundowns: BTreeMap<HookId, (Nanos, Nanos)>,
     losses: Vec<LossAt>,
@@ -62,12 +64,10 @@ struct Undescribed {
 }
 
 fn undescribed(survey: &Survey) -> Vec<Undescribed> {
-    let count = |hook: HookId| survey.kernel_count(hook);
-    let lacks = |things: &&Things| things.described().chain(things.changes()).map(count).sum::<u64>() == 0;
-    let is_there = |recorded: &&Recorded| recorded.hooks().map(count).sum::<u64>() > 0;
-    let absent = NEEDED.into_iter().filter(is_there).flat_map(|recorded| {
-        let others = recorded.things.iter().skip(1).filter(lacks);
-        others.map(|things| Undescribed { keyword: recorded.keyword, things: things.name, has_changes: false })
+    let absent = not_seen(survey).map(|(recorded, things)| Undescribed {
+        keyword: recorded.keyword,
+        things: things.name,
+        has_changes: false,
     });
     let of_changes = not_described(survey).map(|(recorded, things)| Undescribed {
         keyword: recorded.keyword,
@@ -133,6 +133,7 @@ impl<'t> Evidence<'t> {
             trust,
             missing: missing.iter().map(|need| need.keyword).collect(),
             undescribed: undescribed(survey),
+            is_pfn_database_unknown: analysis.name == RESIDENT_SET.name && is_pfn_database_unknown(survey),
             rundowns: all.filter_map(|hook| Some((hook, nanos(survey.kernel_span(hook)?)))).collect(),
             losses: Vec::new(),
             unread: survey.misfits.iter().filter_map(|(misfit, _)| unread(misfit)).collect(),
@@ -228,7 +229,9 @@ impl<'t> Evidence<'t> {
     pub fn lacks(&self, conditions: &Conditions) -> Option<String> {
         let needed =
             NEEDED.iter().flat_map(|recorded| recorded.exchanges.iter().map(move |exchange| (recorded, exchange)));
-        needed.into_iter().find_map(|(recorded, exchange)| self.fault_of(recorded, exchange, conditions))
+        let mut needed = needed.into_iter();
+        let fault = needed.find_map(|(recorded, exchange)| self.fault_of(recorded, exchange, conditions));
+        fault.or_else(|| self.database_fault(conditions))
     }
 
     fn fault_of(&self, recorded: &Recorded, exchange: &Exchange, conditions: &Conditions) -> Option<String> {
@@ -269,6 +272,15 @@ impl<'t> Evidence<'t> {
         let together = [at_start, at_stop].into_iter().filter_map(|hooks| self.all_of(&hooks));
         let lost = own.chain(together).find_map(|(from, to)| self.lost_in(&what, from, to));
         lost.or_else(|| self.not_read(&format!("a rundown of {keyword}"), &recorded.rundowns().collect::<Vec<_>>()))
+    }
+
+    fn database_fault(&self, conditions: &Conditions) -> Option<String> {
+        let takes_a_part = |exchange: &Exchange| use_of(&PFN_DATABASE, exchange, conditions).splits;
+        let is_unknown = self.is_pfn_database_unknown && PFN_DATABASE.exchanges.iter().any(takes_a_part);
+        is_unknown.then(|| {
+            "its categories cannot be known: no KernelMemUsage record tells which pages are of the PFN database"
+                .to_owned()
+        })
     }
 
     /// From the first to the last record of several rundowns.

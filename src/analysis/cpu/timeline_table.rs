@@ -24,13 +24,13 @@ const MOST_GROUPS: usize = 8;
 const CHOSEN: u8 = 30;
 
 impl CpuUse {
-    /// The timeline for people: the largest groups are columns.
-    pub fn timeline_table(&self) -> Table {
+    /// The timeline for people: the largest groups are columns. `are_chosen`: the user said what they are.
+    pub fn timeline_table(&self, are_chosen: bool) -> Table {
         let steps = self.timeline.as_deref().unwrap_or_default();
         let groups = self.timeline_groups();
         let groups = || (0..).zip(groups.iter().take(MOST_GROUPS));
         // Groups that a user chose are what was asked for: uses of the processors leave before them.
-        let first = if self.filter.is_empty() { 0 } else { CHOSEN };
+        let first = if are_chosen || !self.filter.is_empty() { CHOSEN } else { 0 };
         let heading = |(place, (name, _)): (u8, &(String, u64))| {
             Column::number(name.clone()).fit(Fit::Leaves(first + MOST_GROUPS as u8 - place))
         };

@@ -103,7 +103,9 @@ impl DiffPlan {
             warnings: Vec::new(),
             doubts: Vec::new(),
         };
-        if table == ExportedTable::Resident {
+        if table == ExportedTable::Reference {
+            refuse_of_pages(query)?;
+        } else {
             plan.by_wpa = rules(sides, query.by_wpa, &mut plan.warnings)?;
         }
         plan.dimensions = match &query.group_by {
@@ -134,6 +136,16 @@ impl DiffPlan {
         }
         Ok(plan)
     }
+}
+
+/// A reference set is of a window, and counted by one set of rules.
+fn refuse_of_pages(query: &DiffQuery) -> Result<(), Error> {
+    let what = match () {
+        () if query.by_wpa.is_some() => "classification",
+        () if query.snapshots != <[SnapshotChoice; 2]>::default() => "snapshot",
+        () => return Ok(()),
+    };
+    Err(Error::Usage(format!("{what}: only resident sets have one, and reference sets are compared")))
 }
 
 fn table(sides: [&Source; 2], reference: bool) -> Result<ExportedTable, Error> {

@@ -275,7 +275,7 @@ fn analyses(trace: &Trace) -> Vec<Readiness> {
     };
     if let Some(stacks) = all.iter_mut().find(are_stacks).filter(|_| !any_beside_its_event(trace.etl())) {
         stacks.level = ReadinessLevel::Partial;
-        stacks.note = Some("no event of these stacks is in their buffers: they probably belong to none");
+        stacks.note = Some("no event of these stacks is in their buffers: they probably belong to none".to_owned());
     }
     all
 }

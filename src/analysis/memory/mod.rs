@@ -91,15 +91,13 @@ impl MemorySet {
     /// Answers a query.
     ///
     /// # Errors
-    /// [`Error::MissingEvents`] or [`Error::MissingPart`] without memory counters, [`Error::Usage`] for a window or a
+    /// [`Error::MissingEvents`] or [`Error::MissingPart`] without memory counters, or without those that the rows are made of, [`Error::Usage`] for a window or a
     /// timeline that cannot be.
     pub fn answer(trace: &Trace, query: &MemoryQuery) -> Result<MemorySet, Error> {
         trace.gather(MemorySet::PARTS);
         let (etl, counters, trust) = (trace.etl(), trace.counters(), trace.trust());
         let has = |hook| trace.survey().kernel_count(hook) > 0;
-        if !(has(MEM_INFO) || has(MEM_INFO_WS) || has(MEM_INFO_SESSION_WS)) {
-            return Err(trace.cannot_run(&MEMORY_UTILIZATION));
-        }
+        check_recorded(trace, query)?;
         let window = window(trace, query)?;
         let physical = physical(trace);
         let inside: Vec<&At<_>> = counters.memory.iter().filter(|at| window.holds(at.moment)).collect();
@@ -194,6 +192,18 @@ impl MemorySet {
         let nanos = self.time(track.last.moment).0 - self.time(track.first.moment).0;
         (nanos > 0).then(|| track.growth() as f64 * 1e9 / nanos as f64)
     }
+}
+
+/// # Errors
+/// Those of a trace without the counters that are asked for.
+fn check_recorded(trace: &Trace, query: &MemoryQuery) -> Result<(), Error> {
+    let has = |hook| trace.survey().kernel_count(hook) > 0;
+    if !(has(MEM_INFO) || has(MEM_INFO_WS) || has(MEM_INFO_SESSION_WS)) {
+        return Err(trace.cannot_run(&MEMORY_UTILIZATION));
+    }
+    let Some(missing) = query.group_by.filter(|of| !has(of.records())) else { return Ok(()) };
+    let (keyword, absent) = missing.needs();
+    Err(trace.trust().cannot_run(keyword, absent, MEMORY_UTILIZATION.advice))
 }
 
 /// Standby by priority follows standby.

@@ -1,6 +1,8 @@
 //! A query about memory over time.
 
 use crate::error::Error;
+use crate::etl::record_id::HookId;
+use crate::event::hooks::{MEM_INFO, MEM_INFO_SESSION_WS, MEM_INFO_WS};
 use crate::facets::vocabulary::{LIST, PRIORITY};
 use crate::facets::{Condition, Dimension, Label, ProcessFacet, Values, dimensions};
 use crate::model::window::Bound;
@@ -16,6 +18,35 @@ dimensions! {
         Priority: PRIORITY;
         Process: ProcessFacet::Process.facet();
         Session: ProcessFacet::Session.facet();
+    }
+}
+
+impl MemoryDimension {
+    /// The records that rows of it are made of.
+    pub(super) const fn records(self) -> HookId {
+        match self {
+            MemoryDimension::List | MemoryDimension::Priority => MEM_INFO,
+            MemoryDimension::Process => MEM_INFO_WS,
+            MemoryDimension::Session => MEM_INFO_SESSION_WS,
+        }
+    }
+
+    /// The keyword of those records, and what a trace without them lacks.
+    pub(super) const fn needs(self) -> (&'static str, &'static str) {
+        match self {
+            MemoryDimension::List | MemoryDimension::Priority => (
+                "MemoryInfo",
+                "the trace holds no counters of page lists (Memory: MemInfo), which rows by list and priority are made of",
+            ),
+            MemoryDimension::Process => (
+                "MemoryInfoWS",
+                "the trace holds no working sets of processes (Memory: MemInfoWS), which rows by process are made of",
+            ),
+            MemoryDimension::Session => (
+                "MemoryInfoWS",
+                "the trace holds no working sets of sessions (Memory: MemInfoSessionWS), which rows by session are made of",
+            ),
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use crate::analysis::memory::view::MemoryView;
 use crate::analysis::overview::steps::thinned;
 use crate::analysis::table::Table;
 use crate::error::Error;
+use crate::event::hooks::MEM_INFO_WS;
 use crate::trace::Trace;
 use crate::units::Nanos;
 
@@ -38,7 +39,9 @@ impl MemoryOverview {
     /// # Errors
     /// [`Error::MissingEvents`] without memory counters.
     pub fn new(trace: &Trace) -> Result<MemoryOverview, Error> {
-        let query = MemoryQuery { group_by: Some(MemoryDimension::Process), ..MemoryQuery::default() };
+        let has_processes = trace.survey().kernel_count(MEM_INFO_WS) > 0;
+        let group_by = has_processes.then_some(MemoryDimension::Process);
+        let query = MemoryQuery { group_by, ..MemoryQuery::default() };
         let set = MemorySet::answer(trace, &query)?;
         let kept = thinned(set.samples.len(), MOST_POINTS);
         let samples: Vec<&MemorySample> = kept.iter().filter_map(|&at| set.samples.get(at)).collect();

@@ -6,7 +6,7 @@ use crate::model::window::Origin;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::REFERENCE_SET;
 use crate::trace::doubt::{Doubt, any_grave, texts};
-use crate::trace::readiness::{Need, rundown_missing};
+use crate::trace::readiness::{Need, undescribed};
 use crate::trace::trust::TrustReport;
 use crate::units::count;
 
@@ -22,7 +22,7 @@ impl ReferenceSet {
         self.doubts.extend(self.stacks.and_then(lack_of_stacks));
         self.doubts.extend(of_symbols.into_iter().map(|text| note("symbols_missing", text)));
         self.doubts.extend(trust.not_there_for(REFERENCE_SET.name, &costs));
-        self.doubts.extend(rundown_missing(trace.survey(), &REFERENCE_SET));
+        self.doubts.extend(undescribed(trace.survey(), &REFERENCE_SET));
         self.warnings = texts(&self.doubts);
         self.doubtful = any_grave(&self.doubts);
     }

@@ -10,7 +10,7 @@ use crate::model::snapshot::Snapshot;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::RESIDENT_SET;
 use crate::trace::doubt::Doubt;
-use crate::trace::readiness::rundown_missing;
+use crate::trace::readiness::undescribed;
 use crate::units::count;
 
 /// What the checks are made of.
@@ -50,7 +50,7 @@ pub(crate) fn of_checks(trace: &Trace, checks: &[(usize, &Checks)]) -> Vec<Doubt
     }
     doubts.extend(trace.page_sequences().repetition());
     doubts.extend(trust.not_there_for(RESIDENT_SET.name, &trace.missing(&RESIDENT_SET)));
-    doubts.extend(rundown_missing(trace.survey(), &RESIDENT_SET));
+    doubts.extend(undescribed(trace.survey(), &RESIDENT_SET));
     doubts
 }
 

@@ -12,7 +12,7 @@ const FIRST: (usize, usize) = (6, 3);
 
 /// The answer of this result, as a summary or as rows.
 pub fn answer(set: &SampledUse, display: CpuDisplay) -> Answer<'_> {
-    let CpuDisplay { view, order, top, unit } = display;
+    let CpuDisplay { view, order, top, unit, .. } = display;
     let (from, to) = ends(set.window_times, &set.window);
     let title = format!("CPU use by samples from {from} to {to}");
     let is_summary = view == CpuView::Summary;

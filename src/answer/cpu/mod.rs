@@ -68,6 +68,8 @@ pub struct CpuDisplay {
     pub top: Option<usize>,
     /// Unit of times for people.
     pub unit: TimeUnit,
+    /// True where the user said what rows are grouped by.
+    pub is_grouped: bool,
 }
 
 /// The answer of this result, in one of its views.
@@ -107,11 +109,11 @@ pub fn answer(set: &CpuUse, display: CpuDisplay) -> Answer<'_> {
     .chosen_by(&set.filter)
 }
 
-fn rows(set: &CpuUse, CpuDisplay { view, order, top, .. }: CpuDisplay, title: String) -> Rows<'_> {
+fn rows(set: &CpuUse, CpuDisplay { view, order, top, is_grouped, .. }: CpuDisplay, title: String) -> Rows<'_> {
     let table = match view {
         CpuView::Timeline => {
             let records = Records::streamed(SERIES, || set.series_records());
-            return Rows::new(records, move || set.timeline_table().titled(title.clone()));
+            return Rows::new(records, move || set.timeline_table(is_grouped).titled(title.clone()));
         }
         CpuView::Summary | CpuView::Rows => set.row_table(order, top),
         CpuView::Delays => set.delay_table(top),

@@ -85,7 +85,7 @@ fn document(set: &ResidentSet, unit: Unit) -> Vec<Block> {
     document
 }
 
-/// `Snapshot 0 of 2, numbered from 0, at 1.234 s: 4,096 pages, 16.00 MiB, 12 of them selected`.
+/// `Snapshot 0 of 2, numbered from 0, at 1.234 s: 4,096 pages, 16.00 MiB, 12 of them selected; columns without a unit: pages`.
 fn title(set: &ResidentSet, snapshot: &SnapshotSet) -> String {
     let which = numbers::which_snapshot(snapshot.index, set.snapshot_count);
     let which = which.map_or_else(|| "Snapshot".to_owned(), |which| format!("{},", which.replacen('s', "S", 1)));
@@ -94,7 +94,7 @@ fn title(set: &ResidentSet, snapshot: &SnapshotSet) -> String {
         false => format!(", {} of them selected", numbers::count(snapshot.selected)),
     };
     format!(
-        "{which} at {:.3} s: {} pages, {}{selected}{}",
+        "{which} at {:.3} s: {} pages, {}{selected}{}; columns without a unit: pages",
         snapshot.time.seconds(),
         numbers::count(snapshot.pages),
         numbers::bytes(snapshot.pages * PAGE_BYTES),

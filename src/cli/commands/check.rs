@@ -87,7 +87,7 @@ pub struct Check {
     #[arg(long, conflicts_with_all = ["budgets", "baseline", "save_baseline", "junit", "further", "symbols"])]
     pub init: bool,
     /// With --init: write over the file of -o
-    #[arg(long, requires = "init")]
+    #[arg(long)]
     pub force: bool,
     /// Unit of sizes [default: auto]
     #[arg(long, value_parser = UNITS, value_name = "UNIT")]
@@ -134,6 +134,7 @@ impl Check {
 
     fn check(&self, path: &Path) -> anyhow::Result<Exit> {
         let common = &self.common;
+        refuse("--force", &[(self.force, "is for --init: it lets -o write over a file of budgets")])?;
         let mut budgets = read_budgets(path, common)?;
         let symbols = self.symbols.folders(common.quiet, common.output.as_deref())?;
         let has_no_names = !self.symbols.symbols.is_empty() && !budgets.iter().any(Budget::names_functions);

@@ -249,8 +249,13 @@ impl Cpu {
             query.symbols = self.symbols.folders(common.quiet, common.output.as_deref())?;
         }
         let trace = trace::open(common)?;
-        let display =
-            CpuDisplay { view: self.view(), order: query.order, top: self.top, unit: self.unit.unwrap_or_default() };
+        let display = CpuDisplay {
+            view: self.view(),
+            order: query.order,
+            top: self.top,
+            unit: self.unit.unwrap_or_default(),
+            is_grouped: self.group_by.is_some(),
+        };
         let can_be_sampled = self.can_be_sampled(&query);
         if can_be_sampled && let Some(set) = trace::with_bar(common, &trace, 3, || SampledUse::answer(&trace, &query))?
         {

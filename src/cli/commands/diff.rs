@@ -89,7 +89,7 @@ pub struct Diff {
     #[arg(long)]
     pub all: bool,
     /// Compare reference sets (of traces; files say what they are)
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["classification", "snapshot"])]
     pub refset: bool,
     /// Compare what two traces allocated
     #[arg(long, conflicts_with_all = ["refset", "classification", "snapshot", "map", "locale", "decimal", "group"])]

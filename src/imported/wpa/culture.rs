@@ -106,6 +106,8 @@ pub enum Decimals {
     None,
     /// This many, not zero, by the cell format of the unit.
     Known(u32),
+    /// Three zeros by the cell format of the unit, or none where the recorder chose another: kilobytes of whole pages.
+    Zeros,
     /// Not known: the heading has no unit.
     Unknown,
 }
@@ -140,6 +142,8 @@ struct Scan {
     before: Option<Sign>,
     /// Signs in all.
     signs: u32,
+    /// A single 0 stands before the first sign: no group begins with it.
+    is_below_one: bool,
 }
 
 /// Reads the sign at the start of a text, with its length.
@@ -162,7 +166,7 @@ fn scan(cell: &[u8]) -> Option<Scan> {
         [b'-', rest @ ..] | [0xe2, 0x88, 0x92, rest @ ..] => (true, rest),
         _ => (false, cell),
     };
-    let mut scan = Scan { digits: 0, after: 0, last: None, before: None, signs: 0 };
+    let mut scan = Scan { digits: 0, after: 0, last: None, before: None, signs: 0, is_below_one: false };
     while let Some((&byte, tail)) = rest.split_first() {
         if byte.is_ascii_digit() {
             scan.digits = scan.digits.checked_mul(10)?.checked_add(i64::from(byte - b'0'))?;
@@ -178,6 +182,7 @@ fn scan(cell: &[u8]) -> Option<Scan> {
         }
         (scan.before, scan.last) = (scan.last, Some(sign));
         scan.signs += 1;
+        scan.is_below_one |= scan.digits == 0;
         scan.after = 0;
         rest = rest.get(length..)?;
     }
@@ -208,11 +213,19 @@ pub fn number(cell: &[u8], decimals: Decimals, known: Culture) -> Result<Number,
         _ if is_repeated && scan.after == 3 => Ok(whole()),
         _ if is_repeated => Err(NotANumber::Malformed),
         Decimals::Known(_) => Ok(grouped(Some(last))),
-        Decimals::Unknown if scan.signs > 1 || scan.after != 3 => Ok(grouped(Some(last))),
-        Decimals::Unknown if known.decimal == Some(last) => Ok(grouped(Some(last))),
-        Decimals::Unknown if known.group == Some(last) || known.decimal.is_some() => Ok(whole()),
-        Decimals::Unknown => Err(NotANumber::Ambiguous),
+        _ if scan.signs > 1 || scan.after != 3 || scan.is_below_one => Ok(grouped(Some(last))),
+        // Pages have no parts of a kilobyte, so what follows the sign is a group.
+        Decimals::Zeros if scan.digits % 1000 != 0 => Ok(whole()),
+        _ if known.decimal == Some(last) => Ok(grouped(Some(last))),
+        _ if known.group == Some(last) || known.decimal.is_some() => Ok(whole()),
+        _ if known.group.is_some() => Ok(grouped(Some(last))),
+        _ => Err(NotANumber::Ambiguous),
     }
+}
+
+/// The last sign of a number.
+pub fn last_sign(cell: &[u8]) -> Option<Sign> {
+    scan(cell)?.last
 }
 
 /// Where a sign was met: offset of the row, number of the column.
@@ -337,6 +350,32 @@ mod tests {
         }
         for cell in ["1.2.3", "1,234.5,6", "1.234.56"] {
             assert_eq!(read(cell, Decimals::Known(3)), Err(NotANumber::Malformed), "{cell}");
+        }
+    }
+
+    #[test]
+    fn kilobytes_of_pages_have_three_zeros_or_none() {
+        for (cell, wanted) in [
+            ("6,564", (6564, 0)),
+            ("6.564", (6564, 0)),
+            ("6,564.000", (6_564_000, 3)),
+            ("1,234,568", (1_234_568, 0)),
+            ("0.000", (0, 3)),
+            ("0.004", (4, 3)),
+            ("16", (16, 0)),
+            ("4.0", (40, 1)),
+        ] {
+            assert_eq!(read(cell, Decimals::Zeros), Ok(wanted), "{cell}");
+        }
+        assert_eq!(read("8.000", Decimals::Zeros), Err(NotANumber::Ambiguous));
+        for (decimal, group, wanted) in [
+            (Some(Sign::Dot), None, (8000, 3)),
+            (None, Some(Sign::Comma), (8000, 3)),
+            (None, Some(Sign::Dot), (8000, 0)),
+            (Some(Sign::Comma), None, (8000, 0)),
+        ] {
+            let read = number(b"8.000", Decimals::Zeros, Culture { decimal, group });
+            assert_eq!(read.map(|n| (n.digits, n.decimals)), Ok(wanted), "{decimal:?} {group:?}");
         }
     }
 

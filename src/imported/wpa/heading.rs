@@ -51,6 +51,7 @@ impl Unit {
     pub const fn decimals(self) -> Decimals {
         match self {
             Unit::Size(1) | Unit::Time(1) => Decimals::None,
+            Unit::Size(1024) => Decimals::Zeros,
             Unit::Size(_) | Unit::Time(1000) => Decimals::Known(3),
             Unit::Time(1_000_000) => Decimals::Known(6),
             Unit::Time(_) => Decimals::Known(9),
@@ -104,7 +105,8 @@ mod tests {
             let heading = Heading::new(text);
             assert_eq!((heading.name.as_str(), heading.unit), (name, unit), "{text}");
         }
-        assert_eq!(Unit::Size(1 << 10).decimals(), Decimals::Known(3));
+        assert_eq!(Unit::Size(1 << 10).decimals(), Decimals::Zeros);
+        assert_eq!(Unit::Size(1 << 20).decimals(), Decimals::Known(3));
         assert_eq!(Unit::Size(1).decimals(), Decimals::None);
     }
 }

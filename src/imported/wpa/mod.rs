@@ -153,14 +153,13 @@ impl WpaExport {
         let mut rows = reading.rows().map_err(|error| reading.error_text(&error))?;
         let culture = rows.roles.culture(self.culture).map_err(|found| reading.contradiction(&found))?;
         if let Some(error) = &rows.ambiguous {
-            if culture == self.culture {
-                return Err(reading.error_text(error));
-            }
-            reading.culture = culture;
+            let culture = if culture == self.culture { reading.culture_of_zeros(error) } else { Some(culture) };
+            reading.culture = culture.ok_or_else(|| reading.error_text(error))?;
             rows = reading.rows().map_err(|error| reading.error_text(&error))?;
             if let Some(error) = &rows.ambiguous {
                 return Err(reading.error_text(error));
             }
+            rows.roles.culture(self.culture).map_err(|found| reading.contradiction(&found))?;
         }
         self.check_unit(&rows)?;
         Ok(self.counted(rows, query.dimensions))

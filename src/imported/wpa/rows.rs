@@ -3,7 +3,7 @@
 //! No row allocates. Memory grows with the number of distinct keys, and takes a [`PageCell`] for each page.
 
 use super::columns::{Columns, ExportedTable, Says};
-use super::culture::{Culture, Decimals, NotANumber, Place, Roles, number};
+use super::culture::{Culture, Decimals, NotANumber, Place, Roles, last_sign, number};
 use super::labels::{LabelCache, Labels};
 use super::text::Text;
 use crate::imported::amount::Amount;
@@ -194,6 +194,16 @@ impl Reading<'_> {
         all.rows.labels = labels.into_iter().map(Labels::into_list).collect();
         all.rows.pages.par_sort_unstable();
         Ok(all.rows)
+    }
+
+    /// The culture where nothing but kilobytes shows it, and all of them end in three zeros: those stand after the decimal sign, as
+    /// the cell format of the unit has them.
+    pub fn culture_of_zeros(&self, ambiguous: &RowError) -> Option<Culture> {
+        let Fault::Ambiguous(cell) = &ambiguous.fault else { return None };
+        let says = self.columns.says.get(ambiguous.place.1 as usize)?;
+        let is_zeros = matches!(says, Says::Size(_, Decimals::Zeros));
+        let decimal = last_sign(cell.as_bytes()).filter(|_| is_zeros);
+        decimal.map(|_| Culture { decimal, group: None })
     }
 
     /// The line of a place, from 1.

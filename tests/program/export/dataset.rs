@@ -284,12 +284,13 @@ fn wrong_usage_is_code_2() {
     for (ran, says) in [
         (export(&dataset, &["-", TRACE, "--with", "-"]), "only one of the files can be standard input"),
         (export(&dataset, &[TRACE, "--tables", "pages,page"]), "unknown table \"page\"; there are pages, resident"),
-        (export(&dataset, &[folder.path().to_str().unwrap()]), "holds no trace"),
         (export(&file.join("below"), &[TRACE]), "cannot write"),
         (run(&["export", TRACE]), "--out"),
     ] {
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{ran:?}");
         assert!(ran.err.contains(says), "{}", ran.err);
     }
+    let none = export(&dataset, &[folder.path().to_str().unwrap()]);
+    assert!(none.code == 3 && none.err.contains("the folder holds no trace"), "{none:?}");
     assert!(!dataset.join("traces").exists());
 }
