@@ -26,8 +26,8 @@ impl Moment {
 /// A value and when it was logged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct At<T> {
-    /// When.
+    /// When it was logged.
     pub moment: Moment,
-    /// What.
+    /// What was logged.
     pub value: T,
 }

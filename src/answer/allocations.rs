@@ -32,7 +32,7 @@ pub struct AllocationDisplay {
     pub unit: Unit,
 }
 
-/// The answer of this result, in one of its views.
+/// The answer of `pfnset allocations`, in one of its views.
 pub fn answer(set: &AllocationSet, display: AllocationDisplay) -> Answer<'_> {
     let AllocationDisplay { view, order, is_summary, .. } = display;
     let largest = match set.snapshot {

@@ -14,7 +14,7 @@ use crate::units::counted;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
-/// The answer of this comparison.
+/// The answer of `pfnset diff`.
 pub fn answer(diff: &Diff, unit: Unit, listed: ListedRows) -> Answer<'_> {
     Answer {
         warnings: diff.warnings.clone(),

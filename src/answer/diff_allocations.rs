@@ -11,7 +11,7 @@ use crate::answer::numbers::{self, Unit};
 use crate::answer::rows::Records;
 use crate::units::counted;
 
-/// The answer of this comparison.
+/// The answer of `pfnset diff --allocations`.
 pub fn answer(diff: &AllocationDiff, unit: Unit, listed: ListedRows) -> Answer<'_> {
     let largest = diff.sums().map(|sums| sums.amount(diff.measure).unsigned_abs()).into_iter().max();
     let unit = unit.for_largest(u64::try_from(largest.unwrap_or(0)).unwrap_or(u64::MAX));

@@ -12,7 +12,7 @@ use crate::answer::stacks::{events_of, frames, totals};
 use crate::units::counted;
 use serde_json::json;
 
-/// The answer of this comparison.
+/// The answer of `pfnset diff --of KIND`.
 pub fn answer(diff: &StackDiff, unit: Unit, listed: ListedRows) -> Answer<'_> {
     let unit = unit.for_largest(diff.weights().into_iter().max().unwrap_or(0));
     let lines = Compared {

@@ -16,7 +16,7 @@ use crate::moment::{At, Moment};
 use crate::trace::doubt::grave;
 use crate::units::{PAGE_BYTES, counted};
 
-/// The answer of this result.
+/// The answer of `pfnset memory`.
 pub fn answer(set: &MemorySet, view: MemoryView, unit: Unit) -> Answer<'_> {
     // One unit suits all tables.
     let unit = unit.for_largest(set.largest_bytes());

@@ -21,7 +21,7 @@ const FIRST: usize = 9;
 /// What stands for the function of events without a stack.
 const NO_STACK: &str = "[no stack]";
 
-/// The answer of this result; `top` rows of each table for people.
+/// The answer of `pfnset stacks`; `top` rows of each table for people.
 pub fn answer(set: &StackSet, top: Option<usize>, size: Unit, time: TimeUnit) -> Answer<'_> {
     let is_grouped = !set.dimensions.is_empty();
     let rows = if set.has_tree {

@@ -160,7 +160,7 @@ pub struct CompactSwitches<'a> {
 /// A switch of a packet. The thread that runs next is the one that the next packet switches out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CompactSwitch {
-    /// When.
+    /// Stamp of the switch.
     pub time: Ticks,
     /// Thread that stops running; 0 = idle.
     pub old_thread_id: u32,

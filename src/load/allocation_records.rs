@@ -77,7 +77,7 @@ pub struct BlockRecord {
     pub label: u32,
     /// True for paged pool.
     pub is_paged: bool,
-    /// What.
+    /// What happened to it.
     pub action: BlockAction,
 }
 

@@ -62,9 +62,9 @@ pub enum Scheduling {
 /// A record and when it was logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SchedulingEvent {
-    /// When.
+    /// When it was logged.
     pub moment: Moment,
-    /// What.
+    /// Its contents.
     pub what: Scheduling,
 }
 

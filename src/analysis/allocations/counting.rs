@@ -309,7 +309,7 @@ impl<'t> Counting<'t> {
         let is_wanted = self.conditions.iter().all(|condition| {
             let number = combination.number_of(condition.dimension);
             let labels = self.labels.to_filter(condition.dimension, number, &self.lives);
-            condition.lets_pass(&labels)
+            condition.matches(&labels)
         });
         if !is_wanted {
             return None;

@@ -158,7 +158,7 @@ impl SampledUse {
             all += *counts;
             idle += if key.is_idle() { *counts } else { SampleCounts::default() };
         }
-        let fits = |key: &Key| query.conditions.iter().all(|c| c.lets_pass([&labels.label(c.dimension, key)]));
+        let fits = |key: &Key| query.conditions.iter().all(|c| c.matches([&labels.label(c.dimension, key)]));
         let chosen: Vec<(Key, SampleCounts)> = counted.into_iter().filter(|(key, _)| fits(key)).collect();
         let has_conditions = query.conditions.iter().any(|condition| condition.dimension != Dimension::Processor);
         let is_of_idle = has_conditions && chosen.iter().all(|(key, _)| key.is_idle());

@@ -122,7 +122,7 @@ impl ProcessSet {
             .collect();
         let total = processes.len() as u64;
         processes.retain(|row| {
-            query.conditions.iter().all(|condition| condition.lets_pass([&condition.dimension.label(row)]))
+            query.conditions.iter().all(|condition| condition.matches([&condition.dimension.label(row)]))
         });
         query.sort.sort(&mut processes);
         let mut sum = ProcessCounts::default();

@@ -59,7 +59,7 @@ pub(super) struct Log {
 /// An event.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Logged {
-    /// When.
+    /// Stamp of the event.
     pub time: Ticks,
     /// The number of its key.
     pub key: u32,

@@ -64,8 +64,8 @@ impl EventLog {
         drop((events, stacks));
         names.close();
         let (_, mut told) = symbol_use::read(&mut names, &query.symbols);
-        told.extend((left_out.sum() > 0).then(|| format!("{}: left out: {}", of.name(), left_out.told().join(", "))));
-        told.extend(counts.told().map(|text| format!("{}: not known: {text}", of.name())));
+        told.extend((left_out.sum() > 0).then(|| format!("{}: left out: {}", of.name(), left_out.counts().join(", "))));
+        told.extend(counts.unknown_counts().map(|text| format!("{}: not known: {text}", of.name())));
         let Counting { processes, threads, log, rows, .. } = counting;
         let keys = rows.things().iter().map(|row| row.key).collect();
         let Log { events, process_ids } = log.unwrap_or_default();

@@ -252,7 +252,7 @@ impl<'a> Shown<'a> {
     ) -> Shown<'a> {
         let mut shown = Shown { names, processes, rows: Vec::new(), clock, query };
         let meets = |key: &Key, condition: &Condition<Dimension>| {
-            condition.lets_pass(&shown.labels_to_filter(condition.dimension, key, threads))
+            condition.matches(&shown.labels_to_filter(condition.dimension, key, threads))
         };
         if query.leaf.is_some() || !query.conditions.is_empty() {
             rows.retain(|Row { key, .. }| {

@@ -20,7 +20,7 @@ pub enum Root {
 /// What tree is asked for.
 #[derive(Debug, Clone)]
 pub struct TreeQuery {
-    /// Which.
+    /// Which part of all stacks it shows.
     pub root: Root,
     /// Levels.
     pub depth: usize,

@@ -13,7 +13,7 @@ use crate::answer::numbers::{self, Unit};
 use crate::trace::doubt::grave;
 use crate::units::PAGE_BYTES;
 
-/// The answer of this result; people see the first screen instead of the table of rows where it was asked for.
+/// The answer of `pfnset resident`; people see the first screen instead of the table of rows where it was asked for.
 pub fn answer(set: &ResidentSet, unit: Unit, is_first_screen: bool) -> Answer<'_> {
     let tables = set.snapshots.iter().map(|snapshot| set.table(snapshot).titled(title(set, snapshot)).into()).collect();
     Answer {

@@ -183,7 +183,7 @@ pub enum MatchBy {
 }
 
 /// What is compared.
-enum Asked {
+enum Question {
     Pages(Box<DiffQuery>),
     Allocations(Box<AllocationDiffQuery>),
     Stacks(Box<StackDiffQuery>),
@@ -317,7 +317,7 @@ impl Diff {
     }
 
     /// What is compared, and flags that are for something else.
-    fn asked(&self) -> anyhow::Result<Asked> {
+    fn question(&self) -> anyhow::Result<Question> {
         let of_stacks = self.of.as_deref().filter(|_| !self.allocations);
         refuse(
             "--sort share",
@@ -329,43 +329,43 @@ impl Diff {
             None => (false, ""),
         };
         refuse("--measure", &[wrong])?;
-        let mut asked = match of_stacks {
-            _ if self.allocations => Asked::Allocations(self.allocation_query()?.into()),
-            Some(of) => Asked::Stacks(self.stack_query(of)?.into()),
-            None => Asked::Pages(self.query()?.into()),
+        let mut question = match of_stacks {
+            _ if self.allocations => Question::Allocations(self.allocation_query()?.into()),
+            Some(of) => Question::Stacks(self.stack_query(of)?.into()),
+            None => Question::Pages(self.query()?.into()),
         };
-        let has_names = match &asked {
-            Asked::Allocations(query) => query.allocations.wants_stacks(),
-            Asked::Stacks(query) => has_names(&query.stacks),
-            Asked::Pages(query) => query.wants_stacks(),
+        let has_names = match &question {
+            Question::Allocations(query) => query.allocations.wants_stacks(),
+            Question::Stacks(query) => has_names(&query.stacks),
+            Question::Pages(query) => query.wants_stacks(),
         };
-        let by_process = match &asked {
+        let by_process = match &question {
             // Without --group-by, what the sides have decides.
-            Asked::Pages(query) => query.group_by.as_ref().is_none_or(|of| of.contains(&Dimension::PROCESS)),
-            Asked::Allocations(query) => {
+            Question::Pages(query) => query.group_by.as_ref().is_none_or(|of| of.contains(&Dimension::PROCESS)),
+            Question::Allocations(query) => {
                 let group_by = &query.allocations.group_by;
                 group_by.is_empty() || group_by.contains(&AllocationDimension::Process)
             }
-            Asked::Stacks(query) => query.stacks.group_by.contains(&StackDimension::Process),
+            Question::Stacks(query) => query.stacks.group_by.contains(&StackDimension::Process),
         };
         let reason = "is for rows by process, as in --group-by process";
         refuse("--apart", &[(self.apart && !by_process, reason)])?;
         refuse("--match", &[(self.matching.is_some() && !by_process, reason)])?;
         let reason = "names functions: it is for rows or conditions by function or module, with --allocations and --of also by stack";
         refuse("--symbols", &[(!self.symbols.symbols.is_empty() && !has_names, reason)])?;
-        if let Asked::Pages(query) = &mut asked
+        if let Question::Pages(query) = &mut question
             && has_names
         {
             query.symbols = self.symbols.folders(self.common.quiet, self.common.output.as_deref())?;
         }
         self.rows.check(self.common.format)?;
-        Ok(asked)
+        Ok(question)
     }
 
     /// Runs the command.
     pub fn run(&self) -> anyhow::Result<Exit> {
         let common = &self.common;
-        let asked = self.asked()?;
+        let question = self.question()?;
         let locale = self.locale.unwrap_or_default();
         let culture = Culture { decimal: self.decimal.or(locale.decimal), group: self.group.or(locale.group) };
         let options = WpaOptions { columns: self.map.clone(), culture };
@@ -382,10 +382,10 @@ impl Diff {
             let flags = "--map, --locale, --decimal and --group";
             return Err(Error::Usage(format!("{flags} are for a table that WPA exported: no side is one")).into());
         }
-        match &asked {
-            Asked::Pages(query) => self.of_pages([&left, &right], query),
-            Asked::Allocations(query) => self.of_allocations([&left, &right], query),
-            Asked::Stacks(query) => self.of_stacks([&left, &right], query),
+        match &question {
+            Question::Pages(query) => self.of_pages([&left, &right], query),
+            Question::Allocations(query) => self.of_allocations([&left, &right], query),
+            Question::Stacks(query) => self.of_stacks([&left, &right], query),
         }
     }
 

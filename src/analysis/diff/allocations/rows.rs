@@ -131,7 +131,7 @@ mod tests {
             row("doubled", sums(10, 0, 0), sums(20, 0, 0)),
             row("gone", sums(4, 0, 0), None),
         ];
-        let ordered = |order| {
+        let ordered = |order: DiffOrder| {
             let mut rows = rows.to_vec();
             rows.sort_by(|a, b| order.compare(None, a, b));
             rows.iter().map(|row| row.labels[0].to_string()).collect::<Vec<_>>().join(" ")

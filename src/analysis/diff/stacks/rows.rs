@@ -141,7 +141,7 @@ mod tests {
             row("gone", Some(10), None),
             row("new", None, Some(350)),
         ];
-        let ordered = |order| {
+        let ordered = |order: DiffOrder| {
             let mut rows = rows.to_vec();
             rows.sort_by(|a, b| order.compare(Some(ALL), a, b));
             rows.iter().map(|row| row.labels[0].to_string()).collect::<Vec<_>>().join(" ")
