@@ -48,7 +48,7 @@ fn say(trace: &Trace) {
         let mut query = ResidentQuery::default();
         group_by.into_iter().for_each(|names| query.group_by(names).expect("dimensions"));
         let Ok(set) = ResidentSet::answer(trace, &query) else { break };
-        written(answer::resident::answer(&set, Unit::Auto, group_by.is_none()));
+        written(answer::resident::answer(&set, &Default::default(), Unit::Auto, group_by.is_none()));
     }
     if let Ok(set) = ReferenceSet::answer(trace, &refset::query::Query::default()) {
         written(answer::refset::answer(&set, Unit::Auto, RefsetView::Summary));

@@ -4,6 +4,7 @@ mod checks;
 mod first_screen;
 mod stacks;
 
+use crate::analysis::resident::query::ResidentView;
 use crate::analysis::resident::{ResidentSet, SnapshotSet};
 use crate::analysis::table::Dimension as _;
 use crate::answer::block::Block;
@@ -14,15 +15,16 @@ use crate::trace::doubt::grave;
 use crate::units::PAGE_BYTES;
 
 /// The answer of `pfnset resident`; people see the first screen instead of the table of rows where it was asked for.
-pub fn answer(set: &ResidentSet, unit: Unit, is_first_screen: bool) -> Answer<'_> {
-    let tables = set.snapshots.iter().map(|snapshot| set.table(snapshot).titled(title(set, snapshot)).into()).collect();
+pub fn answer<'a>(set: &'a ResidentSet, view: &ResidentView, unit: Unit, is_first_screen: bool) -> Answer<'a> {
+    let table = |snapshot| set.table(snapshot, view).titled(title(set, snapshot)).into();
+    let tables = set.snapshots.iter().map(table).collect();
     Answer {
         warnings: set.warnings.clone(),
         grave: grave(&set.doubts),
         facts: facts(set),
         tables,
-        screen: Some(screen(set, unit, is_first_screen)),
-        document: is_first_screen.then(|| document(set, unit)),
+        screen: Some(screen(set, view, unit, is_first_screen)),
+        document: is_first_screen.then(|| document(set, view, unit)),
         units: Units { size: unit, ..Units::default() },
         ..Answer::new("pfnset.resident")
     }
@@ -59,7 +61,7 @@ fn facts(set: &ResidentSet) -> Facts<'_> {
     }
 }
 
-fn screen(set: &ResidentSet, unit: Unit, is_first_screen: bool) -> Vec<Block> {
+fn screen(set: &ResidentSet, view: &ResidentView, unit: Unit, is_first_screen: bool) -> Vec<Block> {
     let mut screen = Vec::new();
     for (number, snapshot) in set.snapshots.iter().enumerate() {
         if number > 0 {
@@ -67,20 +69,20 @@ fn screen(set: &ResidentSet, unit: Unit, is_first_screen: bool) -> Vec<Block> {
         }
         match is_first_screen && (snapshot.selected > 0 || snapshot.pages == 0) {
             true => {
-                screen.extend(first_screen::screen(set, snapshot, unit));
+                screen.extend(first_screen::screen(set, view, snapshot, unit));
                 screen.extend(stacks::in_short(set, snapshot).map(Block::Line));
             }
-            false => screen.extend(rows(set, number, snapshot)),
+            false => screen.extend(rows(set, number, snapshot, view.columns.all)),
         }
     }
     screen
 }
 
-fn document(set: &ResidentSet, unit: Unit) -> Vec<Block> {
+fn document(set: &ResidentSet, view: &ResidentView, unit: Unit) -> Vec<Block> {
     let mut document = Vec::new();
     for (number, snapshot) in set.snapshots.iter().enumerate() {
         document.extend((number > 0).then_some(Block::Blank));
-        document.push(Block::Table(first_screen::table(set, snapshot, unit)));
+        document.push(Block::Table(first_screen::table(set, view, snapshot, unit)));
     }
     document
 }
@@ -102,7 +104,7 @@ fn title(set: &ResidentSet, snapshot: &SnapshotSet) -> String {
     )
 }
 
-fn rows(set: &ResidentSet, number: usize, snapshot: &SnapshotSet) -> Vec<Block> {
+fn rows(set: &ResidentSet, number: usize, snapshot: &SnapshotSet, has_whole_checks: bool) -> Vec<Block> {
     let mut rows = vec![Block::Title(title(set, snapshot))];
     rows.push(Block::Blank);
     if snapshot.selected == 0 && snapshot.pages > 0 {
@@ -113,7 +115,7 @@ fn rows(set: &ResidentSet, number: usize, snapshot: &SnapshotSet) -> Vec<Block> 
     }
     rows.push(Block::Rows(number));
     rows.extend(stacks::in_full(set, snapshot).into_iter().flat_map(|note| [Block::Blank, Block::Text(note)]));
-    if set.is_whole() {
+    if has_whole_checks {
         rows.push(Block::Text(checks::in_full(&snapshot.checks)));
     }
     rows
