@@ -15,14 +15,19 @@ impl Moment {
     /// Before all records.
     pub const FIRST: Moment = Moment { time: Ticks(i64::MIN), order: 0 };
     /// After all records.
-    pub const LAST: Moment = Moment { time: Ticks(i64::MAX), order: u64::MAX };
+    pub const LAST: Moment = Moment::end_of(Ticks(i64::MAX));
+
+    /// After all records with this stamp.
+    pub const fn end_of(time: Ticks) -> Moment {
+        Moment { time, order: u64::MAX }
+    }
 }
 
 /// A value and when it was logged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct At<T> {
-    /// When.
+    /// When it was logged.
     pub moment: Moment,
-    /// What.
+    /// What was logged.
     pub value: T,
 }

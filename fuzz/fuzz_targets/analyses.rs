@@ -41,7 +41,7 @@ fn analyse(trace: &Trace) {
             assert_eq!((rows, snapshot.selected), (snapshot.pages, snapshot.pages), "{group_by}");
             let memory = snapshot.memory();
             assert_eq!(memory.in_use + memory.modified + memory.standby + memory.free, memory.all);
-            let _ = set.overview(snapshot);
+            let _ = set.overview(snapshot, &Default::default());
         }
     }
     if let Ok(set) =

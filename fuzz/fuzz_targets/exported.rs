@@ -26,8 +26,8 @@ fuzz_target!(|data: &[u8]| {
         && let Ok(diff) = Diff::new(&left, &right, &DiffQuery::default())
     {
         assert!(diff.is_equal(), "a file differs from itself");
-        assert_eq!(diff.all.left, diff.all.right);
-        every_form::written(answer::diff::answer(&diff, Unit::Auto));
+        assert_eq!(diff.compared.all.left, diff.compared.all.right);
+        every_form::written(answer::diff::answer(&diff, Unit::Auto, answer::ListedRows::default()));
     }
     let _ = fs::remove_file(&path);
 });

@@ -42,13 +42,13 @@ fn say(trace: &Trace) {
     written(answer::info::answer(&found, Path::new(NAME), &[]));
     written(answer::events::answer(&EventStatistics::answer(trace, &EventFilter::default()), None));
     if let Ok(set) = ProcessSet::answer(trace, &ProcessQuery::default()) {
-        written(answer::processes::answer(&set, Unit::Auto));
+        written(answer::processes::answer(&set, Default::default(), Unit::Auto));
     }
     for group_by in [None, Some("process,file,detail"), Some("service,folder,rule")] {
         let mut query = ResidentQuery::default();
         group_by.into_iter().for_each(|names| query.group_by(names).expect("dimensions"));
         let Ok(set) = ResidentSet::answer(trace, &query) else { break };
-        written(answer::resident::answer(&set, Unit::Auto, group_by.is_none()));
+        written(answer::resident::answer(&set, &Default::default(), Unit::Auto, group_by.is_none()));
     }
     if let Ok(set) = ReferenceSet::answer(trace, &refset::query::Query::default()) {
         written(answer::refset::answer(&set, Unit::Auto, RefsetView::Summary));

@@ -49,7 +49,7 @@ pub(crate) fn read(trace: &Trace, query: &StackQuery) -> Result<Vec<ProfileCount
     let mut all = vec![of_machine("In use", in_use.collect()), of_machine("Commit", commit.collect())];
     let is_wanted = |track: &&MemoryTrack| {
         let of_process = |condition: &&Condition<Dimension>| condition.dimension == Dimension::Process;
-        query.conditions.iter().filter(of_process).all(|condition| condition.lets_pass([&track.label]))
+        query.conditions.iter().filter(of_process).all(|condition| condition.matches([&track.label]))
     };
     let mut processes: Vec<&MemoryTrack> = set.processes.iter().filter(is_wanted).collect();
     processes.sort_by_key(|track| std::cmp::Reverse(track.most[0]));

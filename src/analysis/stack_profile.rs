@@ -4,8 +4,8 @@ use crate::analysis::allocations::{PieceOfStack, Pieces};
 use crate::analysis::profile_counters;
 pub(crate) use crate::analysis::profile_counters::ProfileCounter;
 use crate::analysis::stacks::{
-    Dimension, EventLog, Found, Key, Kind, Logged, Owned, PartKind, ProfilePart, StackId, StackQuery, Texts, Weight,
-    window,
+    Dimension, EventLog, Found, Key, Kind, Logged, Owned, PartKind, ProfilePart, StackId, StackQuery, Texts, Threads,
+    Weight, window,
 };
 use crate::error::Error;
 use crate::load::allocations::AllocationKind;
@@ -229,7 +229,7 @@ impl Making<'_, '_> {
         }
         let Pieces { list, processes, stacks, told } = Pieces::new(self.trace, of, &self.query.symbols)?;
         let (names, stacks) = stacks.into_stacks();
-        let (mut labels, mut threads, mut process_ids) = (Texts::default(), Texts::default(), FastMap::default());
+        let (mut labels, mut threads, mut process_ids) = (Texts::default(), Threads::default(), FastMap::default());
         let (mut keys, mut found) = (Vec::new(), Vec::new());
         let mut numbers: FastMap<Key, u32> = FastMap::default();
         let stack_of = |number: u32| stacks.get(number as usize).copied().unwrap_or_default();
@@ -237,7 +237,7 @@ impl Making<'_, '_> {
             let (id, label) = processes.get(piece.process as usize).map_or((0, "Unknown"), |(id, label)| (*id, label));
             let process = labels.id(label);
             process_ids.insert(process, id);
-            let thread = threads.id(&piece.thread.map_or_else(|| "Unknown".to_owned(), |thread| thread.to_string()));
+            let thread = threads.number(piece.thread);
             let stack = stack_of(piece.stack);
             let key = *numbers.entry(Key { process, thread, processor: 0, stack }).or_insert_with_key(|key| {
                 keys.push(*key);

@@ -32,7 +32,7 @@ pub struct AllocationDisplay {
     pub unit: Unit,
 }
 
-/// The answer of this result, in one of its views.
+/// The answer of `pfnset allocations`, in one of its views.
 pub fn answer(set: &AllocationSet, display: AllocationDisplay) -> Answer<'_> {
     let AllocationDisplay { view, order, is_summary, .. } = display;
     let largest = match set.snapshot {
@@ -124,9 +124,8 @@ fn snapshot_facts<'a>(at: CommitSnapshot) -> Facts<'a> {
 
 /// All in some sentences: the balance, the peak, the check against the end rundown.
 pub(crate) fn sentences(set: &AllocationSet) -> Vec<String> {
-    let peak = peak(set).trim_end_matches([':', ',']).replace(", over time", "");
     let longest = |forms: Vec<String>| forms.into_iter().next();
-    longest(balance(set)).into_iter().chain([peak]).chain(longest(check(set))).collect()
+    longest(balance(set)).into_iter().chain([peak(set)]).chain(longest(check(set))).collect()
 }
 
 /// What the pieces are.
@@ -146,8 +145,7 @@ fn title(set: &AllocationSet, unit: Option<Unit>) -> String {
     };
     let from = end(set.window_times.0, &set.window.from_mark);
     let to = end(set.window_times.1, &set.window.to_mark);
-    let unit = unit.map_or("", |unit| unit.title().trim_start_matches("Size/"));
-    let sizes = if unit.is_empty() { String::new() } else { format!("; sizes in {unit}") };
+    let sizes = unit.map_or_else(String::new, |unit| format!("; sizes in {}", unit.name()));
     let leaks = set.leaks_before.map(|half| format!(", allocated before {:.6} s and there at the end", half.seconds()));
     let sizes = leaks.unwrap_or_default() + &sizes;
     if let Some(at) = set.snapshot {
@@ -187,10 +185,11 @@ fn not_resident(set: &AllocationSet, at: CommitSnapshot, title: String) -> Vec<B
 
 /// A line for each thing that is told, so that it fits in 24 lines of 80 columns with a line of warnings and the prompt.
 fn first_screen(set: &AllocationSet, title: String) -> Vec<Block> {
+    let over_time = set.total.peak.map_or(":", |_| ", over time:");
     vec![
         Block::Title(title),
         Block::Fitting(balance(set)),
-        Block::Course(peak(set), set.course()),
+        Block::Course(peak(set) + over_time, set.course()),
         Block::Fitting(check(set)),
         Block::Blank,
         Block::Rows(0),
@@ -244,8 +243,8 @@ fn balance(set: &AllocationSet) -> Vec<String> {
 
 fn peak(set: &AllocationSet) -> String {
     match set.total.peak {
-        Some((bytes, time)) => format!("Peak {} at {:.6} s, over time:", amount(bytes), set.time(time).seconds()),
-        None => "Nothing was outstanding at any time:".to_owned(),
+        Some((bytes, time)) => format!("Peak {} at {:.6} s", amount(bytes), set.time(time).seconds()),
+        None => "Nothing was outstanding at any time".to_owned(),
     }
 }
 

@@ -52,9 +52,25 @@ pub(super) const fn equal(rows_within: u64) -> &'static str {
     if rows_within > 0 { "Equal within the tolerance" } else { "Equal" }
 }
 
-/// How the rows are seen that a screen had no room for. `top`: how many the user wants.
-pub(super) fn not_listed(rows: usize, listed: usize, top: Option<usize>) -> Option<String> {
-    let shown = format!("The first {listed} of {} rows:", numbers::count(rows as u64));
-    (top.is_none() && listed < rows)
-        .then(|| format!("{shown} --top N shows more of them, a pipe and --format csv have all"))
+/// How many rows people see.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ListedRows {
+    /// How many the user wants; `None` = as many as `screen` has room for, or all.
+    pub top: Option<usize>,
+    /// How many a screen has room for, where there is one.
+    pub screen: Option<usize>,
+}
+
+impl ListedRows {
+    /// So many at most.
+    pub(super) fn most(self) -> usize {
+        self.top.or(self.screen).unwrap_or(usize::MAX)
+    }
+
+    /// How the rows are seen that the screen had no room for.
+    pub(super) fn not_listed(self, rows: usize) -> Option<String> {
+        let shown = self.screen.filter(|screen| self.top.is_none() && *screen < rows)?;
+        let all = numbers::count(rows as u64);
+        Some(format!("The first {shown} of {all} rows: --top N shows more of them, a pipe and --format csv have all"))
+    }
 }

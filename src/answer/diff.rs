@@ -1,11 +1,11 @@
 //! The answer of `pfnset diff`. Wire format: docs/json.md, schema `pfnset.diff`.
 
+use crate::analysis::diff::comparison::ComparedTotals;
 use crate::analysis::diff::pages::PageDifferences;
-use crate::analysis::diff::rows::DiffTotals;
 use crate::analysis::diff::trace_side::RuleChange;
 use crate::analysis::diff::{Diff, SideFacts, names};
 use crate::answer::block::Block;
-use crate::answer::compared::{equal, held, not_listed, within_tolerance};
+use crate::answer::compared::{ListedRows, equal, held, within_tolerance};
 use crate::answer::content::{Answer, Units, name_of_files};
 use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::{self, Unit};
@@ -14,49 +14,49 @@ use crate::units::counted;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
-/// The answer of this comparison.
-pub fn answer(diff: &Diff, unit: Unit) -> Answer<'_> {
+/// The answer of `pfnset diff`.
+pub fn answer(diff: &Diff, unit: Unit, listed: ListedRows) -> Answer<'_> {
     Answer {
         warnings: diff.warnings.clone(),
         grave: diff.grave.clone(),
         facts: facts(diff),
-        tables: vec![diff.table().into()],
+        tables: vec![diff.table(listed.most()).into()],
         closing: sides(diff).into_iter().chain([verdict(diff)]).collect(),
-        screen: Some(screen(diff)),
-        document: Some(document(diff)),
+        screen: Some(screen(diff, listed)),
+        document: Some(document(diff, listed.top)),
         units: Units { size: unit, ..Units::default() },
         ..Answer::new("pfnset.diff")
     }
-    .chosen_by(&diff.filter)
+    .chosen_by(&diff.compared.filter)
 }
 
-fn screen(diff: &Diff) -> Vec<Block> {
+fn screen(diff: &Diff, listed: ListedRows) -> Vec<Block> {
     let mut screen: Vec<Block> = sides(diff).map(Block::Text).into();
     screen.extend([Block::Heading(verdict(diff)), Block::Blank, Block::Rows(0)]);
-    screen.extend(not_listed(diff.rows().len(), diff.listed(), diff.top).map(Block::Text));
+    screen.extend(listed.not_listed(diff.compared.rows.len()).map(Block::Text));
     screen.extend(reference_hint(diff).map(Block::Text));
     screen.extend(ignored(diff).map(Block::Text));
     if let Some(pages) = &diff.pages {
         screen.extend([Block::Blank, Block::Text(page_line(diff, pages))]);
     }
-    if let Some(pages) = diff.page_table() {
+    if let Some(pages) = diff.page_table(listed.top) {
         screen.extend([Block::Blank, Block::Table(pages)]);
         screen.push(Block::Line("The reasons for the first page of each group:".into()));
-        screen.extend(explanations(diff).into_iter().map(|line| Block::Line(format!("  {line}"))));
+        screen.extend(explanations(diff, listed.top).into_iter().map(|line| Block::Line(format!("  {line}"))));
     }
-    if let Some(moved) = diff.rule_change_table() {
+    if let Some(moved) = diff.rule_change_table(listed.top) {
         screen.extend([Block::Blank, Block::Title(moved.title.clone().unwrap_or_default()), Block::Table(moved)]);
     }
     screen
 }
 
-fn document(diff: &Diff) -> Vec<Block> {
+fn document(diff: &Diff, top: Option<usize>) -> Vec<Block> {
     let mut document = vec![Block::Heading(verdict(diff))];
     let pages = diff.pages.iter().map(|pages| page_line(diff, pages));
     let items = sides(diff).into_iter().chain(ignored(diff)).chain(pages);
     document.extend(items.map(|line| Block::Item(0, line)));
     document.extend([Block::Blank, Block::Rows(0)]);
-    for further in [diff.page_table(), diff.rule_change_table()].into_iter().flatten() {
+    for further in [diff.page_table(top), diff.rule_change_table(top)].into_iter().flatten() {
         document.extend([Block::Blank, Block::Table(further)]);
     }
     document
@@ -77,14 +77,14 @@ fn facts(diff: &Diff) -> Facts<'_> {
         .has("warnings", Fact::Warnings)
         .has("left", left)
         .has("right", right)
-        .filter(&diff.filter)
+        .filter(&diff.compared.filter)
         .is("dimensions", names(&diff.dimensions))
         .is("equal", diff.is_equal())
-        .is("rows_compared", diff.all.rows)
-        .is("rows_within_tolerance", diff.within.rows)
-        .has("differing", Fact::Records(Records::of(diff.table_of(&diff.differing))))
+        .is("rows_compared", diff.compared.all.rows)
+        .is("rows_within_tolerance", diff.compared.within.rows)
+        .has("differing", Fact::Records(Records::of(diff.table_of(diff.compared.differing()))))
         .is("ignored_columns", &diff.ignored);
-    if let Some(rows) = &diff.unchanged {
+    if let Some(rows) = diff.compared.agreeing() {
         facts = facts.has("agreeing", Fact::Records(Records::of(diff.table_of(rows))));
     }
     if let Some(moved) = &diff.rule_changes {
@@ -119,7 +119,7 @@ fn sides(diff: &Diff) -> [String; 2] {
             None => String::new(),
         };
         let rules = if facts.classification == "wpa" { "by WPA's rules" } else { "by corrected rules" };
-        let pages = pages_of(facts.total_pages);
+        let pages = pages_of(facts.total_pages.into());
         format!("{name:<5}  {}: {kind}{snapshot}, {pages} {rules}", name_of_files(&facts.files))
     };
     [side("LEFT", left), side("RIGHT", right)]
@@ -127,20 +127,21 @@ fn sides(diff: &Diff) -> [String; 2] {
 
 /// Whether the sides agree, and in what not.
 fn verdict(diff: &Diff) -> String {
-    let rows = counted(diff.all.rows, "row", "rows");
-    let within = within_tolerance(diff.within.rows);
-    if diff.has_no_match() {
+    let compared = &diff.compared;
+    let rows = counted(compared.all.rows, "row", "rows");
+    let within = within_tolerance(compared.within.rows);
+    if compared.has_no_match() {
         return "No match: no row of either side meets the conditions".into();
     }
     if diff.is_equal() {
-        let all = equal(diff.within.rows);
-        return format!("{all}: {rows}, {}{within}", held([diff.all.left, diff.all.right].map(pages_of)));
+        let all = equal(compared.within.rows);
+        return format!("{all}: {rows}, {}{within}", held([compared.all.left, compared.all.right].map(pages_of)));
     }
-    if diff.differing.is_empty() {
+    let changed = ComparedTotals::of(compared.differing());
+    if changed.rows == 0 {
         return format!("Different: {rows} agree{within}, but single pages do not");
     }
-    let changed = DiffTotals::of(&diff.differing);
-    let total = match diff.all.delta() {
+    let total = match compared.all.delta() {
         0 => format!("the totals agree: at least {} moved from one key to another", pages_of(changed.more)),
         more if more > 0 => format!("RIGHT has {} more", pages_of(more)),
         less => format!("LEFT has {} more", pages_of(-less)),
@@ -162,7 +163,7 @@ fn page_line(diff: &Diff, pages: &PageDifferences) -> String {
     };
     format!(
         "Page by page: {} on both sides, {} with another category; {} only on the left, {} only on the right",
-        pages_of(i64::try_from(pages.compared).unwrap_or(i64::MAX)),
+        pages_of(pages.compared.into()),
         numbers::count(pages.differing),
         numbers::count(left),
         numbers::count(right)
@@ -170,7 +171,7 @@ fn page_line(diff: &Diff, pages: &PageDifferences) -> String {
 }
 
 /// Command lines that explain a page of each group.
-fn explanations(diff: &Diff) -> Vec<String> {
+fn explanations(diff: &Diff, top: Option<usize>) -> Vec<String> {
     let [left, right] = &diff.sides;
     let trace = if diff.trace_is_right { right } else { left };
     let quoted = |path: &PathBuf| {
@@ -182,7 +183,7 @@ fn explanations(diff: &Diff) -> Vec<String> {
         Some(snapshot) => format!(" --snapshot {snapshot}"),
         None => String::new(),
     };
-    let groups = diff.page_groups().iter();
+    let groups = diff.page_groups(top).iter();
     groups.map(|group| format!("pfnset resident {path}{snapshot} --explain 0x{:x}", group.first_pfn)).collect()
 }
 
@@ -192,10 +193,10 @@ fn ignored(diff: &Diff) -> Option<String> {
 }
 
 /// `6,000 pages`.
-fn pages_of(pages: i64) -> String {
+fn pages_of(pages: i128) -> String {
     let sign = if pages < 0 { "-" } else { "" };
     let unit = if pages == 1 { "page" } else { "pages" };
-    format!("{sign}{} {unit}", numbers::count(pages.unsigned_abs()))
+    format!("{sign}{} {unit}", numbers::count(u64::try_from(pages.unsigned_abs()).unwrap_or(u64::MAX)))
 }
 
 fn pages_json(pages: &PageDifferences, trace_is_right: bool) -> Value {

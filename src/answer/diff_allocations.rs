@@ -1,27 +1,25 @@
 //! The answer of `pfnset diff --allocations`. Wire format: docs/json.md, schema `pfnset.diff_allocations`.
 
-use crate::analysis::diff::allocations::{
-    AllocationDiff, AllocationMeasure, AllocationSide, AllocationSums, AllocationTotals,
-};
+use crate::analysis::diff::allocations::{AllocationDiff, AllocationMeasure, AllocationSide, AllocationSums};
+use crate::analysis::diff::comparison::Amounts as _;
 use crate::analysis::table::Dimension as _;
 use crate::answer::allocations::what;
-use crate::answer::compared::{Compared, equal, held, not_listed, within_tolerance};
+use crate::answer::compared::{Compared, ListedRows, equal, held, within_tolerance};
 use crate::answer::content::{Answer, Units, name_of_files};
 use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::{self, Unit};
 use crate::answer::rows::Records;
 use crate::units::counted;
 
-/// The answer of this comparison.
-pub fn answer(diff: &AllocationDiff, unit: Unit) -> Answer<'_> {
-    let AllocationTotals { left, right, .. } = diff.all;
-    let largest = [left, right].map(|sums| sums.of_measure(diff.measure).unsigned_abs()).into_iter().max();
+/// The answer of `pfnset diff --allocations`.
+pub fn answer(diff: &AllocationDiff, unit: Unit, listed: ListedRows) -> Answer<'_> {
+    let largest = diff.sums().map(|sums| sums.amount(diff.measure).unsigned_abs()).into_iter().max();
     let unit = unit.for_largest(u64::try_from(largest.unwrap_or(0)).unwrap_or(u64::MAX));
     let lines = Compared {
         sides: sides(diff),
         verdict: verdict(diff),
         title: title(diff, unit),
-        not_listed: not_listed(diff.rows().len(), diff.choice.listed(), diff.choice.top),
+        not_listed: listed.not_listed(diff.compared.rows.len()),
         note: None,
     };
     lines
@@ -29,11 +27,11 @@ pub fn answer(diff: &AllocationDiff, unit: Unit) -> Answer<'_> {
             warnings: diff.warnings.clone(),
             grave: diff.grave.clone(),
             facts: facts(diff),
-            tables: vec![diff.table().into()],
+            tables: vec![diff.table(listed.most()).into()],
             units: Units { size: unit, ..Units::default() },
             ..Answer::new("pfnset.diff_allocations")
         })
-        .chosen_by(&diff.filter)
+        .chosen_by(&diff.compared.filter)
 }
 
 fn facts(diff: &AllocationDiff) -> Facts<'_> {
@@ -53,14 +51,14 @@ fn facts(diff: &AllocationDiff) -> Facts<'_> {
         .has("right", right)
         .is("of", diff.of.name())
         .is("measure", diff.measure.name())
-        .filter(&diff.filter)
+        .filter(&diff.compared.filter)
         .is("group_by", diff.dimensions.iter().map(|dimension| dimension.name()).collect::<Vec<_>>())
-        .is("equal", diff.is_equal())
-        .is("rows_compared", diff.all.rows)
-        .is("rows_within_tolerance", diff.within.rows)
+        .is("equal", diff.compared.is_equal())
+        .is("rows_compared", diff.compared.all.rows)
+        .is("rows_within_tolerance", diff.compared.within.rows)
         .has("total", Fact::Object(total))
-        .has("differing", Fact::Records(Records::of(diff.table_of(&diff.differing))));
-    match &diff.unchanged {
+        .has("differing", Fact::Records(Records::of(diff.table_of(diff.compared.differing()))));
+    match diff.compared.agreeing() {
         None => facts,
         Some(rows) => facts.has("agreeing", Fact::Records(Records::of(diff.table_of(rows)))),
     }
@@ -79,8 +77,8 @@ fn sides(diff: &AllocationDiff) -> [String; 2] {
             side.length().seconds(),
         )
     };
-    let [left, right] = &diff.sides;
-    [side("LEFT", left, diff.all.left), side("RIGHT", right, diff.all.right)]
+    let ([left, right], [left_sums, right_sums]) = (&diff.sides, diff.sums());
+    [side("LEFT", left, left_sums), side("RIGHT", right, right_sums)]
 }
 
 fn amount(bytes: i128) -> String {
@@ -98,27 +96,28 @@ const fn measured(measure: AllocationMeasure) -> &'static str {
 
 /// `Commit, at the end; sizes in MiB`.
 fn title(diff: &AllocationDiff, unit: Unit) -> String {
-    let unit = unit.title().trim_start_matches("Size/");
-    format!("{}, {}; sizes in {unit}", what(diff.of), measured(diff.measure))
+    format!("{}, {}; sizes in {}", what(diff.of), measured(diff.measure), unit.name())
 }
 
 /// Whether the sides agree, and in what not.
 fn verdict(diff: &AllocationDiff) -> String {
-    let rows = counted(diff.all.rows, "row", "rows");
-    let within = within_tolerance(diff.within.rows);
-    if diff.has_no_match() {
+    let compared = &diff.compared;
+    let rows = counted(compared.all.rows, "row", "rows");
+    let within = within_tolerance(compared.within.rows);
+    if compared.has_no_match() {
         return "No match: nothing of either side meets the conditions".into();
     }
     let measure = measured(diff.measure);
-    if diff.is_equal() {
-        let all = equal(diff.within.rows);
-        let sides = [diff.all.left, diff.all.right].map(|side| amount(side.of_measure(diff.measure)));
+    let [left, right] = diff.sums().map(|sums| sums.amount(diff.measure));
+    if compared.is_equal() {
+        let all = equal(compared.within.rows);
+        let sides = [left, right].map(amount);
         return format!("{all}: {rows}, {} {measure}{within}", held(sides));
     }
-    let total = match diff.all.delta {
+    let total = match right.saturating_sub(left) {
         0 => "the totals agree".to_owned(),
         more if more > 0 => format!("RIGHT has {} more {measure}", amount(more)),
         less => format!("LEFT has {} more {measure}", amount(less.saturating_neg())),
     };
-    format!("Different: {} of {rows}; {total}{within}", numbers::count(diff.differing.len() as u64))
+    format!("Different: {} of {rows}; {total}{within}", numbers::count(compared.differing().count() as u64))
 }

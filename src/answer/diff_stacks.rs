@@ -3,7 +3,7 @@
 use crate::analysis::diff::stacks::{StackDiff, StackSide};
 use crate::analysis::stacks::{Dimension, Weight};
 use crate::analysis::table::Dimension as _;
-use crate::answer::compared::{Compared, equal, held, not_listed, within_tolerance};
+use crate::answer::compared::{Compared, ListedRows, equal, held, within_tolerance};
 use crate::answer::content::{Answer, Units, name_of_files};
 use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::{self, TimeUnit, Unit, percent};
@@ -12,14 +12,14 @@ use crate::answer::stacks::{events_of, frames, totals};
 use crate::units::counted;
 use serde_json::json;
 
-/// The answer of this comparison.
-pub fn answer(diff: &StackDiff, unit: Unit) -> Answer<'_> {
+/// The answer of `pfnset diff --of KIND`.
+pub fn answer(diff: &StackDiff, unit: Unit, listed: ListedRows) -> Answer<'_> {
     let unit = unit.for_largest(diff.weights().into_iter().max().unwrap_or(0));
     let lines = Compared {
         sides: sides(diff),
         verdict: verdict(diff),
         title: title(diff, unit),
-        not_listed: not_listed(diff.rows().len(), diff.choice.listed(), diff.choice.top),
+        not_listed: listed.not_listed(diff.compared.rows.len()),
         note: without_names(diff),
     };
     lines
@@ -27,11 +27,11 @@ pub fn answer(diff: &StackDiff, unit: Unit) -> Answer<'_> {
             warnings: diff.warnings.clone(),
             grave: diff.grave.clone(),
             facts: facts(diff),
-            tables: vec![diff.table().into()],
+            tables: vec![diff.table(listed.most()).into()],
             units: Units { size: unit, ..Units::default() },
             ..Answer::new("pfnset.diff_stacks")
         })
-        .chosen_by(&diff.filter)
+        .chosen_by(&diff.compared.filter)
 }
 
 fn facts(diff: &StackDiff) -> Facts<'_> {
@@ -54,14 +54,14 @@ fn facts(diff: &StackDiff) -> Facts<'_> {
         .is("of", diff.of().name())
         .is("weight", diff.of().weight().name())
         .is("measure", diff.measure.name())
-        .filter(&diff.filter)
+        .filter(&diff.compared.filter)
         .is("group_by", diff.dimensions.iter().map(|dimension| dimension.name()).collect::<Vec<_>>())
-        .is("equal", diff.is_equal())
-        .is("rows_compared", diff.rows_compared)
-        .is("rows_within_tolerance", diff.within.rows)
+        .is("equal", diff.compared.is_equal())
+        .is("rows_compared", diff.compared.all.rows)
+        .is("rows_within_tolerance", diff.compared.within.rows)
         .has("total", Fact::Object(total))
-        .has("differing", Fact::Records(Records::of(diff.table_of(&diff.differing))));
-    match &diff.unchanged {
+        .has("differing", Fact::Records(Records::of(diff.table_of(diff.compared.differing()))));
+    match diff.compared.agreeing() {
         None => facts,
         Some(rows) => facts.has("agreeing", Fact::Records(Records::of(diff.table_of(rows)))),
     }
@@ -100,7 +100,7 @@ fn title(diff: &StackDiff, unit: Unit) -> String {
     events.get_mut(..1).into_iter().for_each(str::make_ascii_uppercase);
     let by = diff.dimensions.iter().map(|dimension| dimension.name()).collect::<Vec<_>>().join(", ");
     let sizes = match diff.of().weight() {
-        Weight::Bytes => format!("; sizes in {}", unit.title().trim_start_matches("Size/")),
+        Weight::Bytes => format!("; sizes in {}", unit.name()),
         Weight::Time | Weight::Pages | Weight::Count => String::new(),
     };
     format!("{events} by {by}: {}, and its share of the whole side{sizes}", diff.measure.name())
@@ -108,14 +108,15 @@ fn title(diff: &StackDiff, unit: Unit) -> String {
 
 /// Whether the sides agree, and in what not.
 fn verdict(diff: &StackDiff) -> String {
-    let rows = counted(diff.rows_compared, "row", "rows");
-    let within = within_tolerance(diff.within.rows);
-    if diff.has_no_match() {
+    let compared = &diff.compared;
+    let rows = counted(compared.all.rows, "row", "rows");
+    let within = within_tolerance(compared.within.rows);
+    if compared.has_no_match() {
         return "No match: nothing of either side meets the conditions".into();
     }
     let [left, right] = diff.weights().map(i128::from);
-    if diff.is_equal() {
-        let all = equal(diff.within.rows);
+    if compared.is_equal() {
+        let all = equal(compared.within.rows);
         return format!("{all}: {rows}, {}{within}", held([left, right].map(|side| amount(diff, side))));
     }
     let total = match right - left {
@@ -123,7 +124,7 @@ fn verdict(diff: &StackDiff) -> String {
         more if more > 0 => format!("RIGHT has {} more", amount(diff, more)),
         less => format!("LEFT has {} more", amount(diff, less)),
     };
-    format!("Different: {} of {rows}; {total}{within}", numbers::count(diff.differing.len() as u64))
+    format!("Different: {} of {rows}; {total}{within}", numbers::count(compared.differing().count() as u64))
 }
 
 /// Rows by function that are offsets in images say little of another build.

@@ -36,7 +36,7 @@ pub enum FaultView {
     Timeline,
 }
 
-/// The answer of this result; `top` rows of each table for people.
+/// The answer of `pfnset faults`; `top` rows of each table for people.
 pub fn answer(set: &FaultSet, view: FaultView, top: Option<usize>, time: TimeUnit) -> Answer<'_> {
     let table = match view {
         FaultView::Summary => set.first_table(top.unwrap_or(FIRST)),

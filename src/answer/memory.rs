@@ -16,7 +16,7 @@ use crate::moment::{At, Moment};
 use crate::trace::doubt::grave;
 use crate::units::{PAGE_BYTES, counted};
 
-/// The answer of this result.
+/// The answer of `pfnset memory`.
 pub fn answer(set: &MemorySet, view: MemoryView, unit: Unit) -> Answer<'_> {
     // One unit suits all tables.
     let unit = unit.for_largest(set.largest_bytes());
@@ -121,7 +121,7 @@ fn title(set: &MemorySet, unit: Unit) -> String {
         (None, None) if set.samples.len() > 1 => "repurposed in pages, sizes",
         _ => "sizes",
     };
-    let unit = unit.title().trim_start_matches("Size/");
+    let unit = unit.name();
     format!("{samples}{processes}; {physical}; {what} in {unit}")
 }
 

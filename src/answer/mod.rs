@@ -11,7 +11,7 @@ mod rows;
 
 pub(crate) mod allocations;
 pub(crate) mod check;
-mod compared;
+pub(crate) mod compared;
 pub mod counter_types;
 pub mod cpu;
 pub mod diff;
@@ -32,6 +32,7 @@ pub(crate) mod stacks;
 pub(crate) mod symbols;
 
 pub use block::Block;
+pub use compared::ListedRows;
 pub use content::{Answer, Place, Units};
 pub use facts::{Fact, Facts};
 pub use rows::{Records, Rows};

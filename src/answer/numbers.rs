@@ -46,14 +46,14 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// Heading of a column.
-    pub const fn title(self) -> &'static str {
+    /// Its name; empty where each column has its own.
+    pub const fn name(self) -> &'static str {
         match self {
-            Unit::Pages => "Size/pages",
-            Unit::Kib => "Size/KiB",
-            Unit::Mib | Unit::WholeMib => "Size/MiB",
-            Unit::Gib => "Size/GiB",
-            Unit::Auto => "Size",
+            Unit::Pages => "pages",
+            Unit::Kib => "KiB",
+            Unit::Mib | Unit::WholeMib => "MiB",
+            Unit::Gib => "GiB",
+            Unit::Auto => "",
         }
     }
 
@@ -70,8 +70,7 @@ impl Unit {
     /// A number of bytes with its unit: `8 KiB`.
     pub fn amount(self, size: u64) -> String {
         let unit = self.for_largest(size);
-        let (_, name) = unit.title().split_once('/').unwrap_or_default();
-        format!("{} {name}", unit.show(size))
+        format!("{} {}", unit.show(size), unit.name())
     }
 
     /// A number of bytes in this unit.

@@ -1,14 +1,14 @@
 //! The answer of `pfnset processes`. Wire format: docs/json.md, schema `pfnset.processes`.
 
-use crate::analysis::processes::{ProcessSet, tables};
+use crate::analysis::processes::{ProcessSet, ProcessView, tables};
 use crate::analysis::table::Dimension as _;
 use crate::answer::content::{Answer, Units};
 use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::{self, Unit};
 use serde_json::json;
 
-/// The answer of this result.
-pub fn answer(set: &ProcessSet, unit: Unit) -> Answer<'_> {
+/// The answer that shows so much of a result.
+pub fn answer(set: &ProcessSet, view: ProcessView, unit: Unit) -> Answer<'_> {
     let snapshot = set.snapshot.map(|snapshot| {
         json!({
             "index": snapshot.index,
@@ -26,12 +26,12 @@ pub fn answer(set: &ProcessSet, unit: Unit) -> Answer<'_> {
         .is("commit_unknown", set.commit_unknown)
         .has("processes", Fact::records(tables::FIELDS, || set.process_records()))
         .is("group_by", set.dimensions.iter().map(|dimension| dimension.name()).collect::<Vec<_>>())
-        .has("rows", Fact::table(|| set.group_table()));
+        .has("rows", Fact::table(move || set.group_table(view)));
     Answer {
         warnings: set.warnings.clone(),
         grave: set.grave.clone(),
         facts,
-        tables: vec![set.table().titled(title(set)).into()],
+        tables: vec![set.table(view).titled(title(set)).into()],
         units: Units { size: unit, ..Units::default() },
         ..Answer::new("pfnset.processes")
     }

@@ -42,7 +42,7 @@ pub struct StackDisplay {
     pub unit: Unit,
 }
 
-/// The answer of this result.
+/// The answer of `pfnset stacks`.
 pub fn answer(set: &StackSet, display: StackDisplay) -> Answer<'_> {
     let StackDisplay { top, order, unit } = display;
     let is_grouped = !set.dimensions.is_empty();

@@ -9,7 +9,7 @@ use crate::symbols::PdbSearch;
 use crate::units::counted;
 use std::collections::BTreeSet;
 
-/// The answer of this result.
+/// The answer of `pfnset symbols`.
 pub fn answer(needs: &SymbolNeeds) -> Answer<'_> {
     let named: u64 = needs.images.iter().map(|image| image.named).sum();
     let facts = Facts::of_trace()

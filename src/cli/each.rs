@@ -102,8 +102,8 @@ impl TraceQuestion<'_> {
     /// Tells of a trace's doubts, which the text table has in itself.
     fn warn(&self, name: &str, answer: &Answer<'_>) {
         if self.common.format != OutputFormat::Table {
-            let told = output::told(answer, self.common.quiet);
-            let lines = told.iter().map(|line| format!("{name}: {line}"));
+            let warnings = output::warnings(answer, self.common.quiet);
+            let lines = warnings.iter().map(|line| format!("{name}: {line}"));
             output::warn(&lines.collect::<Vec<_>>());
         }
     }

@@ -28,13 +28,13 @@ pub fn print(answer: &Answer<'_>, format: OutputFormat, cells: Cells, printing: 
     }
     let written = writing(printing, |out| Ok(forms::write(answer, form, &mut *for_people(out, format, printing))?));
     if unless_closed(written)? && format != OutputFormat::Table {
-        warn(&told(answer, printing.quiet));
+        warn(&warnings(answer, printing.quiet));
     }
     Ok(())
 }
 
-/// What is told of an answer's doubts on standard error: `--quiet` leaves what is lost, cut off or damaged.
-pub fn told(answer: &Answer<'_>, is_quiet: bool) -> Vec<String> {
+/// The warnings of an answer for standard error: `--quiet` leaves what is lost, cut off or damaged.
+pub fn warnings(answer: &Answer<'_>, is_quiet: bool) -> Vec<String> {
     if is_quiet { of_the_file(&answer.grave) } else { answer.warnings.clone() }
 }
 

@@ -26,8 +26,6 @@ use zstd::bulk::Compressor;
 const PAGE_ROWS: usize = 20_000;
 /// Longer texts are no least or greatest text of a page: statistics are read whole.
 const LONGEST_IN_STATISTICS: usize = 64;
-/// In place of the number of a text that no row had so far.
-const UNSEEN: u32 = u32::MAX;
 
 /// A column chunk that is encoded, for a row group.
 pub struct TextColumn {
@@ -78,8 +76,8 @@ impl TextColumn {
 /// The different texts of a chunk in the order in which they came, each once.
 struct Listed<'t> {
     all: &'t StringArray,
-    /// By number in Arrow's dictionary.
-    numbers: Vec<u32>,
+    /// By number in Arrow's dictionary; `None` of a text that no row had so far.
+    numbers: Vec<Option<u32>>,
     by_text: FastMap<&'t str, u32>,
     texts: Vec<&'t str>,
 }
@@ -101,15 +99,14 @@ struct Range<'t> {
 
 impl<'t> Listed<'t> {
     fn new(all: &'t StringArray) -> Listed<'t> {
-        Listed { all, numbers: vec![UNSEEN; all.len()], by_text: FastMap::default(), texts: Vec::new() }
+        Listed { all, numbers: vec![None; all.len()], by_text: FastMap::default(), texts: Vec::new() }
     }
 
     #[inline]
     fn number(&mut self, key: i32) -> Option<u32> {
         match self.numbers.get(key as usize) {
-            Some(&number) if number != UNSEEN => Some(number),
-            Some(_) => Some(self.add(key as usize)),
-            None => None,
+            Some(None) => Some(self.add(key as usize)),
+            known => known.copied().flatten(),
         }
     }
 
@@ -121,7 +118,7 @@ impl<'t> Listed<'t> {
         if number == next {
             self.texts.push(text);
         }
-        self.numbers.get_mut(key).into_iter().for_each(|slot| *slot = number);
+        self.numbers.get_mut(key).into_iter().for_each(|slot| *slot = Some(number));
         number
     }
 

@@ -251,12 +251,12 @@ impl<'a> Records<'a> {
     #[cold]
     fn resume(&mut self) -> Option<RawRecord<'a>> {
         if resync::is_filler_to_the_end(self.bytes, self.at) {
-            self.at = usize::MAX;
+            self.at = self.bytes.len();
             return None;
         }
         let next = resync::next_valid(self.bytes, self.at, self.stamps);
         self.breaks.get_or_insert_default().push(Break::new(self.bytes, self.at, next));
-        self.at = next.unwrap_or(usize::MAX); // no valid record follows: the iterator ends
+        self.at = next.unwrap_or(self.bytes.len()); // no valid record follows: the iterator ends
         next.and_then(|_| self.next())
     }
 }

@@ -160,7 +160,7 @@ pub struct CompactSwitches<'a> {
 /// A switch of a packet. The thread that runs next is the one that the next packet switches out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CompactSwitch {
-    /// When.
+    /// Stamp of the switch.
     pub time: Ticks,
     /// Thread that stops running; 0 = idle.
     pub old_thread_id: u32,
@@ -177,7 +177,8 @@ pub(crate) const fn wait_reasons_of_build(build: u32) -> Option<u8> {
     }
 }
 
-/// Stands for a state of the old thread that is in the packet but cannot be decoded.
+/// Stands for a state of the old thread that is in the packet but cannot be decoded: the number goes into packed records, beside those
+/// that Windows may still add.
 pub(crate) const UNDECODED_STATE: u8 = u8::MAX;
 
 impl CompactSwitch {

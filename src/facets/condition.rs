@@ -64,7 +64,7 @@ impl<D: Dimension> Condition<D> {
 
     /// True when one of the labels is wanted and none is excluded, by its text for programs or that for people. A row that is
     /// grouped by one label may be filtered by several: the innermost frame of a stack names the row, any frame can match.
-    pub fn lets_pass<'l>(&self, labels: impl IntoIterator<Item = &'l Label>) -> bool {
+    pub fn matches<'l>(&self, labels: impl IntoIterator<Item = &'l Label>) -> bool {
         let names: Vec<&str> = labels.into_iter().flat_map(|label| [label.as_str(), label.shown()]).collect();
         self.patterns.matches_any(&names)
     }
@@ -174,7 +174,7 @@ mod tests {
             ("name=lsass.exe", &[]),
         ] {
             let condition = Condition::<Example>::parse(text).unwrap();
-            let passes = (0..labels.len()).filter(|&at| condition.lets_pass([&labels[at]])).collect::<Vec<_>>();
+            let passes = (0..labels.len()).filter(|&at| condition.matches([&labels[at]])).collect::<Vec<_>>();
             assert_eq!(passes, passing, "{text}");
         }
     }
@@ -228,7 +228,7 @@ mod tests {
         let frames = ["inner", "middle"].map(Label::name);
         let outer = Label::name("outer").shown_as("the outer one");
         let all = || frames.iter().chain([&outer]);
-        assert!(condition("name=middle").lets_pass(all()) && condition("name=the*").lets_pass(all()));
-        assert!(!condition("name=!inner").lets_pass(all()) && !condition("name=x").lets_pass(all()));
+        assert!(condition("name=middle").matches(all()) && condition("name=the*").matches(all()));
+        assert!(!condition("name=!inner").matches(all()) && !condition("name=x").matches(all()));
     }
 }

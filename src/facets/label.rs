@@ -1,6 +1,7 @@
 //! Labels: what a row is called. A label knows what it stands for, so nobody has to read its text.
 
 use crate::facets::dimension::Values;
+use crate::model::process;
 use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::fmt;
@@ -15,6 +16,8 @@ pub(crate) const NO_LABEL: &str = "n/a";
 pub enum LabelKind {
     /// A name.
     Name,
+    /// A process that has a name: so many bytes of the text are the name, its id follows.
+    Process(usize),
     /// One of the names that its dimension has, by its number in their list: a category, a page list.
     Listed(usize),
     /// A number.
@@ -48,6 +51,12 @@ impl Label {
     /// A name.
     pub fn name(text: impl Into<Box<str>>) -> Label {
         Label::new(text.into(), LabelKind::Name)
+    }
+
+    /// A process of a trace; its name is empty where no event has it.
+    pub(crate) fn process(name: &str, id: u32) -> Label {
+        let kind = if name.is_empty() { LabelKind::Unknown } else { LabelKind::Process(name.len()) };
+        Label::new(process::label(name, id).into(), kind)
     }
 
     /// One of the names that its dimension has.
@@ -133,6 +142,12 @@ impl Label {
     /// The number of a name that is one of the dimension's; `None` for others.
     pub fn number_in_list(&self) -> Option<usize> {
         if let LabelKind::Listed(number) = self.kind { Some(number) } else { None }
+    }
+
+    /// The name of a process without its id; `None` where nothing names it, and for labels of other things.
+    pub fn process_name(&self) -> Option<&str> {
+        let LabelKind::Process(name_bytes) = self.kind else { return None };
+        self.text.get(..name_bytes)
     }
 
     /// What it stands for.
@@ -223,6 +238,11 @@ mod tests {
         assert_eq!((Label::number(7u32).kind(), Label::flag(true).as_str()), (LabelKind::Number(7), "true"));
         assert!(none == Label::nothing() && none == "n/a" && Label::name("b") > Label::unknown("a"));
         assert_eq!(Label::name("a").shown_as("a").shown(), "a");
+        let named = Label::process("a (1).exe", 42);
+        assert_eq!((named.as_str(), named.process_name()), ("a (1).exe (42)", Some("a (1).exe")));
+        let nameless = Label::process("", 42);
+        assert_eq!((nameless.as_str(), nameless.kind()), ("Unknown (42)", LabelKind::Unknown));
+        assert_eq!((nameless.process_name(), Label::name("a (1)").process_name()), (None, None));
         let labels = HashSet::from([Label::name("x"), Label::shared("y")]);
         assert!(labels.contains("x") && labels.contains(&Label::name("y")));
     }

@@ -98,8 +98,7 @@ impl ProcessFacet {
 
     fn of_instance(self, process: &Instance, index: usize, facts: &ProcessFacts<'_>) -> Label {
         match self {
-            ProcessFacet::Process if process.name.is_empty() => Label::unknown(process.label()),
-            ProcessFacet::Process => Label::name(process.label()),
+            ProcessFacet::Process => Label::process(&process.name, process.process_id),
             ProcessFacet::ProcessName if process.name.is_empty() => Label::unknown(UNKNOWN),
             ProcessFacet::ProcessName => Label::name(&*process.name),
             ProcessFacet::CommandLine if process.command_line.is_empty() => Label::name(UNKNOWN),

@@ -22,11 +22,10 @@ pub(super) fn for_table(units: Units, table: &Table) -> Units {
 
 /// The heading of a column; without a title of its own it is that of the unit.
 pub(super) fn heading(column: &Column, unit: Unit) -> String {
-    let title = visible(&column.title);
-    match column.has_unit {
-        _ if is_of_unit(column) => unit.title().to_owned(),
-        true => format!("{title}{}", unit.title().trim_start_matches("Size")),
-        false => title.into_owned(),
+    let title = if is_of_unit(column) { "Size".into() } else { visible(&column.title) };
+    match unit.name() {
+        name if !name.is_empty() && (column.has_unit || is_of_unit(column)) => format!("{title}/{name}"),
+        _ => title.into_owned(),
     }
 }
 

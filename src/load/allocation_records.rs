@@ -57,7 +57,8 @@ pub enum BlockAction {
     HeapDestroy,
 }
 
-/// A block, and what happened to it. What a record does not tell is 0, ids [`u32::MAX`].
+/// A block, and what happened to it. What a record does not tell is 0, ids [`u32::MAX`]: there are millions of records, and an `Option`
+/// takes twice the room of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockRecord {
     /// When it was logged.
@@ -76,7 +77,7 @@ pub struct BlockRecord {
     pub label: u32,
     /// True for paged pool.
     pub is_paged: bool,
-    /// What.
+    /// What happened to it.
     pub action: BlockAction,
 }
 

@@ -67,7 +67,7 @@ impl LeftOut {
     }
 
     /// `1 impossible record`, `2 failed allocations`: what there is of it.
-    pub fn told(&self) -> Vec<String> {
+    pub fn counts(&self) -> Vec<String> {
         let kinds = [
             (self.impossible, "impossible record", "impossible records"),
             (self.failed, "failed allocation", "failed allocations"),
@@ -113,6 +113,6 @@ mod tests {
         let verdicts = [Verdict::of_block(0), Verdict::of_block(16), Verdict::Impossible, Verdict::AllocatesNothing];
         verdicts.into_iter().for_each(|verdict| all.note(verdict));
         all += LeftOut { failed: 1, ..LeftOut::default() };
-        assert_eq!((all.sum(), all.told()), (3, vec!["1 impossible record".into(), "2 failed allocations".into()]));
+        assert_eq!((all.sum(), all.counts()), (3, vec!["1 impossible record".into(), "2 failed allocations".into()]));
     }
 }

@@ -86,8 +86,8 @@ impl KindCount {
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub key: Option<KindKey>,
-    /// Index in [`KindCounts`].
-    pub at: usize,
+    /// Index in [`KindCounts`]; `None` of kinds that are only counted together.
+    pub at: Option<usize>,
     pub count: u64,
     pub bytes: u64,
     pub first: Ticks,
@@ -123,7 +123,7 @@ pub(crate) struct KindCounts {
     index: FastMap<KindKey, usize>,
     kinds: Vec<KindCount>,
     /// For each kind, the buffer in which it was seen last.
-    seen_in: Vec<u32>,
+    seen_in: Vec<Option<u32>>,
     /// Greatest key that can still be kept; `None` until there were too many kinds.
     greatest: Option<KindKey>,
     /// Records and bytes of kinds with greater keys.
@@ -134,10 +134,16 @@ impl KindCounts {
     /// Largest number of kinds that are counted separately.
     pub const MOST: usize = 32_768;
 
-    /// Index of a kind, which is added if it is new; `usize::MAX` for kinds that are only counted together.
-    pub fn index_of(&mut self, key: KindKey, record: Option<&Record<'_>>, time: Ticks, area: &EventArea<'_>) -> usize {
+    /// Index of a kind, which is added if it is new; `None` for kinds that are only counted together.
+    pub fn index_of(
+        &mut self,
+        key: KindKey,
+        record: Option<&Record<'_>>,
+        time: Ticks,
+        area: &EventArea<'_>,
+    ) -> Option<usize> {
         if self.greatest.is_some_and(|greatest| key > greatest) {
-            return usize::MAX;
+            return None;
         }
         if self.is_full() {
             self.shorten();
@@ -160,15 +166,15 @@ impl KindCounts {
             self.kinds.len() - 1
         });
         if let Some(kind) = self.kinds.get_mut(at)
-            && self.seen_in.get(at) != Some(&area.index)
+            && self.seen_in.get(at) != Some(&Some(area.index))
         {
             kind.processors.insert(area.buffer.processor);
-            self.seen_in.resize(self.kinds.len(), u32::MAX);
+            self.seen_in.resize(self.kinds.len(), None);
             if let Some(seen) = self.seen_in.get_mut(at) {
-                *seen = area.index;
+                *seen = Some(area.index);
             }
         }
-        at
+        Some(at)
     }
 
     /// True when adding a new kind would change the indices of the others.
@@ -178,7 +184,7 @@ impl KindCounts {
 
     /// Adds a tally to its kind and empties it.
     pub fn add_tally(&mut self, tally: &mut Tally) {
-        match self.kinds.get_mut(tally.at) {
+        match tally.at.and_then(|at| self.kinds.get_mut(at)) {
             _ if tally.count == 0 => {}
             Some(kind) => {
                 kind.count += tally.count;

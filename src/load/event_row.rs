@@ -67,13 +67,13 @@ pub struct EventRow<'r> {
     pub id: RowId,
     /// Version.
     pub version: u8,
-    /// Of the header.
+    /// Opcode of the record header.
     pub opcode: Option<u8>,
-    /// Of the header.
+    /// Task of the record header.
     pub task: Option<u16>,
-    /// Of the header.
+    /// Level of the record header.
     pub level: Option<u8>,
-    /// Of the header.
+    /// Keywords of the record header.
     pub keywords: Option<u64>,
     /// Where the schema comes from.
     pub schema: Option<SchemaSource>,

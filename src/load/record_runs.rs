@@ -8,7 +8,7 @@ use std::collections::binary_heap::PeekMut;
 
 /// A record that knows when it was logged.
 pub trait Timed: Copy {
-    /// When.
+    /// When it was logged.
     fn moment(&self) -> Moment;
 }
 

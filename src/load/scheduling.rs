@@ -22,11 +22,8 @@ use crate::load::walk::{KindRun, Run, Visitor};
 use crate::moment::Moment;
 use crate::units::Ticks;
 
-/// An unknown thread id.
+/// No thread, or an unknown one: the id by which headers and payloads of records say it.
 pub const UNKNOWN_THREAD: u32 = u32::MAX;
-
-/// The new thread of a compact switch: the thread that the processor's next switch takes from it.
-pub const FROM_NEXT_SWITCH: u32 = u32::MAX - 1;
 
 /// The contents of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,8 +34,8 @@ pub enum Scheduling {
         state: u8,
         /// Wait reason of the old thread.
         reason: u8,
-        /// Thread that runs from now on; 0 = idle, or [`FROM_NEXT_SWITCH`].
-        new: u32,
+        /// Thread that runs from now on; 0 = idle. `None` of a compact switch: the one that the processor's next switch takes from it.
+        new: Option<u32>,
         /// Thread that ran until now; 0 = idle.
         old: u32,
     },
@@ -65,11 +62,13 @@ pub enum Scheduling {
 /// A record and when it was logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SchedulingEvent {
-    /// When.
+    /// When it was logged.
     pub moment: Moment,
-    /// What.
+    /// Its contents.
     pub what: Scheduling,
 }
+
+const _: () = assert!(size_of::<SchedulingEvent>() == 32);
 
 /// What took a processor away from its thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -472,7 +471,7 @@ impl BufferReader<'_> {
         self.is_sorted = false; // its switches happened before it was logged
         for switch in batch.switches() {
             let (state, reason) = switch.old_state(self.wait_reasons);
-            let what = Scheduling::Switch { state, reason, new: FROM_NEXT_SWITCH, old: switch.old_thread_id };
+            let what = Scheduling::Switch { state, reason, new: None, old: switch.old_thread_id };
             let moment = Moment { time: plausible(area, switch.time, moment.time), ..moment };
             self.found.events.push(SchedulingEvent { moment, what });
         }
@@ -481,7 +480,7 @@ impl BufferReader<'_> {
 
 fn switch(found: &ContextSwitch) -> Scheduling {
     let ContextSwitch { old_state: state, old_wait_reason: reason, .. } = *found;
-    Scheduling::Switch { state, reason, new: found.new_thread_id, old: found.old_thread_id }
+    Scheduling::Switch { state, reason, new: Some(found.new_thread_id), old: found.old_thread_id }
 }
 
 fn ready(found: &ReadyThread, logged_by: Option<u32>) -> Scheduling {

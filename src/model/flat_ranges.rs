@@ -18,7 +18,7 @@ pub struct FlatRange {
 }
 
 impl FlatRange {
-    /// Stands for the index of a view when there is none.
+    /// Stands for the index of a view when there is none: pages look it up, so a range is kept small.
     pub const NO_VIEW: u32 = u32::MAX;
 
     /// A flat range of pages that belong to nothing, from the start of the address space.

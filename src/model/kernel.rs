@@ -213,7 +213,7 @@ mod tests {
             block(20, 0x1000, 4),
             block(20, 0x2000, 1),
         ];
-        let end = |time| Moment { time: Ticks(time), order: u64::MAX };
+        let end = |time| Moment::end_of(Ticks(time));
         let found = |time| -> Vec<(u64, u64)> {
             pfn_database(&kernel_blocks, end(time)).iter().map(|block| (block.address, block.pages)).collect()
         };

@@ -67,11 +67,14 @@ impl Instance {
 
     /// `name.exe (pid)`, or `Unknown (pid)` when no event gave a name.
     pub fn label(&self) -> String {
-        if self.name.is_empty() {
-            return format!("Unknown ({})", self.process_id);
-        }
-        format!("{} ({})", self.name, self.process_id)
+        label(&self.name, self.process_id)
     }
+}
+
+/// `name.exe (pid)`, or `Unknown (pid)` without a name.
+pub(crate) fn label(name: &str, process_id: u32) -> String {
+    let name = if name.is_empty() { "Unknown" } else { name };
+    format!("{name} ({process_id})")
 }
 
 /// All process instances of a trace.

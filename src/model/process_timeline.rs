@@ -93,8 +93,8 @@ impl<'h> ProcessTimeline<'h> {
 
     /// Process id of an instance.
     #[inline]
-    pub fn process_id(&self, instance: u32) -> u32 {
-        self.ids.get(instance as usize).copied().unwrap_or(u32::MAX)
+    pub fn process_id(&self, instance: u32) -> Option<u32> {
+        self.ids.get(instance as usize).copied()
     }
 
     /// Which processes owner keys name at one moment; only running processes count.
@@ -116,7 +116,7 @@ pub struct OwnersAt {
     /// How keys are read.
     pub reading: KeyReading,
     by_key: FastMap<u64, u32>,
-    /// By key ÷ 4, where keys are small and multiples of 4 as process ids are; `u32::MAX` for none.
+    /// By key ÷ 4, where keys are small and multiples of 4 as process ids are; `u32::MAX` for none, in half the room of an `Option`.
     by_id: Vec<u32>,
     /// Instances from this index on are address spaces whose process no event names.
     named: u32,

@@ -153,7 +153,7 @@ impl Snapshot {
 
     /// The moment after the last page.
     pub fn end(&self) -> Moment {
-        Moment { time: self.last_time, order: u64::MAX }
+        Moment::end_of(self.last_time)
     }
 
     /// Visits all pages in parallel, in batches of up to [`BATCH`], with one accumulator for each thread. The caller must

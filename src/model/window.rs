@@ -102,7 +102,7 @@ impl Ends<'_> {
     /// The ends of a whole trace.
     pub fn of_trace<'m>(survey: &Survey, marks: &'m [At<Box<str>>]) -> Ends<'m> {
         let spans = || survey.spans.iter().flatten();
-        let last = survey.last().map_or(Moment::LAST, |time| Moment { time, order: u64::MAX });
+        let last = survey.last().map_or(Moment::LAST, Moment::end_of);
         Ends { marks, first: spans().map(|span| span.first).min().unwrap_or_default(), last, end: last, rundown: None }
     }
 }

@@ -70,7 +70,7 @@ pub fn read_pages(path: &Path) -> bool {
     let Ok(trace) = Trace::open(path) else { return false };
     let query = ResidentQuery { snapshot: SnapshotChoice::All, ..ResidentQuery::default() };
     if let Ok(set) = ResidentSet::answer(&trace, &query) {
-        write_all(&resident::answer(&set, Unit::Auto, true));
+        write_all(&resident::answer(&set, &Default::default(), Unit::Auto, true));
     }
     let query = PageQuery { snapshot: SnapshotChoice::Last, ..PageQuery::default() };
     let Ok(listing) = PageListing::answer(&trace, &query) else { return false };

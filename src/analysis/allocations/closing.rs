@@ -9,7 +9,7 @@ use crate::moment::Moment;
 pub struct Closing {
     /// The record.
     pub moment: Moment,
-    /// Why.
+    /// Why the piece ends.
     pub reason: Reason,
 }
 

@@ -454,7 +454,7 @@ pub struct Record {
     pub moment: Moment,
     /// Number among all records.
     pub number: u64,
-    /// What.
+    /// Its addresses.
     pub range: VirtualRange,
     /// Pointer size.
     pub pointer: PointerSize,

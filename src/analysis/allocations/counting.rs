@@ -126,7 +126,7 @@ impl<'t> Counting<'t> {
             window,
             hole_until,
             codes: Lists::default(),
-            recent: vec![ListId(u32::MAX); RECENT],
+            recent: vec![ListId(0); RECENT],
             row_of_code: Vec::new(),
             row_labels: Lists::default(),
             rows: Vec::new(),
@@ -309,7 +309,7 @@ impl<'t> Counting<'t> {
         let is_wanted = self.conditions.iter().all(|condition| {
             let number = combination.number_of(condition.dimension);
             let labels = self.labels.to_filter(condition.dimension, number, &self.lives);
-            condition.lets_pass(&labels)
+            condition.matches(&labels)
         });
         if !is_wanted {
             return None;

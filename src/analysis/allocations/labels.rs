@@ -13,7 +13,7 @@ use crate::units::{Ticks, count};
 use foldhash::HashMap as FastMap;
 use std::collections::BTreeMap;
 
-/// What is not known, or is not there.
+/// What is not known, or is not there. Numbers of all dimensions stand in one list, which is looked up for each allocation.
 pub const ABSENT: u32 = u32::MAX;
 
 /// Distinct values with their numbers.
@@ -62,7 +62,7 @@ pub struct Labels<'t> {
 /// The process of a row.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct ProcessName {
-    label: String,
+    label: Label,
     /// When it began; `None`: before the trace.
     start: Option<Ticks>,
     /// Its place among the instances.
@@ -130,7 +130,7 @@ impl<'t> Labels<'t> {
     pub fn to_filter(&self, dimension: Dimension, number: u32, lives: &Lives) -> Vec<Label> {
         match dimension {
             _ if number == ABSENT && dimension != Dimension::Reason => vec![Label::nothing()],
-            Dimension::Process => vec![Label::name(lives.label(number, self.processes))],
+            Dimension::Process => vec![lives.label(number, self.processes)],
             Dimension::Function | Dimension::FreeFunction => self.functions(number),
             Dimension::Stack | Dimension::FreeStack => vec![Label::name(self.stack_text(number))],
             Dimension::Tag => vec![self.of_row(dimension, number).without_filling()],
@@ -150,7 +150,7 @@ impl<'t> Labels<'t> {
                 let label = lives.label(number, self.processes);
                 let name = match self.put_together {
                     Some(names) => {
-                        let label = names.get(&label).cloned().unwrap_or(label);
+                        let label = names.get(label.as_str()).map_or(label, |name| Label::name(name.as_str()));
                         ProcessName { label, start: None, instance: None }
                     }
                     None => ProcessName {
@@ -196,7 +196,7 @@ impl<'t> Labels<'t> {
             Dimension::Reason if number == ABSENT => Label::name(OUTSTANDING),
             _ if number == ABSENT => Label::nothing(),
             Dimension::Reason => Label::maybe(Reason::ALL.get(number as usize).map(|reason| reason.name())),
-            Dimension::Process => text(self.process_names.get(number).map(|name| &name.label)),
+            Dimension::Process => self.process_names.get(number).map_or_else(Label::nothing, |name| name.label.clone()),
             Dimension::Thread | Dimension::Session => Label::number(number),
             Dimension::Size => size_label(number),
             Dimension::Pages => Label::name(if number == 1 { "large" } else { "normal" }),

@@ -3,6 +3,7 @@
 //! Source: `docs/allocations.md` ("Processes"). [`crate::model::process`] joins more (keys, names); here only starts and ends count.
 
 use crate::event::process::ProcessPhase;
+use crate::facets::Label;
 use crate::load::creator_threads::CreatorThreads;
 use crate::load::event_values::ProcessEvent;
 use crate::model::process::Processes;
@@ -173,12 +174,12 @@ impl Lives {
     }
 
     /// `name (pid)` of a life.
-    pub fn label(&self, life: LifeId, processes: &Processes) -> String {
+    pub fn label(&self, life: LifeId, processes: &Processes) -> Label {
         let instance = self.instance(life, processes).and_then(|at| processes.instances.get(at));
         match (instance, self.get(life)) {
-            (Some(instance), _) => instance.label(),
-            (None, Some(life)) => format!("Unknown ({})", life.process_id),
-            (None, None) => String::new(),
+            (Some(instance), _) => Label::process(&instance.name, instance.process_id),
+            (None, Some(life)) => Label::process("", life.process_id),
+            (None, None) => Label::name(""),
         }
     }
 

@@ -96,8 +96,8 @@ impl Pieces {
         let replayed = replay::replay(trace, of, &mut counting, None);
         let doubts = warnings(trace.trust(), of.needs().name, &trace.missing(of.needs()), &replayed, false);
         let lives = &counting.lives;
-        let process =
-            |life: u32| (lives.get(life).map_or(0, |life| life.process_id), lives.label(life, trace.processes()));
+        let label = |life: u32| lives.label(life, trace.processes()).to_string();
+        let process = |life: u32| (lives.get(life).map_or(0, |life| life.process_id), label(life));
         let unknown = (0, "Unknown".to_owned());
         let processes: Vec<(u32, String)> = (0..lives.count()).map(process).chain([unknown]).collect();
         let Some(stacks) = counting.into_labels().into_stacks() else { return Err(trace.cannot_run(of.needs())) };

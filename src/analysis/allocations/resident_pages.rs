@@ -22,7 +22,7 @@ const MOST_INSTANCES: u32 = 1 << (u64::BITS - PAGE_BITS);
 /// The pages of all processes.
 #[derive(Debug)]
 pub struct ResidentPages {
-    /// When.
+    /// Begin of the page sequence.
     pub moment: Moment,
     /// Instance and page number as one number, in order: 8 bytes for each page in RAM.
     packed: Vec<u64>,

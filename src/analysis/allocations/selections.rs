@@ -59,7 +59,7 @@ impl<'t> Selections<'t> {
                     of_dimension.push((wanted, own));
                 }
                 let own = of_dimension.iter().find(|(known, _)| *known == wanted);
-                condition.lets_pass(own.into_iter().flat_map(|(_, labels)| labels))
+                condition.matches(own.into_iter().flat_map(|(_, labels)| labels))
             });
             if !is_wanted {
                 continue;

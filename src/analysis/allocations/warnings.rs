@@ -35,7 +35,7 @@ pub fn warnings(
     ];
     let told = kinds.iter().filter(|(name, ..)| number(name) > 0);
     let told: Vec<String> =
-        by_rule.told().into_iter().chain(told.map(|(name, one, many)| counted(number(name), one, many))).collect();
+        by_rule.counts().into_iter().chain(told.map(|(name, one, many)| counted(number(name), one, many))).collect();
     if !told.is_empty() {
         let sum = kinds.iter().map(|(name, ..)| number(name)).fold(by_rule.sum(), u64::saturating_add);
         doubts.push(note("records_left_out", format!("left out: {}", told.join(", "))).of(sum));

@@ -102,10 +102,7 @@ impl<'t> AllocationValues<'t> {
             total: amount(&all.total).unsigned_abs(),
             dimensions: selected.dimensions.iter().map(|dimension| dimension.name().to_owned()).collect(),
             rows: (selected.rows.iter())
-                .map(|row| Row {
-                    labels: row.labels.iter().map(|label| label.to_string()).collect(),
-                    pages: amount(&row.figures),
-                })
+                .map(|row| Row { labels: row.labels.clone(), pages: amount(&row.figures) })
                 .collect(),
             ..Value::default()
         })
@@ -127,7 +124,7 @@ fn amount(measure: Measure, figures: &Figures, set: &AllocationSet) -> i64 {
 }
 
 /// What grew in a part of a second says nothing of a minute.
-pub(super) const TOO_SHORT: &str =
+const TOO_SHORT: &str =
     "the trace is shorter than a second: what grows in a minute would be a guess (growth_per_minute)";
 
 fn is_short(set: &AllocationSet) -> bool {

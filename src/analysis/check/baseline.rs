@@ -4,6 +4,7 @@ use crate::analysis::check::baseline_table::table_value;
 use crate::analysis::check::budget::Budget;
 use crate::analysis::check::measured::{Row, TraceValues, Value};
 use crate::analysis::diff::source::SourceContent;
+use crate::facets::Label;
 use crate::imported::wpa::text::Text;
 use crate::trace::doubt::{Doubt, OF_TRACE, grave, texts};
 use serde::{Deserialize, Serialize};
@@ -109,7 +110,7 @@ impl Saved {
                 total_pages: value.map(|value| value.total),
                 dimensions: value.map(|value| value.dimensions.clone()).unwrap_or_default(),
                 rows: (value.iter().flat_map(|value| &value.rows))
-                    .map(|row| SavedRow { labels: row.labels.clone(), pages: row.pages })
+                    .map(|row| SavedRow { labels: row.labels.iter().map(String::from).collect(), pages: row.pages })
                     .collect(),
                 unrecorded,
             }
@@ -168,7 +169,8 @@ impl Saved {
             "the baseline has no such measure and conditions; save it again with pfnset check --save-baseline",
         )?;
         let pages = saved.pages.ok_or("the value was invalid when the baseline was saved")?;
-        let rows = saved.rows.iter().map(|row| Row { labels: row.labels.clone(), pages: row.pages });
+        let labels = |row: &SavedRow| row.labels.iter().map(|label| Label::name(label.as_str())).collect();
+        let rows = saved.rows.iter().map(|row| Row { labels: labels(row), pages: row.pages });
         let total = saved.total_pages.unwrap_or(pages);
         let (dimensions, runs, unrecorded) = (saved.dimensions.clone(), saved.runs.clone(), saved.unrecorded.clone());
         Ok(Value { pages, total, dimensions, rows: rows.collect(), runs, unrecorded, ..Value::default() })

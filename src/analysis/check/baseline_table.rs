@@ -3,6 +3,7 @@
 use crate::analysis::check::budget::{Analysis, Budget, Measure};
 use crate::analysis::check::value::{Row, Value};
 use crate::analysis::diff::dimension::Dimension;
+use crate::facets::Label;
 use crate::facets::vocabulary::{FUNCTION, IMPACT, MODULE, RELEASE_REASON, STACK};
 use crate::imported::pfnset_table::PfnsetTable;
 use crate::imported::selection::{Chosen, ChosenBy};
@@ -56,7 +57,7 @@ pub fn table_value(table: &PfnsetTable, budget: &Budget) -> Result<Value, String
     let sum = |all: &mut dyn Iterator<Item = i64>| u64::try_from(all.sum::<i64>()).unwrap_or(0);
     let selected = || counted.iter().filter(|row| passes(&row.labels));
     let row = |row: &crate::imported::CountedRow| Row {
-        labels: row.labels.iter().map(|label| label.to_string()).collect(),
+        labels: row.labels.iter().cloned().map(Label::name).collect(),
         pages: row.amount.pages(),
     };
     Ok(Value {

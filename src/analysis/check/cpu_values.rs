@@ -69,7 +69,7 @@ impl<'t> CpuValues<'t> {
             set.ns(counted_rows(set).fold(0u64, |sum, row| sum.saturating_add(ticks(row, budget.measure))))
         };
         let row = |row: &CpuRow| Row {
-            labels: row.labels.iter().map(|label| label.to_string()).collect(),
+            labels: row.labels.clone(),
             pages: i64::try_from(counted.ns(ticks(row, budget.measure))).unwrap_or(i64::MAX),
         };
         Ok(Value {

@@ -77,7 +77,7 @@ impl<'t> FaultValues<'t> {
             _ => figures.events,
         };
         let row = |(labels, figures): &(Vec<Label>, HardFigures)| Row {
-            labels: labels.iter().map(|label| label.to_string()).collect(),
+            labels: labels.clone(),
             pages: i64::try_from(amount(figures)).unwrap_or(i64::MAX),
         };
         Ok(Value {

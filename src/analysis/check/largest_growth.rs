@@ -2,7 +2,7 @@
 
 use crate::analysis::check::measured::Value;
 use crate::analysis::diff::processes::{Match, Matched};
-use crate::facets::{Dimension as _, ProcessFacet};
+use crate::facets::{Dimension as _, Label, ProcessFacet};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Rows that are named.
@@ -36,7 +36,9 @@ pub fn grown(value: &Value, baseline: Option<&Value>) -> (Vec<String>, Vec<Grown
     let dimensions: Vec<String> = value.dimensions.iter().filter(is_shared).cloned().collect();
     let processes = |value: &Value| -> BTreeSet<String> {
         let at = value.dimensions.iter().position(|name| is_process(name));
-        at.iter().flat_map(|&at| value.rows.iter().filter_map(move |row| row.labels.get(at).cloned())).collect()
+        at.iter()
+            .flat_map(|&at| value.rows.iter().filter_map(move |row| row.labels.get(at).map(String::from)))
+            .collect()
     };
     let none = BTreeSet::new();
     let (left, right) = (baseline.map(processes), processes(value));
@@ -50,7 +52,7 @@ pub fn grown(value: &Value, baseline: Option<&Value>) -> (Vec<String>, Vec<Grown
             .collect();
         for row in &value.rows {
             let label = |(is_process, at): &(bool, Option<usize>)| {
-                let label = at.and_then(|at| row.labels.get(at)).map_or("", String::as_str);
+                let label = at.and_then(|at| row.labels.get(at)).map_or("", Label::as_str);
                 if *is_process { matched.name(side, label).to_owned() } else { label.to_owned() }
             };
             let sums = all.entry(places.iter().map(label).collect()).or_default();
@@ -77,7 +79,7 @@ mod tests {
     use crate::analysis::check::measured::Row;
 
     fn value(rows: &[(&str, i64)]) -> Value {
-        let row = |(label, pages): &(&str, i64)| Row { labels: vec![(*label).to_owned()], pages: *pages };
+        let row = |(label, pages): &(&str, i64)| Row { labels: vec![Label::name(*label)], pages: *pages };
         Value { dimensions: vec!["process".into()], rows: rows.iter().map(row).collect(), ..Value::default() }
     }
 

@@ -249,9 +249,7 @@ fn selected(
 
 fn of_pages(context: &SnapshotContext<'_>, pages: PagesByCodes, total: u64, doubts: Vec<String>) -> Value {
     let row = |(codes, pages): (Vec<DimensionCode>, u64)| Row {
-        labels: (PAGES_BY.iter().zip(codes))
-            .map(|(dimension, code)| dimension.label(context, code).to_string())
-            .collect(),
+        labels: (PAGES_BY.iter().zip(codes)).map(|(dimension, code)| dimension.label(context, code)).collect(),
         pages: i64::try_from(pages).unwrap_or(i64::MAX),
     };
     Value {
@@ -334,11 +332,6 @@ impl ReferenceValues {
     }
 }
 
-/// The texts of labels, as a baseline keeps them.
-fn texts(labels: &[Label]) -> Vec<String> {
-    labels.iter().map(Label::to_string).collect()
-}
-
 fn held(set: &ReferenceSet, measure: Measure, all: &ReferenceSet) -> Value {
     let dimensions = set.dimensions.iter().map(|dimension| dimension.name().to_owned()).collect();
     let signed = |pages: u64| i64::try_from(pages).unwrap_or(i64::MAX);
@@ -348,7 +341,7 @@ fn held(set: &ReferenceSet, measure: Measure, all: &ReferenceSet) -> Value {
             total: all.peak.0,
             dimensions,
             rows: (timeline.groups.iter())
-                .map(|group| Row { labels: texts(&group.labels), pages: signed(group.extent.peak) })
+                .map(|group| Row { labels: group.labels.clone(), pages: signed(group.extent.peak) })
                 .collect(),
             ..Value::default()
         },
@@ -356,7 +349,7 @@ fn held(set: &ReferenceSet, measure: Measure, all: &ReferenceSet) -> Value {
             pages: u64::try_from(set.tree.measure.pages).unwrap_or(0),
             total: all.held_at_stop,
             dimensions,
-            rows: set.rows.iter().map(|row| Row { labels: texts(&row.labels), pages: row.measure.pages }).collect(),
+            rows: set.rows.iter().map(|row| Row { labels: row.labels.clone(), pages: row.measure.pages }).collect(),
             ..Value::default()
         },
     }
@@ -367,7 +360,7 @@ fn by_reason(counts: &[u64; AccessReason::ALL.len()], conditions: &[Condition<Re
     let rows: Vec<(AccessReason, u64)> =
         AccessReason::ALL.into_iter().zip(*counts).filter(|(reason, pages)| passes(*reason) && *pages > 0).collect();
     let row = |(reason, pages): &(AccessReason, u64)| Row {
-        labels: vec![reason.name().to_owned()],
+        labels: vec![Label::name(reason.name())],
         pages: i64::try_from(*pages).unwrap_or(i64::MAX),
     };
     Value {

@@ -1,7 +1,6 @@
 //! A first budgets file: the largest processes and categories of a trace, and who allocated most.
 
 use crate::analysis::allocations::Dimension as AllocationDimension;
-use crate::analysis::check::allocation_values::TOO_SHORT;
 use crate::analysis::check::budget::{Analysis, Budget, Conditions, Measure, MeasureUnit};
 use crate::analysis::check::measured::{TraceValues, Value};
 use crate::analysis::check::required_data::{Evidence, unrecorded};
@@ -10,7 +9,7 @@ use crate::analysis::resident::dimension::Dimension as ResidentDimension;
 use crate::error::Missing;
 use crate::event::hooks::{COMPACT_CSWITCH, CSWITCH};
 use crate::facets::vocabulary::CATEGORY;
-use crate::facets::{Condition, Dimension as _, NO_LABEL, ProcessFacet};
+use crate::facets::{Condition, Dimension as _, Label, LabelKind, ProcessFacet};
 use crate::load::allocations::AllocationKind;
 use crate::model::category::Category;
 use crate::symbols::folders::SymbolFolders;
@@ -92,24 +91,23 @@ fn as_pattern(name: &str) -> Option<&str> {
     (is_bare && !name.contains(['*', '?', ';', '!', '=', '\\'])).then_some(name)
 }
 
-/// `chrome.exe` of `chrome.exe (42)`; `None` for a label without a process.
-fn process_name(label: &str) -> Option<&str> {
-    let (name, id) = label.strip_suffix(')')?.rsplit_once(" (")?;
-    Some(name).filter(|name| *name != "Unknown" && id.parse::<u64>().is_ok())
+/// The name of a process; a pattern of the word "Unknown" means those without one.
+fn process_name(label: &Label) -> Option<&str> {
+    label.process_name().filter(|name| *name != "Unknown")
 }
 
 /// The largest of a dimension; a name that would not match itself as a pattern goes to `unwritten`.
 fn largest<'v>(
     value: &'v Value,
     name: &str,
-    key: impl Fn(&'v str) -> Option<&'v str>,
+    key: impl Fn(&'v Label) -> Option<&'v str>,
     unwritten: &mut BTreeSet<String>,
 ) -> Vec<(&'v str, u64)> {
     let Some(at) = value.dimensions.iter().position(|dimension| dimension == name) else { return Vec::new() };
     // A pattern means names in any case, so such names have one sum.
     let mut sums: BTreeMap<String, (&str, u64)> = BTreeMap::new();
     for row in &value.rows {
-        if let Some(key) = row.labels.get(at).and_then(|label| key(label)) {
+        if let Some(key) = row.labels.get(at).and_then(&key) {
             let (_, sum) = sums.entry(key.to_lowercase()).or_insert((key, 0));
             *sum += u64::try_from(row.pages).unwrap_or(0);
         }
@@ -152,7 +150,7 @@ impl Suggestion {
         let of_processes = largest(value, process, process_name, unwritten).into_iter().map(|(name, bytes)| {
             Suggestion::new(format!("{name}, {what}"), asked, Some((process, format!("{name} (*)"))), bytes)
         });
-        let of_tags = largest(value, tag, Some, unwritten).into_iter().map(|(name, bytes)| {
+        let of_tags = largest(value, tag, |label| Some(label.as_str()), unwritten).into_iter().map(|(name, bytes)| {
             Suggestion::new(format!("{}, {what}", name.trim_end()), asked, Some((tag, name.to_owned())), bytes)
         });
         // Of what there is nothing of, nothing tells what is usual.
@@ -203,7 +201,8 @@ fn of_pages(
     for (name, pages) in largest(value, process, process_name, unwritten) {
         of(name, process, format!("{name} (*)"), pages);
     }
-    let category = |label| (![NO_LABEL, Category::Unused.name()].contains(&label)).then_some(label);
+    let is_held = |label: &Label| label.kind() != LabelKind::Nothing && label != Category::Unused.name();
+    let category = |label| is_held(label).then_some(label.as_str());
     for (name, pages) in largest(value, CATEGORY.name, category, unwritten) {
         of(name, CATEGORY.name, name.to_owned(), pages);
     }
@@ -268,9 +267,13 @@ pub fn suggest(trace: &Trace) -> Result<Suggested, Missing> {
         let value = match value {
             Ok(value) => value,
             Err(reason) => {
+                let without = (of, reason.clone());
                 // Growth is asked for only where it is not known how much there is.
-                let is_news = (reason == TOO_SHORT) == is_without;
-                suggested.without.extend(is_news.then(|| (of, reason.clone())));
+                let is_news = match measure {
+                    Measure::GrowthPerMinute => is_without && !suggested.without.contains(&without),
+                    _ => !is_without,
+                };
+                suggested.without.extend(is_news.then_some(without));
                 continue;
             }
         };
@@ -323,10 +326,6 @@ mod tests {
         assert_eq!(
             [71_428, 2_500_000, 964_385_000].map(|nanos| a_tenth_more(nanos, MeasureUnit::Time)),
             ["0.079", "2.750", "1061"].map(String::from)
-        );
-        assert_eq!(
-            (process_name("a b.exe (4)"), process_name("Unknown (-1)"), process_name("n/a")),
-            (Some("a b.exe"), None, None)
         );
     }
 }

@@ -1,10 +1,12 @@
 //! What was measured for a budget.
 
+use crate::facets::Label;
+
 /// A part of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
     /// Labels in the order of the dimensions.
-    pub labels: Vec<String>,
+    pub labels: Vec<Label>,
     /// Pages, hard faults or nanoseconds.
     pub pages: i64,
 }

@@ -34,7 +34,7 @@ named_enum! {
 /// A value beside one of its limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LimitResult {
-    /// Which.
+    /// Which of the limits it is.
     pub kind: LimitKind,
     /// The limit of the value, in bytes, faults or nanoseconds; that of growth is counted from the baseline.
     pub limit: i64,

@@ -158,7 +158,7 @@ impl SampledUse {
             all += *counts;
             idle += if key.is_idle() { *counts } else { SampleCounts::default() };
         }
-        let fits = |key: &Key| query.conditions.iter().all(|c| c.lets_pass([&labels.label(c.dimension, key)]));
+        let fits = |key: &Key| query.conditions.iter().all(|c| c.matches([&labels.label(c.dimension, key)]));
         let chosen: Vec<(Key, SampleCounts)> = counted.into_iter().filter(|(key, _)| fits(key)).collect();
         let has_conditions = query.conditions.iter().any(|condition| condition.dimension != Dimension::Processor);
         let is_of_idle = has_conditions && chosen.iter().all(|(key, _)| key.is_idle());
@@ -287,7 +287,7 @@ fn counted(
             1 => Doing::Dpc,
             _ => Doing::Isr,
         };
-        let module = names.module_at(process.unwrap_or(u32::MAX), sample.instruction).map(|name| modules.id(name));
+        let module = names.module_at(process, sample.instruction).map(|name| modules.id(name));
         let key = Key { doing, thread_id: sample.thread_id, processor: *processor, module };
         let time_ns = intervals.nanos(*moment).saturating_mul(sample.count.into());
         *counted.entry(key).or_default() += SampleCounts { events: 1, time_ns };

@@ -112,7 +112,7 @@ impl<'l> Labels<'l> {
                 let mut met = self.met.borrow_mut();
                 *met.entry((number, stack)).or_insert_with(|| stacks.meets(stack, facet, condition))
             }
-            None => condition.lets_pass([&self.label(condition.dimension, of)]),
+            None => condition.matches([&self.label(condition.dimension, of)]),
         })
     }
 }

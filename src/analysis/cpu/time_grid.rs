@@ -31,7 +31,7 @@ impl TickRange {
         let last = trace.survey().last().unwrap_or(clock.origin).max(clock.origin);
         let ends = Ends {
             first: clock.origin,
-            last: Moment { time: Ticks(last.0.saturating_add(1)), order: u64::MAX },
+            last: Moment::end_of(Ticks(last.0.saturating_add(1))),
             ..Ends::of_trace(trace.survey(), &trace.system().marks)
         };
         let window = Window::between(ends, from, to, clock)?;

@@ -18,7 +18,7 @@ pub struct PreemptionRow {
     pub process: String,
     /// Who ran then.
     pub preemptor: String,
-    /// Why.
+    /// Why the thread lost the processor.
     pub kind: ReadyKind,
     /// How often, and how long until they ran again.
     pub times: PreemptionTimes,

@@ -1,7 +1,7 @@
 //! What the tables of all comparisons have: the column of labels, the change of a row, the sums of rows that are not listed.
 
-use crate::analysis::diff::rows::percent;
-use crate::analysis::table::{Column, Dimension, Fit, Value};
+use crate::analysis::diff::comparison::{Amounts, ComparedRow, ComparedTotals, Comparison, percent};
+use crate::analysis::table::{Column, Dimension, Fit, Line, Value};
 use crate::facets::Label;
 
 /// A sum; one that no 64 bits hold is written with a fraction.
@@ -45,17 +45,25 @@ pub fn change_of_sums(amounts: (i128, i128)) -> Value {
     }
 }
 
-/// Sums of rows that are not listed, with what stands for their label. `is_apart`: rows without a difference are not among the others.
-pub fn not_listed<S>(
-    [rest, within, same]: [S; 3],
-    is_apart: bool,
-    rows: impl Fn(&S) -> u64,
-) -> impl Iterator<Item = (Value, S)> {
-    let all = [(rest, "more", true), (within, "within the tolerance", is_apart), (same, "equal", is_apart)];
-    all.into_iter().filter_map(move |(sum, what, is_said)| {
-        let count = rows(&sum);
-        (count > 0 && is_said).then_some((Value::More(count, what), sum))
-    })
+impl<A: Amounts> Comparison<A> {
+    /// So many rows at most, and the sums of those that are not listed.
+    pub(super) fn lines(
+        &self,
+        most: usize,
+        line: impl Fn(&ComparedRow<A>) -> Line,
+        sum_line: impl Fn(Value, &ComparedTotals) -> Line,
+    ) -> Vec<Line> {
+        let (listed, rest) = self.rows.split_at(most.min(self.rows.len()));
+        let is_apart = self.agreeing().is_none();
+        let sums = [
+            (ComparedTotals::of(rest), "more", true),
+            (self.within, "within the tolerance", is_apart),
+            (self.same, "equal", is_apart),
+        ];
+        let sums = sums.into_iter().filter(|(sum, _, is_said)| sum.rows > 0 && *is_said);
+        let sums = sums.map(|(sum, what, _)| sum_line(Value::More(sum.rows, what), &sum));
+        listed.iter().map(line).chain(sums).collect()
+    }
 }
 
 #[cfg(test)]

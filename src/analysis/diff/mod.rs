@@ -5,6 +5,7 @@
 //! the sides within a [`tolerance`]. With an export of pages, [`pages`] compares page by page.
 
 pub(crate) mod allocations;
+pub mod comparison;
 pub(crate) mod dimension;
 mod file_side;
 #[cfg(feature = "cli")]
@@ -24,19 +25,19 @@ pub(crate) mod trace_side;
 
 pub use crate::imported::wpa::WpaOptions;
 pub use crate::imported::wpa::culture::{Culture, Sign};
+pub use comparison::{ComparedTotals, Comparison};
 pub use dimension::Dimension;
 pub use processes::Match;
-use rows::DiffOrder;
-pub use rows::{DiffRow, DiffTotals};
+pub use rows::DiffRow;
 pub use source::Source;
 pub use trace_side::RuleChange;
 
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::table::Dimension as _;
 use crate::error::Error;
-use crate::facets::Condition;
 use crate::facets::vocabulary::CATEGORY;
 use crate::imported::CountedRow;
+use crate::imported::amount::Amount;
 use crate::imported::wpa::columns::ExportedTable;
 use crate::trace::doubt::{self, Doubt, any_grave, texts};
 use crate::units::counted as number_of;
@@ -63,26 +64,10 @@ pub struct Diff {
     pub sides: [SideFacts; 2],
     /// Dimensions of the rows.
     pub dimensions: Vec<Dimension>,
-    /// Keys that differ by more than is allowed, the largest change first.
-    pub differing: Vec<DiffRow>,
-    /// Keys that do not differ by more than is allowed, where they were asked for.
-    pub unchanged: Option<Vec<DiffRow>>,
-    /// Sums over all keys.
-    pub all: DiffTotals,
-    /// Sums over the keys that differ, but by no more than is allowed.
-    pub within: DiffTotals,
-    /// Sums over the keys that do not differ.
-    pub same: DiffTotals,
+    /// The keys.
+    pub compared: Comparison<Amount>,
     /// True when a difference is allowed.
     pub is_tolerant: bool,
-    /// Conditions that chose what was compared: dimensions and patterns.
-    pub(crate) filter: Vec<(&'static str, String)>,
-    /// Rows that are shown.
-    pub top: Option<usize>,
-    /// Rows that a screen has room for, where nobody said how many are shown.
-    pub screen: Option<usize>,
-    /// How rows are ordered.
-    pub order: DiffOrder,
     /// True when both sides have a reference set too, which was not asked for.
     pub has_reference_sets: bool,
     /// Headings of exports that are not compared.
@@ -147,8 +132,8 @@ impl Diff {
         warnings.extend(texts(&plan.doubts).into_iter().chain(plan.warnings.iter().cloned()));
         let matched = match_labels(&mut sides, &plan);
         let counted = sides.each_mut().map(|side| std::mem::take(&mut side.rows));
-        let joined = rows::join(counted, &plan.dimensions, &matched, query.tolerance);
-        let totals = DiffTotals::of(&joined);
+        let joined = rows::join(counted, &plan.dimensions, &matched, (query.tolerance, query.order));
+        let compared = Comparison::new(joined, query.keeps_same, &query.conditions);
         let (trace, export) = (
             sides.iter().find_map(|side| side.resident.as_ref()),
             sides.iter().find_map(|side| side.file.export.as_ref()),
@@ -159,13 +144,10 @@ impl Diff {
             let has_pages = sources.iter().any(|source| can_be_paged(source));
             pages = has_pages.then(|| PageDifferences::new(trace, export, &query.conditions));
         }
-        warnings.extend(matched.iter().filter_map(matched_warnings));
+        warnings.extend(matched.iter().filter_map(Matched::renamed_warning));
         warnings.extend(pages.iter().flat_map(page_warnings));
-        let facts = [(0, totals.left), (1, totals.right)].map(|(side, all)| facts(sources, &sides, &plan, side, all));
-        let mut joined = joined;
-        joined.sort_by(|a, b| query.order.compare(a, b));
-        let (differing, fine): (Vec<DiffRow>, Vec<DiffRow>) = joined.into_iter().partition(DiffRow::differs);
-        let is_same = |row: &&DiffRow| row.delta() == 0;
+        let totals = [(0, compared.all.left), (1, compared.all.right)];
+        let facts = totals.map(|(side, all)| facts(sources, &sides, &plan, side, all));
         Ok(Diff {
             warnings,
             grave,
@@ -173,16 +155,8 @@ impl Diff {
             sides: facts,
             has_reference_sets: could_be_reference(sources, &plan),
             dimensions: plan.dimensions,
-            all: totals,
-            within: DiffTotals::of(fine.iter().filter(|row| !is_same(row))),
-            same: DiffTotals::of(fine.iter().filter(is_same)),
-            unchanged: query.keeps_same.then_some(fine),
-            differing,
+            compared,
             is_tolerant: query.tolerance.is_any(),
-            filter: Condition::written(&query.conditions),
-            top: query.top,
-            screen: query.screen,
-            order: query.order,
             ignored: sources.iter().flat_map(|source| ignored(source)).collect(),
             trace_is_right: moved.is_some() && left.is_export(),
             rule_changes: moved,
@@ -190,15 +164,10 @@ impl Diff {
         })
     }
 
-    /// True when no row of either side meets the conditions: nothing was compared, so nothing is known to be equal.
-    pub fn has_no_match(&self) -> bool {
-        !self.filter.is_empty() && self.all.rows == 0
-    }
-
     /// True when nothing differs by more than is allowed. Single pages count only where no difference is allowed.
     pub fn is_equal(&self) -> bool {
         let pages = self.pages.as_ref().is_none_or(|pages| pages.is_equal() || self.is_tolerant);
-        self.differing.is_empty() && pages && !self.has_no_match()
+        self.compared.is_equal() && pages
     }
 }
 
@@ -233,7 +202,7 @@ fn ignored(source: &Source) -> Vec<String> {
     if let SourceContent::Wpa(export) = &source.content { export.columns.ignored() } else { Vec::new() }
 }
 
-fn facts(sources: [&Source; 2], sides: &[Side<'_>; 2], plan: &DiffPlan, side: usize, total: i64) -> SideFacts {
+fn facts(sources: [&Source; 2], sides: &[Side<'_>; 2], plan: &DiffPlan, side: usize, total: i128) -> SideFacts {
     let source = sources.get(side);
     let by_wpa = plan.by_wpa.get(side) == Some(&true) || source.is_some_and(|source| source.is_export());
     let resident = sides.get(side).and_then(|side| side.resident.as_ref());
@@ -241,7 +210,7 @@ fn facts(sources: [&Source; 2], sides: &[Side<'_>; 2], plan: &DiffPlan, side: us
         files: source.map(|source| source.files()).unwrap_or_default(),
         kind: source.map_or("", |source| source.kind()),
         classification: if by_wpa { "wpa" } else { "corrected" },
-        total_pages: total,
+        total_pages: i64::try_from(total).unwrap_or(i64::MAX),
         snapshot: resident.map(|resident| resident.snapshot),
         has_more_snapshots: resident.is_some_and(|resident| resident.trace.snapshots().len() > 1),
     }
@@ -332,12 +301,6 @@ fn match_labels(sides: &mut [Side<'_>; 2], plan: &DiffPlan) -> Vec<Matched> {
         }
     };
     plan.dimensions.iter().enumerate().map(of).collect()
-}
-
-fn matched_warnings(matched: &Matched) -> Option<String> {
-    let (left, right) = matched.renamed.first()?;
-    let count = number_of(matched.renamed.len() as u64, "process has", "processes have");
-    Some(format!("{count} the same id and another name: {left} on the left is {right} on the right"))
 }
 
 fn page_warnings(pages: &PageDifferences) -> Vec<String> {

@@ -12,6 +12,7 @@ use crate::analysis::resident::group_counts::Filter;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::table::Condition;
 use crate::event::page::{PageIdentity, PageUse};
+use crate::facets::NO_LABEL;
 use crate::imported::wpa::WpaRows;
 use crate::imported::wpa::rows::PageCell;
 use crate::model::category::Category;
@@ -202,7 +203,7 @@ impl PageDifferences {
                 all.example(cell.pfn(), None, Some(cell.category()));
             }
         }
-        let label = |code: u32| labels.get(code as usize).map_or_else(|| "n/a".to_owned(), |label| label.to_string());
+        let label = |code: u32| labels.get(code as usize).map_or(NO_LABEL, |label| label).to_owned();
         let group = |((code, rule), (pages, first_pfn)): ((u32, Rule), (u64, u64))| PageGroup {
             theirs: label(code),
             ours: rule.category().name(),

@@ -1,6 +1,9 @@
 //! Matches the processes of two sides: by id where both sides are of one trace, by name where they are not.
+//!
+//! Sides are compared by texts, because one of them can be a file: here these are read.
 
 use crate::facets::NO_LABEL;
+use crate::units::counted;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -69,6 +72,13 @@ impl Matched {
                 matched
             }
         }
+    }
+
+    /// That processes of one id have two names.
+    pub fn renamed_warning(&self) -> Option<String> {
+        let (left, right) = self.renamed.first()?;
+        let count = counted(self.renamed.len() as u64, "process has", "processes have");
+        Some(format!("{count} the same id and another name: {left} on the left is {right} on the right"))
     }
 
     /// The name that a label is compared under.

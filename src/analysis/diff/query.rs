@@ -1,8 +1,8 @@
 //! The query for a comparison, and by what the sides are compared.
 
+use crate::analysis::diff::comparison::DiffOrder;
 use crate::analysis::diff::dimension::Dimension;
 use crate::analysis::diff::processes::Match;
-use crate::analysis::diff::rows::DiffOrder;
 use crate::analysis::diff::selections;
 use crate::analysis::diff::source::{Source, SourceContent};
 use crate::analysis::diff::tolerance::Tolerance;
@@ -24,10 +24,6 @@ pub struct DiffQuery {
     pub group_by: Option<Vec<Dimension>>,
     /// Conditions, all of which a page must meet.
     pub conditions: Vec<Condition<Dimension>>,
-    /// Rows that are shown; `None` = as many as `screen` has room for, or all.
-    pub top: Option<usize>,
-    /// Rows that a screen has room for, where there is one.
-    pub screen: Option<usize>,
     /// How rows are ordered.
     pub order: DiffOrder,
     /// By WPA's rules or by ours; `None`: as the sides are.

@@ -1,7 +1,7 @@
-//! Which rows of a comparison are kept and seen, and in which order.
+//! Which rows of a comparison are kept, and in which order.
 
+use super::comparison::DiffOrder;
 use super::processes::Match;
-use super::rows::DiffOrder;
 use super::tolerance::Tolerance;
 
 /// How two traces are compared row by row, whatever the rows are of.
@@ -15,16 +15,4 @@ pub struct RowChoice {
     pub order: DiffOrder,
     /// True to keep the rows that do not differ.
     pub keeps_same: bool,
-    /// Rows that are shown; `None` = as many as `screen` has room for, or all.
-    pub top: Option<usize>,
-    /// Rows that a screen has room for, where there is one.
-    pub screen: Option<usize>,
-}
-
-impl RowChoice {
-    /// How many rows people see, at most.
-    #[cfg(feature = "cli")]
-    pub(crate) fn listed(&self) -> usize {
-        self.top.or(self.screen).unwrap_or(usize::MAX)
-    }
 }

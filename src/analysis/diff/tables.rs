@@ -2,40 +2,40 @@
 
 use crate::analysis::category_rules::Rule;
 use crate::analysis::diff::Diff;
-use crate::analysis::diff::lines;
+use crate::analysis::diff::comparison::ComparedTotals;
+use crate::analysis::diff::lines::{self, clamped};
 use crate::analysis::diff::pages::PageGroup;
-use crate::analysis::diff::rows::{DiffRow, DiffTotals};
+use crate::analysis::diff::rows::DiffRow;
 use crate::analysis::table::{Column, Dimension as _, Field, Fit, Line, Table, Value};
+use crate::imported::amount::Amount;
 
 /// Kinds of moves that are listed without `--top`.
 const MOVES: usize = 12;
 
 /// The sum of some rows as a line.
-fn sum_line(label: Value, sum: &DiffTotals) -> Line {
-    let change = lines::change_of_sums((sum.left.into(), sum.right.into()));
-    let difference = Value::Difference(sum.delta());
-    Line::new([label, count(sum.left), count(sum.right), difference, change, Value::pages(sum.delta())])
-}
-
-const fn count(pages: i64) -> Value {
-    Value::Count(pages)
+fn sum_line(label: Value, sum: &ComparedTotals) -> Line {
+    let change = lines::change_of_sums((sum.left, sum.right));
+    let [left, right, difference] = [sum.left, sum.right, sum.delta()].map(clamped);
+    let counts = [Value::Count(left), Value::Count(right), Value::Difference(difference)];
+    Line::new([label].into_iter().chain(counts).chain([change, Value::pages(difference)]))
 }
 
 fn row_line(row: &DiffRow) -> Line {
-    let pages = |amount: Option<_>, pages: i64| amount.map_or(Value::Nothing, |_| count(pages));
+    let pages = |amount: Option<Amount>| Value::maybe(amount, |amount| Value::Count(amount.pages()));
+    let difference = clamped(row.delta());
     Line::new([
         lines::labels(&row.labels),
-        pages(row.left, row.left_pages()),
-        pages(row.right, row.right_pages()),
-        Value::Difference(row.delta()),
+        pages(row.left),
+        pages(row.right),
+        Value::Difference(difference),
         lines::change(row.left, row.right, row.compared()),
-        Value::pages(row.delta()),
+        Value::pages(difference),
     ])
 }
 
 impl Diff {
-    /// The keys that differ, what is left out, and the totals.
-    pub fn table(&self) -> Table {
+    /// The keys, at most so many for people, what is left out, and the totals.
+    pub fn table(&self, most: usize) -> Table {
         let columns = vec![
             lines::label_column(&self.dimensions),
             Column::number("Left"),
@@ -44,14 +44,9 @@ impl Diff {
             Column::number("Change").fit(Fit::Leaves(1)),
             Column::number("").fit(Fit::Leaves(0)),
         ];
-        let rows = self.rows();
-        let (listed, rest) = rows.split_at(self.listed().min(rows.len()));
-        let mut lines: Vec<Line> = listed.iter().copied().map(row_line).collect();
-        let rest = DiffTotals::of(rest.iter().copied());
-        let sums = lines::not_listed([rest, self.within, self.same], self.unchanged.is_none(), |sum| sum.rows);
-        lines.extend(sums.map(|(label, sum)| sum_line(label, &sum)));
-        lines.push(Line { ruled: true, ..sum_line(Value::text("Total"), &self.all) });
-        Table { columns, lines, ..self.table_of(rows) }
+        let mut lines = self.compared.lines(most, row_line, sum_line);
+        lines.push(Line { ruled: true, ..sum_line(Value::text("Total"), &self.compared.all) });
+        Table { columns, lines, ..self.table_of(&self.compared.rows) }
     }
 
     /// Some of its keys, for programs.
@@ -65,29 +60,17 @@ impl Diff {
         }
     }
 
-    /// The keys that differ, with those that do not where they were asked for.
-    pub(crate) fn rows(&self) -> Vec<&DiffRow> {
-        let mut rows: Vec<&DiffRow> = self.differing.iter().chain(self.unchanged.iter().flatten()).collect();
-        rows.sort_by(|a, b| self.order.compare(a, b));
-        rows
-    }
-
-    /// How many of them people see, at most.
-    pub(crate) fn listed(&self) -> usize {
-        self.top.or(self.screen).unwrap_or(usize::MAX)
-    }
-
     fn record(&self, row: &DiffRow) -> Vec<Value> {
         let labels = row.labels.iter().map(Value::of_label);
-        let pages = [row.left_pages(), row.right_pages(), row.delta()].map(Value::Count);
+        let pages = [row.left_pages(), row.right_pages(), clamped(row.delta())].map(Value::Count);
         labels.chain(pages).chain([Value::Share(row.limit.pages())]).collect()
     }
 
-    /// Why the corrected table differs from WPA's.
-    pub fn rule_change_table(&self) -> Option<Table> {
+    /// Why the corrected table differs from WPA's; `top`: how many kinds of moves are wanted.
+    pub fn rule_change_table(&self, top: Option<usize>) -> Option<Table> {
         let moved = self.rule_changes.as_ref().filter(|moved| !moved.is_empty())?;
         let reason = |id: &str| Rule::ALL.into_iter().find(|rule| rule.id() == id).map_or("", Rule::reason);
-        let shown = moved.iter().take(self.top.unwrap_or(MOVES));
+        let shown = moved.iter().take(top.unwrap_or(MOVES));
         let mut lines: Vec<Line> = shown
             .map(|row| {
                 Line::new([
@@ -118,8 +101,8 @@ impl Diff {
     }
 
     /// Pages that differ, by their categories and rule.
-    pub fn page_table(&self) -> Option<Table> {
-        let groups = self.page_groups();
+    pub fn page_table(&self, top: Option<usize>) -> Option<Table> {
+        let groups = self.page_groups(top);
         if groups.is_empty() {
             return None;
         }
@@ -153,8 +136,8 @@ impl Diff {
     }
 
     /// Groups of pages that are shown.
-    pub fn page_groups(&self) -> &[PageGroup] {
+    pub fn page_groups(&self, top: Option<usize>) -> &[PageGroup] {
         let all = self.pages.as_ref().map(|pages| pages.groups.as_slice()).unwrap_or_default();
-        all.get(..self.top.unwrap_or(MOVES).min(all.len())).unwrap_or_default()
+        all.get(..top.unwrap_or(MOVES).min(all.len())).unwrap_or_default()
     }
 }

@@ -1,7 +1,7 @@
 //! The side that is a trace: its pages by the dimensions asked for.
 
 use crate::analysis::diff::dimension::{Dimension, of_reference, of_resident};
-use crate::analysis::diff::processes::Starts;
+use crate::analysis::diff::processes::{Match, Starts};
 use crate::analysis::refset::ReferenceSet;
 use crate::analysis::refset::query::{self as reference_query, Dimension as ReferenceDimension};
 use crate::analysis::resident::commit_stacks::CommitStacks;
@@ -151,8 +151,16 @@ impl<'t> ResidentSide<'t> {
     }
 }
 
+/// When the processes of two traces started, where that decides which are the same.
+pub(super) fn starts_for(how: Match, traces: [&Trace; 2]) -> [Starts; 2] {
+    match how {
+        Match::NameAndStart => traces.map(starts),
+        Match::Pid | Match::Name => Default::default(),
+    }
+}
+
 /// When the processes of a trace started.
-pub(super) fn starts(trace: &Trace) -> Starts {
+fn starts(trace: &Trace) -> Starts {
     let start =
         |process: &Instance| process.start_time().map_or(0, |time| u64::try_from(trace.time(time).0).unwrap_or(0) + 1);
     trace.processes().instances.iter().map(|process| (process.label(), start(process))).collect()

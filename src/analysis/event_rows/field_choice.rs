@@ -53,7 +53,7 @@ impl FieldCondition {
     }
 
     /// True for an event that has such a field with such a value; of a list, any element counts.
-    pub(super) fn lets_pass(&self, fields: &Fields<'_>) -> bool {
+    pub(super) fn matches(&self, fields: &Fields<'_>) -> bool {
         let mut values = Vec::new();
         find(fields, &self.name, &mut |value| values.push(value.text().into_owned()));
         if values.is_empty() {
@@ -178,7 +178,7 @@ mod tests {
             ("other=*", false),
             ("other=!x", false),
         ] {
-            assert_eq!(FieldCondition::parse(text).unwrap().lets_pass(&fields()), passes, "{text}");
+            assert_eq!(FieldCondition::parse(text).unwrap().matches(&fields()), passes, "{text}");
         }
         for wrong in ["name", "=x", "name=", "name=;"] {
             assert!(FieldCondition::parse(wrong).is_err(), "{wrong}");
@@ -189,7 +189,7 @@ mod tests {
     fn what_matches_nothing_is_said() {
         let told = |text: &str| {
             let condition = FieldCondition::parse(text).unwrap();
-            condition.lets_pass(&fields());
+            condition.matches(&fields());
             condition.unmatched().join("|")
         };
         assert_eq!(told("Key=0x1f"), "");

@@ -291,8 +291,8 @@ impl<'t> EventListing<'t> {
         let aliases = catalog::all_names(id);
         let names: Vec<&str> = [&*row.event, &number].into_iter().chain(aliases.iter().copied()).collect();
         let fields = &self.query.fields;
-        self.query.lets_pass(row, &[&row.provider, &guid, group], &names)
+        self.query.matches(row, &[&row.provider, &guid, group], &names)
             && (fields.is_empty()
-                || row.fields.as_ref().is_some_and(|own| fields.iter().all(|field| field.lets_pass(own))))
+                || row.fields.as_ref().is_some_and(|own| fields.iter().all(|field| field.matches(own))))
     }
 }

@@ -86,7 +86,7 @@ impl EventRowQuery {
     }
 
     /// True for a row that meets all conditions but those on fields. `names`: of the event, `providers`: of its provider.
-    pub(super) fn lets_pass(&self, row: &EventRow<'_>, providers: &[&str], names: &[&str]) -> bool {
+    pub(super) fn matches(&self, row: &EventRow<'_>, providers: &[&str], names: &[&str]) -> bool {
         let EventFilter { provider, name } = &self.filter;
         let number = |number: Option<u64>| number.map_or_else(|| NO_LABEL.to_owned(), |number| number.to_string());
         provider.matches_any(providers)

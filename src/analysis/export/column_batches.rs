@@ -307,7 +307,9 @@ impl<'s> ColumnBatches<'s> {
             let ranks = texts.ranks();
             let rank = |row: &u32| {
                 let number = numbers.get(*row as usize).copied().flatten();
-                number.and_then(|number| ranks.get(number as usize)).copied().unwrap_or(u32::MAX)
+                let rank = number.and_then(|number| ranks.get(number as usize)).copied();
+                // Rows without a text come last.
+                (rank.is_none(), rank)
             };
             order.sort_by_key(rank);
         }

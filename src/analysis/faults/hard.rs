@@ -2,7 +2,7 @@
 
 use super::coverage::Coverage;
 use super::file_names::FileNames;
-use super::named::{Named, is_after};
+use super::named::Named;
 use super::query::HardKind;
 use crate::analysis::stacks::AddressSpaces;
 use crate::load::fault_records::FaultRecords;
@@ -59,7 +59,7 @@ pub fn hard_faults(
         images.go_to(moment.time);
         views.go_to(moment.time);
         let begin = Some(value.initial_time).filter(|begin| (first..=moment.time).contains(begin));
-        let asked = begin.map_or(*moment, is_after);
+        let asked = begin.map_or(*moment, Moment::end_of);
         let process_id = named.owners.process_of(Owner::Thread(value.thread_id), asked);
         let is_kernel = is_kernel_frame(value.virtual_address, session);
         let space = if is_kernel { Some(0) } else { process_id };
@@ -114,7 +114,7 @@ fn read_again(all: &mut [Hard]) {
     }
     for by_end in by_file.into_values().filter(|list| list.len() > 1) {
         // Those that ended up to this moment count: of faults that end where one begins, only records before its own.
-        let limit = |hard: &Hard| hard.begin.map_or(hard.end, |begin| is_after(begin).min(hard.end));
+        let limit = |hard: &Hard| hard.begin.map_or(hard.end, |begin| Moment::end_of(begin).min(hard.end));
         let mut by_begin: Vec<(Moment, usize)> =
             by_end.iter().filter_map(|&index| Some((limit(all.get(index)?), index))).collect();
         by_begin.sort_unstable();

@@ -3,7 +3,6 @@
 use super::file_names::FileNames;
 use crate::analysis::stacks::{Owners, Texts};
 use crate::moment::Moment;
-use crate::units::Ticks;
 
 /// Texts, and whose threads and processes are.
 pub struct Named<'t> {
@@ -24,9 +23,4 @@ impl Named<'_> {
     pub fn file(&mut self, files: &FileNames, key: u64, moment: Moment) -> u32 {
         files.at(key, moment).unwrap_or_else(|| self.texts.id(&format!("Unknown (0x{key:x})")))
     }
-}
-
-/// The moment after all records of a time.
-pub const fn is_after(time: Ticks) -> Moment {
-    Moment { time, order: u64::MAX }
 }

@@ -132,7 +132,7 @@ impl<'a> Rows<'a> {
             let meets = |(condition, known): (&Condition<Dimension>, &mut HashMap<u64, bool>)| {
                 let dimension = condition.dimension;
                 let number = hard_number(dimension, hard);
-                *known.entry(number).or_insert_with(|| condition.lets_pass([&self.hard_label(dimension, hard)]))
+                *known.entry(number).or_insert_with(|| condition.matches([&self.hard_label(dimension, hard)]))
             };
             !lack_one && self.range.holds(hard.end.time) && self.conditions.iter().zip(&mut known).all(meets)
         }
@@ -159,7 +159,7 @@ impl<'a> Rows<'a> {
     }
 
     fn is_wanted(&self, label: impl Fn(Dimension) -> Label) -> bool {
-        self.conditions.iter().all(|condition| condition.lets_pass([&label(condition.dimension)]))
+        self.conditions.iter().all(|condition| condition.matches([&label(condition.dimension)]))
     }
 
     /// True for the soft faults of a process where they meet the conditions. They have no other label.

@@ -15,6 +15,7 @@ use crate::etl::logfile::{MODE_NO_PER_PROCESSOR, MODE_RELOG, mode_names};
 use crate::etl::record_id::RecordId;
 use crate::event::hooks::{IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX, REMOVE_FROM_WS};
 use crate::event::{catalog, keywords};
+use crate::load::allocations::AllocationKind;
 use crate::load::stacks::beside::any_beside_its_event;
 use crate::load::survey::Survey;
 use crate::trace::analysis_needs::{CPU, FAULTS, STACK_EVENTS};
@@ -286,15 +287,14 @@ fn has_accesses(trace: &Trace) -> bool {
 /// The commands that check their numbers, where they can run.
 fn checks(trace: &Trace) -> Vec<&'static str> {
     let analyses = trace.readiness();
-    let runs = |name: &str| {
-        analyses.iter().any(|analysis| analysis.name.ends_with(name) && analysis.level != ReadinessLevel::Missing)
-    };
+    let runs =
+        |name: &str| analyses.iter().any(|analysis| analysis.name == name && analysis.level != ReadinessLevel::Missing);
     let commands = [
         (!trace.snapshots().is_empty(), "resident"),
         (has_accesses(trace), "refset"),
         (runs(CPU.name), "cpu"),
         (runs(FAULTS.name), "faults"),
-        (runs("_allocations"), "allocations"),
+        (AllocationKind::ALL.iter().any(|kind| runs(kind.needs().name)), "allocations"),
     ];
     commands.into_iter().filter(|(can_run, _)| *can_run).map(|(_, command)| command).collect()
 }

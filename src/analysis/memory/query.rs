@@ -89,6 +89,6 @@ impl MemoryQuery {
     /// True when the conditions on a dimension let a label pass.
     pub(super) fn selects(&self, dimension: MemoryDimension, label: &Label) -> bool {
         let mut of_it = self.conditions.iter().filter(|condition| condition.dimension == dimension);
-        of_it.all(|condition| condition.lets_pass([label]))
+        of_it.all(|condition| condition.matches([label]))
     }
 }

@@ -58,8 +58,7 @@ impl MemoryTimeline {
         moments.dedup();
         if let (TimelineStep::Every(step), Some((&from, &to))) = (step, moments.first().zip(moments.last())) {
             let between = Window { from, to, ..window.clone() };
-            moments =
-                between.points(&etl.clock, step)?.into_iter().map(|time| Moment { time, order: u64::MAX }).collect();
+            moments = between.points(&etl.clock, step)?.into_iter().map(Moment::end_of).collect();
         }
         Ok(Some(match tracks {
             Some(_) if step == TimelineStep::Samples => MemoryTimeline::Samples(moments),

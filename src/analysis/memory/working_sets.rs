@@ -141,9 +141,9 @@ impl<'p> Owners<'p> {
     fn described(&self, owner: TrackOwner) -> (Label, Option<u32>) {
         match owner {
             TrackOwner::Session(id) => (Label::number(id), Some(id)),
-            TrackOwner::ProcessId(id) => (Label::unknown(format!("Unknown ({id})")), None),
+            TrackOwner::ProcessId(id) => (Label::process("", id), None),
             TrackOwner::Instance(index) => match self.processes.instances.get(index) {
-                Some(instance) => (Label::name(instance.label()), instance.session_id),
+                Some(instance) => (Label::process(&instance.name, instance.process_id), instance.session_id),
                 None => (Label::nothing(), None),
             },
         }

@@ -68,7 +68,7 @@ impl Differences {
         };
         let diff = by(&[Dimension::Category, Dimension::PROCESS])?;
         // A category that changed has processes in which it did not.
-        let rows = || diff.differing.iter().chain(diff.unchanged.iter().flatten());
+        let rows = || diff.compared.differing().chain(diff.compared.agreeing().into_iter().flatten());
         let by_category = changes(rows(), 0);
         // Pages of no process count by category only.
         let by_process = changes(rows().filter(|row| row.labels.get(1).is_some_and(is_of_a_process)), 1);
@@ -166,7 +166,7 @@ fn tiles<'r>(rows: impl Iterator<Item = &'r DiffRow>) -> Vec<CategoryChange> {
 mod tests {
     use super::*;
     use crate::code_page::CodePage;
-    use crate::imported::amount::{Amount, Limit};
+    use crate::imported::amount::Amount;
     use crate::imported::wpa::WpaOptions;
     use crate::input::UnpackLimits;
     use std::path::Path;
@@ -175,7 +175,7 @@ mod tests {
         let pages = |pages: i64| Some(Amount::of_pages(pages));
         let [category, process] = labels;
         let labels = vec![Dimension::Category.label(category), Dimension::PROCESS.label(process)];
-        DiffRow { labels, left: pages(left), right: pages(right), limit: Limit::default() }
+        DiffRow { left: pages(left), right: pages(right), ..DiffRow::new(labels, 0, ()) }
     }
 
     /// What did not change by process counts in the sums by category and by process.
@@ -190,7 +190,7 @@ mod tests {
         for (dimension, changes) in [(Dimension::Category, &found.by_category), (Dimension::PROCESS, &found.by_process)]
         {
             let query = DiffQuery { group_by: Some(vec![dimension]), ..DiffQuery::default() };
-            let rows = Diff::new(&left, &right, &query).unwrap().differing;
+            let rows = Diff::new(&left, &right, &query).unwrap().compared.rows;
             assert!(changes.len() > 5);
             for change in changes {
                 let row = rows.iter().find(|row| row.labels == [change.label.clone()]).unwrap();

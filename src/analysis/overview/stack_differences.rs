@@ -19,8 +19,6 @@ const MOST: usize = 4000;
 const MOST_NODES: usize = 1 << 18;
 /// Branches of the first trace alone that are named.
 const NAMED: usize = 3;
-/// Stands for what is above all functions.
-const TOP: u32 = u32::MAX;
 
 /// What is compared, of the first and of the second trace.
 type Both = [u64; 2];
@@ -127,7 +125,8 @@ fn samples(trace: &Trace, symbols: &SymbolFolders) -> Option<StackSet> {
 #[derive(Debug, Default)]
 struct Node {
     name: u32,
-    above: u32,
+    /// `None` of the outermost ones.
+    above: Option<u32>,
     below: Vec<u32>,
     weights: Both,
     events: Both,
@@ -140,7 +139,7 @@ struct BothTree {
     shown: FastMap<u32, String>,
     names: Texts,
     nodes: Vec<Node>,
-    children: FastMap<(u32, u32), u32>,
+    children: FastMap<(Option<u32>, u32), u32>,
     roots: Vec<u32>,
     whole: Both,
 }
@@ -163,7 +162,7 @@ impl BothTree {
     /// Adds a stack of a side: names of its process and its functions, outermost first.
     fn add<'n>(&mut self, side: usize, way: impl Iterator<Item = &'n str>, (weight, events): (u64, u64)) {
         add(&mut self.whole, side, weight);
-        let mut at = TOP;
+        let mut at = None;
         for name in way.take(DEPTH) {
             let number = self.names.id(&in_one_case(name));
             let next = self.nodes.len() as u32;
@@ -176,7 +175,7 @@ impl BothTree {
                 self.shown.entry(number).or_insert_with(|| name.to_owned());
                 self.children.insert((at, number), node);
                 self.nodes.push(Node { name: number, above: at, ..Node::default() });
-                match self.nodes.get_mut(at as usize) {
+                match at.and_then(|at: u32| self.nodes.get_mut(at as usize)) {
                     Some(above) => above.below.push(node),
                     None => self.roots.push(node),
                 }
@@ -185,7 +184,7 @@ impl BothTree {
                 add(&mut node.weights, side, weight);
                 add(&mut node.events, side, events);
             }
-            at = node;
+            at = Some(node);
         }
     }
 
@@ -203,14 +202,14 @@ impl BothTree {
 
     /// Number and weight of the branches that the second trace has nothing of, and the largest of them.
     fn first_only(&self) -> ((u64, u64), Vec<FirstOnly>) {
-        let is_drawn = |number: u32| number == TOP || self.weights(number)[1] > 0;
+        let is_drawn = |above: Option<u32>| above.is_none_or(|above| self.weights(above)[1] > 0);
         let begins = |node: &&Node| node.weights[0] > 0 && node.weights[1] == 0 && is_drawn(node.above);
         let mut all: Vec<&Node> = self.nodes.iter().filter(begins).collect();
         all.sort_by_key(|node| (Reverse(node.weights[0]), self.name(node)));
         let weight = all.iter().fold(0u64, |sum, node| sum.saturating_add(node.weights[0]));
         let named = |node: &&Node| FirstOnly {
             function: self.name(node).to_owned(),
-            below: self.node(node.above).map(|above| self.name(above).to_owned()),
+            below: node.above.and_then(|above| self.node(above)).map(|above| self.name(above).to_owned()),
             weight: node.weights[0],
         };
         ((all.len() as u64, weight), all.iter().take(NAMED).map(named).collect())

@@ -12,7 +12,7 @@ use crate::analysis::resident::checks::Checks;
 use crate::analysis::resident::dimension::DimensionCode;
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::{self, SnapshotContext};
-use crate::analysis::table::{Condition, Dimension as _, Group, Node};
+use crate::analysis::table::{Condition, Dimension as _, Group};
 use crate::error::Error;
 use crate::etl::record_id::HookId;
 use crate::event::hooks::{PROCESS_DC_END, PROCESS_DC_START, PROCESS_END, PROCESS_START};
@@ -33,12 +33,19 @@ pub struct ProcessQuery {
     pub group_by: Vec<Dimension>,
     /// Conditions, all of which a process must meet.
     pub conditions: Vec<Condition<Dimension>>,
-    /// Rows on each level; `None` = all.
-    pub top: Option<usize>,
-    /// Order of the rows.
+    /// Order of the processes.
     pub sort: ProcessOrder,
     /// At which snapshot pages are counted.
     pub snapshot: SnapshotChoice,
+}
+
+/// What people see of a result.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ProcessView {
+    /// Rows on each level; `None` = all.
+    pub top: Option<usize>,
+    /// Order of the groups.
+    pub sort: ProcessOrder,
 }
 
 /// The snapshot at which pages are counted.
@@ -83,11 +90,8 @@ pub struct ProcessSet {
     pub dimensions: Vec<Dimension>,
     /// The processes grouped; empty without dimensions.
     pub rows: Vec<Group<ProcessCounts>>,
-    /// The rows, nested; without dimensions only the sum.
-    pub tree: Node<ProcessCounts>,
-    /// How many lines of the list of processes are printed.
-    top: Option<usize>,
-    sort: ProcessOrder,
+    /// All of them together.
+    pub sum: ProcessCounts,
 }
 
 impl ProcessSet {
@@ -118,13 +122,13 @@ impl ProcessSet {
             .collect();
         let total = processes.len() as u64;
         processes.retain(|row| {
-            query.conditions.iter().all(|condition| condition.lets_pass([&condition.dimension.label(row)]))
+            query.conditions.iter().all(|condition| condition.matches([&condition.dimension.label(row)]))
         });
         query.sort.sort(&mut processes);
-        let rows = rows::groups(&processes, &query.group_by);
-        let mut tree = query.sort.tree(&rows, query.top);
+        let mut sum = ProcessCounts::default();
+        processes.iter().for_each(|row| sum += ProcessCounts::of(row));
         // Nothing was selected, so there are 0 pages, not an unknown number.
-        tree.measure.pages = tree.measure.pages.or(snapshot.map(|_| ProcessPages::default()));
+        sum.pages = sum.pages.or(snapshot.map(|_| ProcessPages::default()));
         let undescribed = undescribed(trace);
         let mut of_sequence = trace.page_sequences().doubts(&trace.etl().clock);
         let counted = snapshot.and_then(|snapshot| trace.snapshots().get(snapshot.index));
@@ -147,12 +151,10 @@ impl ProcessSet {
             snapshot,
             filter: Condition::written(&query.conditions),
             total,
-            tree,
-            rows: if query.group_by.is_empty() { Vec::new() } else { rows },
+            sum,
+            rows: if query.group_by.is_empty() { Vec::new() } else { rows::groups(&processes, &query.group_by) },
             processes,
             dimensions: query.group_by.clone(),
-            top: query.top,
-            sort: query.sort,
         })
     }
 }

@@ -1,8 +1,8 @@
 //! The tables of processes: groups, or a line for each process.
 
-use crate::analysis::processes::ProcessSet;
 use crate::analysis::processes::rows::{ProcessCounts, ProcessOrder, ProcessRow};
-use crate::analysis::table::{Column, Field, Fit, Line, Measured, Table, Value};
+use crate::analysis::processes::{ProcessSet, ProcessView};
+use crate::analysis::table::{Column, Field, Fit, Line, Measured, Node, Table, Value};
 use crate::units::count;
 
 type Counted = Measured<ProcessCounts>;
@@ -67,8 +67,8 @@ pub(crate) const FIELDS: [&str; 19] = [
 
 impl ProcessSet {
     /// What was asked for: groups, or single processes.
-    pub fn table(&self) -> Table {
-        if self.dimensions.is_empty() { self.process_table() } else { self.group_table() }
+    pub fn table(&self, view: ProcessView) -> Table {
+        if self.dimensions.is_empty() { self.process_table(view) } else { self.group_table(view) }
     }
 
     /// The columns of pages and of commit; people do not see those where nothing is known.
@@ -98,11 +98,10 @@ impl ProcessSet {
     }
 
     /// The groups.
-    pub fn group_table(&self) -> Table {
-        let (all, columns) =
-            (self.tree.measure, [&[PROCESSES], self.measured().as_slice(), &[self.left_out()]].concat());
-        Table::of_groups(&self.dimensions, &self.rows, &self.tree, &all, &columns)
-            .with_total(&self.tree, &all, &columns)
+    pub fn group_table(&self, view: ProcessView) -> Table {
+        let (all, columns) = (self.sum, [&[PROCESSES], self.measured().as_slice(), &[self.left_out()]].concat());
+        let tree = Node { measure: all, ..view.sort.tree(&self.rows, view.top) };
+        Table::of_groups(&self.dimensions, &self.rows, &tree, &all, &columns).with_total(&tree, &all, &columns)
     }
 
     /// A record for each process, one after the other.
@@ -111,11 +110,11 @@ impl ProcessSet {
     }
 
     /// A line for each process, with the rest of them and the sum.
-    pub fn process_table(&self) -> Table {
+    pub fn process_table(&self, view: ProcessView) -> Table {
         let measured = self.measured();
         let measured_columns = measured.iter().filter_map(Counted::column);
         // A user who sorts by start wants to see it. Else it is left out, because most processes have none.
-        let (start, end) = if self.sort == ProcessOrder::Start { (11, 10) } else { (4, 3) };
+        let (start, end) = if view.sort == ProcessOrder::Start { (11, 10) } else { (4, 3) };
         let columns = [
             Column::text("Process"),
             Column::number("Session").fit(Fit::Leaves(2)),
@@ -123,7 +122,7 @@ impl ProcessSet {
             Column::number("End s").fit(Fit::Leaves(end)),
         ];
         let last = [Column::text("Parent").fit(Fit::Leaves(1)), Column::text("Command line").fit(Fit::Leaves(0))];
-        let shown = self.top.unwrap_or(usize::MAX).min(self.processes.len());
+        let shown = view.top.unwrap_or(usize::MAX).min(self.processes.len());
         let (listed, rest) = self.processes.split_at(shown);
         let mut lines: Vec<Line> = listed.iter().map(|row| line(row, &measured)).collect();
         if !rest.is_empty() {
@@ -132,7 +131,7 @@ impl ProcessSet {
             lines.push(sum_line(Value::More(sum.processes, "more"), &sum, &measured));
         }
         if measured.iter().any(|column| column.column().is_some()) {
-            lines.push(Line { ruled: true, ..sum_line(self.total_label(), &self.tree.measure, &measured) });
+            lines.push(Line { ruled: true, ..sum_line(self.total_label(), &self.sum, &measured) });
         }
         Table {
             title: None,

@@ -150,7 +150,7 @@ impl ReplayContext<'_> {
     }
 
     fn named(&self, key: u64, since: Ticks) -> FileCode {
-        let moment = Moment { time: since, order: u64::MAX };
+        let moment = Moment::end_of(since);
         self.names.at(key, moment).map_or(FileCode::Unknown(key), FileCode::Name)
     }
 }

@@ -56,7 +56,7 @@ impl ReplayContext<'_> {
     pub fn meets(&self, key: &RowKey, conditions: &[Condition<Dimension>]) -> bool {
         conditions.iter().all(|condition| match (self.stacks, condition.dimension) {
             (Some(stacks), Dimension::Stack(of)) => stacks.meets(key.stack, of, condition),
-            _ => condition.lets_pass([&self.label(key, condition.dimension)]),
+            _ => condition.matches([&self.label(key, condition.dimension)]),
         })
     }
 

@@ -158,9 +158,12 @@ pub(super) const fn owner(kind: LabelKind) -> &'static str {
         LabelKind::Nothing => "kernel_or_free",
         LabelKind::Shared => "shared",
         LabelKind::Unknown => "unknown",
-        LabelKind::Name | LabelKind::Listed(_) | LabelKind::Number(_) | LabelKind::Flag(_) | LabelKind::Cut(_) => {
-            "process"
-        }
+        LabelKind::Name
+        | LabelKind::Process(_)
+        | LabelKind::Listed(_)
+        | LabelKind::Number(_)
+        | LabelKind::Flag(_)
+        | LabelKind::Cut(_) => "process",
     }
 }
 

@@ -83,7 +83,7 @@ impl CommitStacks {
     pub fn meets<D: Dimension>(&self, stack: Option<u32>, facet: StackFacet, condition: &Condition<D>) -> bool {
         match stack {
             Some(stack) => self.stacks.meets(stack, facet, condition),
-            None => condition.lets_pass([&self.label(None, facet)]),
+            None => condition.matches([&self.label(None, facet)]),
         }
     }
 

@@ -167,9 +167,9 @@ impl Dimension {
             (Dimension::Stack(of), Some(committed)) => committed.stacks.meets(stack_number(code), of, condition),
             (Dimension::PoolTag, _) => {
                 let label = self.label(context, code);
-                condition.lets_pass([&label, &label.clone().without_filling()])
+                condition.matches([&label, &label.clone().without_filling()])
             }
-            _ => condition.lets_pass([&self.label(context, code)]),
+            _ => condition.matches([&self.label(context, code)]),
         }
     }
 

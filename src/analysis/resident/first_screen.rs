@@ -6,6 +6,7 @@ use crate::analysis::resident::columns::{
     WPA_SIZE,
 };
 use crate::analysis::resident::page_counts::{PageCounts, ResidentOrder};
+use crate::analysis::resident::query::ResidentView;
 use crate::analysis::resident::{ResidentSet, SnapshotSet};
 use crate::analysis::table::{Group, Node, Table};
 use crate::facets::Label;
@@ -36,7 +37,7 @@ pub struct PhysicalMemory {
 impl SnapshotSet {
     /// Physical memory: of it the pages that were selected.
     pub fn memory(&self) -> PhysicalMemory {
-        let all = &self.tree.measure;
+        let all = &self.all;
         PhysicalMemory {
             all: all.pages,
             in_use: all.active() + all.other(),
@@ -49,20 +50,20 @@ impl SnapshotSet {
 
 impl ResidentSet {
     /// The table of the first screen, for a set whose rows are categories.
-    pub fn overview(&self, snapshot: &SnapshotSet) -> Table {
+    pub fn overview(&self, snapshot: &SnapshotSet, view: &ResidentView) -> Table {
         let mut processes = Node { label: "Processes (own pages)".to_owned(), ..snapshot.processes.clone() };
-        let mut classes = classes(snapshot, |groups| self.sort.tree(groups, None));
+        let mut classes = classes(snapshot, |groups| view.sort.tree(groups, None));
         // A user who asks for WPA's numbers must see the largest of both.
-        let asks_wpa = self.compares && self.view.wpa && self.sort == ResidentOrder::default();
+        let asks_wpa = self.compares && view.columns.wpa && view.sort == ResidentOrder::default();
         let size = |pages: &PageCounts| if asks_wpa { pages.pages.max(pages.pages_wpa) } else { pages.pages };
         if asks_wpa {
             classes.iter_mut().for_each(|class| class.parts.sort_by_key(|part| Reverse(size(&part.measure))));
         }
         let some = |parts: usize, most: usize| if parts > most + 1 { most } else { parts };
-        if let Some(top) = self.top {
+        if let Some(top) = view.top {
             classes.iter_mut().for_each(|class| cut(class, top, "categories"));
             cut(&mut processes, top, "processes");
-        } else if !self.view.all {
+        } else if !view.columns.all {
             let listed = some(processes.parts.len(), PROCESSES);
             cut(&mut processes, listed, "processes");
             let below = if listed == 0 { 0 } else { 2 + lines(listed, snapshot.processes.parts.len()) };
@@ -71,8 +72,8 @@ impl ResidentSet {
             let most = LINES - more.into_iter().sum::<usize>();
             cut_classes(&mut classes, most.saturating_sub(below), size);
         }
-        let all = snapshot.tree.measure;
-        let columns = self.overview_columns(&all);
+        let all = snapshot.all;
+        let columns = self.overview_columns(view, &all);
         let tree = Node { measure: all, parts: classes, ..Node::default() };
         let mut table = Table::of_tree("Category", &tree, &all, &columns).with_total(&tree, &all, &columns);
         if !processes.parts.is_empty() {
@@ -86,9 +87,9 @@ impl ResidentSet {
 
     /// All categories by class, without a limit and with WPA's numbers, for a set whose rows are categories.
     pub fn category_table(&self, snapshot: &SnapshotSet) -> Table {
-        let all = snapshot.tree.measure;
-        let tree =
-            Node { measure: all, parts: classes(snapshot, |groups| self.sort.tree(groups, None)), ..Node::default() };
+        let all = snapshot.all;
+        let classes = classes(snapshot, |groups| ResidentOrder::default().tree(groups, None));
+        let tree = Node { measure: all, parts: classes, ..Node::default() };
         let columns = [SIZE, WPA_SIZE, DIFFERENCE_SIZE, PAGES, SHARE];
         let columns = [&columns[..], &lists(&all)].concat();
         Table::of_tree("Category", &tree, &all, &columns).with_total(&tree, &all, &columns)
@@ -98,15 +99,15 @@ impl ResidentSet {
     pub fn process_table(&self, snapshot: &SnapshotSet, top: usize) -> Table {
         let mut processes = snapshot.processes.clone();
         cut(&mut processes, top, "processes");
-        let all = snapshot.tree.measure;
+        let all = snapshot.all;
         let columns = [&[PAGES, SIZE, SHARE][..], &lists(&processes.measure)].concat();
         Table::of_tree("Process", &processes, &all, &columns).with_total(&processes, &all, &columns)
     }
 
     /// WPA's number is there if there is room. If it was asked for, it replaces lists.
-    fn overview_columns(&self, all: &PageCounts) -> Vec<Column> {
+    fn overview_columns(&self, view: &ResidentView, all: &PageCounts) -> Vec<Column> {
         let mut columns = vec![SIZE, SHARE.spare(0)];
-        if self.compares && self.view.wpa {
+        if self.compares && view.columns.wpa {
             columns.extend([WPA_SIZE, DIFFERENCE_SIZE]);
         } else if self.compares {
             columns.extend([WPA_SIZE.spare(2), DIFFERENCE_SIZE.spare(1)]);

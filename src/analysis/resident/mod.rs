@@ -41,12 +41,12 @@ use crate::trace::analysis_needs::RESIDENT_SET;
 use crate::trace::doubt::{Doubt, any_grave, texts};
 use crate::trace::readiness::Need;
 use crate::units::Nanos;
-use columns::{ColumnChoice, PROCESS_OWNER};
+use columns::PROCESS_OWNER;
 use commit_stacks::{AllocationShare, CommitStacks, PageShare};
 use count_snapshot::SnapshotPlan;
 use dimension::{Dimension, DimensionCode};
-use page_counts::{PageCounts, ResidentOrder};
-use query::{Classification, ResidentQuery, stacks_for};
+use page_counts::PageCounts;
+use query::{Classification, ResidentQuery, ResidentView, stacks_for};
 use std::collections::BTreeMap;
 
 /// What `pfnset resident` shows.
@@ -79,10 +79,6 @@ pub struct ResidentSet {
     stack_texts: StackTexts,
     /// Number of the last whole snapshot of the trace.
     pub(crate) last: Option<usize>,
-    /// What is shown of the rows.
-    view: ColumnChoice,
-    sort: ResidentOrder,
-    top: Option<usize>,
 }
 
 /// One snapshot's result.
@@ -101,8 +97,8 @@ pub struct SnapshotSet {
     pub checks: Checks,
     /// Groups in order of their size.
     pub rows: Vec<Group<PageCounts>>,
-    /// The same, nested, with labels for people.
-    pub tree: Node<PageCounts>,
+    /// All of them together.
+    pub all: PageCounts,
     /// Processes by pages that are theirs.
     pub processes: Node<PageCounts>,
     /// Of how many pages the stack is known, where rows or conditions ask for stacks.
@@ -144,11 +140,6 @@ impl ResidentSet {
         self.classification == Classification::Wpa
     }
 
-    /// True when nothing of the first screen is cut off.
-    pub const fn is_whole(&self) -> bool {
-        self.view.all
-    }
-
     /// What the answer is made of.
     pub const PARTS: Parts = doubts::PARTS;
 
@@ -183,25 +174,17 @@ impl ResidentSet {
             stacks: stacks.as_ref().map(CommitStacks::share),
             stack_texts: stacks.map(CommitStacks::into_texts).unwrap_or_default(),
             last: whole(snapshots).next_back(),
-            view: query.view.clone(),
-            sort: query.sort,
-            top: query.top,
         })
     }
 
-    /// True where columns of rows are numbers of pages.
-    pub(crate) const fn counts_pages(&self) -> bool {
-        !self.view.lists_across
-    }
-
     /// The table of one of the snapshots.
-    pub fn table(&self, snapshot: &SnapshotSet) -> Table {
-        let all = snapshot.tree.measure;
-        let shown = columns::shown(&self.view, self.compares, &all);
-        let people = Table::of_tree(Dimension::titles(&self.dimensions), &snapshot.tree, &all, &shown);
-        let mut people = people.with_total(&snapshot.tree, &all, &shown);
+    pub fn table(&self, snapshot: &SnapshotSet, view: &ResidentView) -> Table {
+        let (all, tree) = (snapshot.all, view.sort.tree(&snapshot.rows, view.top));
+        let shown = columns::shown(&view.columns, self.compares, &all);
+        let people = Table::of_tree(Dimension::titles(&self.dimensions), &tree, &all, &shown);
+        let mut people = people.with_total(&tree, &all, &shown);
         // The lists are sizes then.
-        people.columns.iter_mut().take(1).for_each(|column| column.has_unit = self.view.lists_across);
+        people.columns.iter_mut().take(1).for_each(|column| column.has_unit = view.columns.lists_across);
         let programs = columns::written(self.compares);
         let table = Table::of_groups(&self.dimensions, &snapshot.rows, &Node::default(), &all, &programs);
         let mut table = Table { columns: people.columns, lines: people.lines, ..table };
@@ -237,16 +220,17 @@ fn snapshot_set(
     let plan = SnapshotPlan::new(query);
     let mut counted = plan.count(trace.etl(), &context, snapshot, query);
     let mut rows = rows::groups(&mut counted, &plan, &query.group_by, &context);
-    let tree = query.sort.tree(&rows, query.top);
+    let mut all = PageCounts::default();
+    rows.iter().for_each(|row| all += row.measure);
     query.sort.sort(&mut rows);
     SnapshotSet {
         index,
         time: trace.time(snapshot.first.time),
         pages: snapshot.pages,
-        selected: tree.measure.pages,
+        selected: all.pages,
         checks: Checks::new(&counted.base, &context, snapshot, trace),
         rows,
-        tree,
+        all,
         processes: rows::processes(&counted, &context),
         stacks: counted.stacks,
     }

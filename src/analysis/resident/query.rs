@@ -74,6 +74,17 @@ impl std::str::FromStr for SnapshotChoice {
     }
 }
 
+/// What people see of a result.
+#[derive(Debug, Clone, Default)]
+pub struct ResidentView {
+    /// Columns, and whether the first screen is whole.
+    pub columns: ColumnChoice,
+    /// Order of the rows.
+    pub sort: ResidentOrder,
+    /// Rows on each level; `None` = all.
+    pub top: Option<usize>,
+}
+
 /// A query.
 #[derive(Debug, Clone)]
 pub struct ResidentQuery {
@@ -81,8 +92,6 @@ pub struct ResidentQuery {
     pub group_by: Vec<Dimension>,
     /// Conditions, all of which a page must meet.
     pub conditions: Vec<Condition<Dimension>>,
-    /// Rows on each level; `None` = all.
-    pub top: Option<usize>,
     /// Order of the rows.
     pub sort: ResidentOrder,
     /// By whose rules.
@@ -91,8 +100,6 @@ pub struct ResidentQuery {
     pub snapshot: SnapshotChoice,
     /// True when processes are listed; else they are not counted.
     pub processes: bool,
-    /// What is shown of the rows.
-    pub view: ColumnChoice,
     /// Where symbol files are looked for, for rows by stack and function.
     pub symbols: SymbolFolders,
     /// What pool tags stand for.
@@ -104,12 +111,10 @@ impl Default for ResidentQuery {
         ResidentQuery {
             group_by: vec![Dimension::Category],
             conditions: Vec::new(),
-            top: None,
             sort: ResidentOrder::default(),
             classification: Classification::default(),
             snapshot: SnapshotChoice::default(),
             processes: true,
-            view: ColumnChoice::default(),
             symbols: SymbolFolders::default(),
             pool_tags: PoolTags::default(),
         }

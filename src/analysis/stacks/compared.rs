@@ -3,9 +3,8 @@
 use super::dimension::Dimension;
 use super::frame_labels;
 use super::frame_names::Label as Frame;
-use super::rows::{Key, SelfAndTotal, Shown};
+use super::rows::{Key, SelfAndTotal, Shown, Threads};
 use super::stack_texts::StackTexts;
-use super::texts::Texts;
 use crate::analysis::table::Group;
 use crate::facets::Label;
 use foldhash::HashMap as FastMap;
@@ -47,7 +46,7 @@ const fn is_of_frames(dimension: Dimension) -> bool {
 
 impl Shown<'_> {
     /// The rows that the query wants; none where they are not for a comparison.
-    pub fn compared(&self, threads: &Texts, texts: &mut StackTexts) -> Vec<Group<SelfAndTotal>> {
+    pub fn compared(&self, threads: &Threads, texts: &mut StackTexts) -> Vec<Group<SelfAndTotal>> {
         match self.query.compared && !self.query.group_by.is_empty() {
             true => self.by_labels(&self.query.group_by, threads, texts),
             false => Vec::new(),
@@ -56,7 +55,12 @@ impl Shown<'_> {
 
     /// Rows by these dimensions. An event counts once for each row that one of its frames belongs to: without a dimension of frames for
     /// one row, as innermost.
-    fn by_labels(&self, dimensions: &[Dimension], threads: &Texts, texts: &mut StackTexts) -> Vec<Group<SelfAndTotal>> {
+    fn by_labels(
+        &self,
+        dimensions: &[Dimension],
+        threads: &Threads,
+        texts: &mut StackTexts,
+    ) -> Vec<Group<SelfAndTotal>> {
         let stacks = self.stack_numbers(dimensions, texts);
         let beside = |key: &Key| -> Vec<Label> {
             let label = |dimension: &Dimension| match (dimension, stacks.get(&key.stack)) {
@@ -76,16 +80,16 @@ impl Shown<'_> {
         let (mut outer, mut inner) = (Lists::default(), Lists::default());
         let mut numbers: FastMap<Frame, u32> = FastMap::default();
         // The sum, and the last row that was added to it: recursion counts once.
-        let mut sums: FastMap<(u32, u32), (SelfAndTotal, usize)> = FastMap::default();
+        let mut sums: FastMap<(u32, u32), (SelfAndTotal, Option<usize>)> = FastMap::default();
         for (number, row) in self.rows.iter().enumerate() {
             let key = &row.key;
             let of_key = outer.id(beside(key), str::to_owned);
             for (depth, frame) in self.frames(key.stack).into_iter().take(counted_frames).enumerate() {
                 let called = *numbers.entry(frame).or_insert_with(|| inner.id(of_frame(frame), in_one_case));
-                let (sum, last) = sums.entry((of_key, called)).or_insert((SelfAndTotal::default(), usize::MAX));
-                if *last != number {
+                let (sum, last) = sums.entry((of_key, called)).or_default();
+                if *last != Some(number) {
                     sum.add(row, depth == 0);
-                    *last = number;
+                    *last = Some(number);
                 }
             }
         }
@@ -94,7 +98,7 @@ impl Shown<'_> {
             let next = |of: &Dimension| if is_of_frames(*of) { inner.next() } else { outer.next() };
             dimensions.iter().filter_map(next).collect()
         };
-        let group = |((of_key, number), (sum, _)): (&(u32, u32), &(SelfAndTotal, usize))| {
+        let group = |((of_key, number), (sum, _)): (&(u32, u32), &(SelfAndTotal, Option<usize>))| {
             (labels(outer.get(*of_key), inner.get(*number)), self.self_and_total(sum))
         };
         let sorted: BTreeMap<Vec<Label>, SelfAndTotal> = sums.iter().map(group).collect();

@@ -6,7 +6,7 @@ use super::join::Attached;
 use super::process_labels::Owners;
 use super::profile_intervals::ProfileIntervals;
 use super::query::{Kind, StackQuery};
-use super::rows::{Key, Row, StackId};
+use super::rows::{Key, Row, StackId, Threads};
 use super::texts::Texts;
 use crate::etl::clock::Clock;
 use crate::event::Phase;
@@ -41,8 +41,8 @@ pub(super) struct Counting<'a> {
     pub processes: Texts,
     /// Their numbers, by process id and instance.
     process_numbers: FastMap<(Option<u32>, Option<usize>), u32>,
-    /// Texts of threads.
-    pub threads: Texts,
+    /// Threads by their numbers.
+    pub threads: Threads,
     /// Each event, where they are wanted one by one.
     pub log: Option<Log>,
 }
@@ -59,7 +59,7 @@ pub(super) struct Log {
 /// An event.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Logged {
-    /// When.
+    /// Stamp of the event.
     pub time: Ticks,
     /// The number of its key.
     pub key: u32,
@@ -90,7 +90,7 @@ impl<'a> Counting<'a> {
             rows: Numbered::default(),
             processes: Texts::default(),
             process_numbers: FastMap::default(),
-            threads: Texts::default(),
+            threads: Threads::default(),
             log: None,
         }
     }
@@ -152,7 +152,7 @@ impl<'a> Counting<'a> {
                     Owner::Thread(id) => Some(id),
                     Owner::Process(_) => value.thread_id(),
                 };
-                self.threads.id(&thread.map_or_else(|| "Unknown".to_owned(), |id| id.to_string()))
+                self.threads.number(thread)
             }
             false => 0,
         };

@@ -17,7 +17,7 @@ use crate::trace::Trace;
 pub(crate) struct ListedEvent<'e> {
     /// Name of its kind.
     pub kind: &'static str,
-    /// When.
+    /// When it was logged.
     pub moment: Moment,
     /// Where it was logged.
     pub processor: u16,

@@ -4,7 +4,7 @@ use super::counting::{Counting, Log, Logged};
 use super::frame_names::Names;
 use super::join::{self, Joined};
 use super::query::{Kind, StackQuery, Weight};
-use super::rows::Key;
+use super::rows::{Key, Threads};
 use super::texts::Texts;
 use super::{kinds, nothing_of, symbol_use};
 use crate::error::Error;
@@ -22,8 +22,8 @@ pub(crate) struct EventLog {
     pub names: Names,
     /// Labels of processes.
     pub processes: Texts,
-    /// Threads.
-    pub threads: Texts,
+    /// Threads by their numbers.
+    pub threads: Threads,
     /// Ids of processes, by the number of their label.
     pub process_ids: FastMap<u32, u32>,
     /// Process, thread and stack of events.
@@ -64,8 +64,8 @@ impl EventLog {
         drop((events, stacks));
         names.close();
         let (_, mut told) = symbol_use::read(&mut names, &query.symbols);
-        told.extend((left_out.sum() > 0).then(|| format!("{}: left out: {}", of.name(), left_out.told().join(", "))));
-        told.extend(counts.told().map(|text| format!("{}: not known: {text}", of.name())));
+        told.extend((left_out.sum() > 0).then(|| format!("{}: left out: {}", of.name(), left_out.counts().join(", "))));
+        told.extend(counts.unknown_counts().map(|text| format!("{}: not known: {text}", of.name())));
         let Counting { processes, threads, log, rows, .. } = counting;
         let keys = rows.things().iter().map(|row| row.key).collect();
         let Log { events, process_ids } = log.unwrap_or_default();

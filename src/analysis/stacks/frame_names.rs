@@ -56,7 +56,7 @@ pub const NO_STACK: u32 = 0;
 /// What stands for all addresses outside of modules where they cannot be compared.
 const UNKNOWN: &str = "[unknown]";
 
-/// Of an image whose database nobody names.
+/// Of an image whose database nobody names: frames are packed, and each distinct one is kept.
 const NO_PLACE: u32 = u32::MAX;
 
 /// Room for the names of a stack, bytes. Of the deepest stacks that Windows walks, 192 frames, it leaves each some 600; a hostile
@@ -259,8 +259,10 @@ impl Names {
 
     /// The module that holds the address of an instruction that ran in a process now.
     #[cfg(feature = "cli")]
-    pub fn module_at(&mut self, process_id: u32, address: u64) -> Option<&str> {
-        let label = self.label(process_id, address, true);
+    pub fn module_at(&mut self, process_id: Option<u32>, address: u64) -> Option<&str> {
+        // Without a process only the kernel is known, which all of them have.
+        let space = process_id.or_else(|| is_kernel_frame(address, self.session).then_some(0))?;
+        let label = self.label(space, address, true);
         self.module(label)
     }
 

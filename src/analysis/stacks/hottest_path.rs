@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 /// Frames that are taken out of a stack at a time: it is kept from the innermost one outwards.
 const AHEAD: usize = 8;
 
-/// Numbers of the next frames of a stack; `u32::MAX` where there is none.
+/// Numbers of the next frames of a stack; `u32::MAX` where there is none, because each stack of the trace has such a list.
 type FramesAhead = [u32; AHEAD];
 
 /// Most lines that are kept.

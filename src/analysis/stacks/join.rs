@@ -119,18 +119,18 @@ pub struct JoinCounts {
 
 impl JoinCounts {
     /// What of the stacks is not known; nothing where all is.
-    pub(crate) fn told(&self) -> Option<String> {
-        let told = [
+    pub(crate) fn unknown_counts(&self) -> Option<String> {
+        let kinds = [
             (self.lost_user_parts, "user part", "user parts"),
             (self.unmatched, "event of a stack", "events of stacks"),
             (self.unresolved_keys, "key", "keys"),
         ];
-        let told: Vec<String> = told
+        let counts: Vec<String> = kinds
             .into_iter()
             .filter(|(number, ..)| *number > 0)
             .map(|(number, one, many)| counted(number, one, many))
             .collect();
-        (!told.is_empty()).then(|| told.join(", "))
+        (!counts.is_empty()).then(|| counts.join(", "))
     }
 }
 

@@ -56,7 +56,7 @@ pub(crate) use profile_tracks::{Found, Owned, PartKind, ProfileEvent, ProfileFra
 pub use query::{Kind, StackQuery, Weight};
 pub use rows::{FunctionRow, ModuleRow, ProcessRow, SelfAndTotal, Totals};
 #[cfg(feature = "cli")]
-pub(crate) use rows::{Key, StackId};
+pub(crate) use rows::{Key, StackId, Threads};
 pub(crate) use stack_labels::StackLabels;
 pub(crate) use stack_texts::StackTexts;
 pub use symbol_needs::SymbolNeeds;
@@ -192,7 +192,7 @@ impl StackSet {
         drop((events, stacks));
         names.close();
         let (searches, told) = symbol_use::read(&mut names, &query.symbols);
-        let not_counted = (left_out.sum() > 0).then(|| format!("left out: {}", left_out.told().join(", ")));
+        let not_counted = (left_out.sum() > 0).then(|| format!("left out: {}", left_out.counts().join(", ")));
         let (span_ns, interval_ns) = (counting.span_ns(&trace.etl().clock), counting.interval_ns);
         let Counting { rows, processes, threads, .. } = counting;
         parts.frames = FrameTrie::default();
@@ -225,7 +225,7 @@ impl StackSet {
             has_tree: query.tree.is_some(),
             is_of_callers: query.tree.as_ref().is_some_and(|tree| matches!(tree.root, Root::CallersOf(_))),
             hottest: if query.hottest { shown.hottest_path() } else { Vec::new() },
-            window: told_window(trace, query, window),
+            window: shown_window(trace, query, window),
             span_ns,
             interval_ns,
             of,
@@ -246,7 +246,7 @@ pub(crate) fn window(trace: &Trace, query: &StackQuery) -> Result<Window, Error>
     Ok(window)
 }
 
-fn told_window(trace: &Trace, query: &StackQuery, window: Window) -> Option<StackWindow> {
+fn shown_window(trace: &Trace, query: &StackQuery, window: Window) -> Option<StackWindow> {
     let time = |moment: Moment| trace.etl().clock.nanos(moment.time);
     let times = (query.from.as_ref().map(|_| time(window.from)), query.to.as_ref().map(|_| time(window.to)));
     let is_named = query.from.is_some() || query.to.is_some();

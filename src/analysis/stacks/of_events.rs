@@ -35,7 +35,7 @@ pub(crate) struct EventStacks {
 }
 
 impl EventStacks {
-    /// Number of the stack of events without one.
+    /// Number of the stack of events without one: it is a stack like others, that of no frames.
     pub(crate) const NONE: u32 = 0;
 
     /// Joins the stacks of a trace with its events of these kinds, and looks for symbols; warnings of that search. Events without a

@@ -2,7 +2,7 @@
 
 use super::frame_names::{Label, Names};
 use super::query::StackQuery;
-use super::rows::{Key, Row, Shown, StackId};
+use super::rows::{Key, Row, Shown, StackId, Threads};
 use super::texts::Texts;
 use crate::symbols::PdbId;
 use foldhash::HashMap as FastMap;
@@ -97,11 +97,11 @@ pub(crate) enum ProfileFrame {
     Other(String),
 }
 
-/// Keys with the names of their processes and threads.
+/// Keys with the names of their processes and the ids of their threads.
 pub(crate) struct Owned<'o> {
     pub keys: &'o [Key],
     pub processes: &'o Texts,
-    pub threads: &'o Texts,
+    pub threads: &'o Threads,
     /// Ids of processes, by the number of their label.
     pub process_ids: &'o FastMap<u32, u32>,
 }
@@ -197,20 +197,20 @@ impl<'q> ProfilePart<'q> {
 /// Tracks as they are met.
 #[derive(Default)]
 struct Tracks {
-    numbers: FastMap<(u32, u32), u32>,
+    numbers: FastMap<(u32, Option<u32>), u32>,
     all: Vec<Track>,
 }
 
 impl Tracks {
     fn number(&mut self, of: PartKind, key: &Key, owned: &Owned<'_>) -> u32 {
-        let thread = if of.is_by_thread() { key.thread } else { u32::MAX };
+        let thread = of.is_by_thread().then_some(key.thread);
         let next = self.all.len() as u32;
         let number = *self.numbers.entry((key.process, thread)).or_insert(next);
         if number == next {
             self.all.push(Track {
                 process: owned.processes.get(key.process).to_owned(),
                 process_id: owned.process_ids.get(&key.process).copied().unwrap_or(0),
-                thread: of.is_by_thread().then(|| owned.threads.get(key.thread).parse().ok()).flatten(),
+                thread: thread.and_then(|thread| owned.threads.get(thread).copied().flatten()),
                 events: 0..0,
             });
         }

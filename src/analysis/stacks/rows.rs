@@ -12,6 +12,7 @@ use crate::analysis::table::Group;
 use crate::etl::clock::Clock;
 use crate::facets::{Condition, Label};
 use crate::load::stacks::frame_trie::PathId;
+use crate::load::stacks::numbered::Numbered;
 use foldhash::{HashMap as FastMap, HashSet as FastSet};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -83,10 +84,14 @@ impl StackId {
     }
 }
 
+/// Ids of threads; `None` where it is unknown.
+pub(crate) type Threads = Numbered<Option<u32>>;
+
 /// What is counted together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Key {
     pub process: u32,
+    /// Its number among the [`Threads`].
     pub thread: u32,
     pub processor: u16,
     pub stack: StackId,
@@ -240,14 +245,14 @@ pub(super) struct Shown<'a> {
 impl<'a> Shown<'a> {
     pub fn new(
         names: &'a Names,
-        (processes, threads): (&'a Texts, &Texts),
+        (processes, threads): (&'a Texts, &Threads),
         mut rows: Vec<Row>,
         query: &'a StackQuery,
         clock: Option<&'a Clock>,
     ) -> Shown<'a> {
         let mut shown = Shown { names, processes, rows: Vec::new(), clock, query };
         let meets = |key: &Key, condition: &Condition<Dimension>| {
-            condition.lets_pass(&shown.labels_to_filter(condition.dimension, key, threads))
+            condition.matches(&shown.labels_to_filter(condition.dimension, key, threads))
         };
         if query.leaf.is_some() || !query.conditions.is_empty() {
             rows.retain(|Row { key, .. }| {
@@ -289,10 +294,13 @@ impl<'a> Shown<'a> {
         }
     }
 
-    pub(super) fn label(&self, dimension: Dimension, key: &Key, threads: &Texts) -> Label {
+    pub(super) fn label(&self, dimension: Dimension, key: &Key, threads: &Threads) -> Label {
         match dimension {
             Dimension::Process => Label::name(self.processes.get(key.process)),
-            Dimension::Thread => Label::of_text(threads.get(key.thread), crate::facets::Values::Number),
+            Dimension::Thread => {
+                let id = threads.get(key.thread).copied().flatten();
+                id.map_or_else(|| Label::name("Unknown"), Label::number)
+            }
             Dimension::Processor => Label::number(key.processor),
             Dimension::Module => frame_labels::module(self.names, self.innermost(key)),
             Dimension::Function => frame_labels::function(self.names, self.innermost(key)),
@@ -300,7 +308,7 @@ impl<'a> Shown<'a> {
         }
     }
 
-    fn labels_to_filter(&self, dimension: Dimension, key: &Key, threads: &Texts) -> Vec<Label> {
+    fn labels_to_filter(&self, dimension: Dimension, key: &Key, threads: &Threads) -> Vec<Label> {
         let frames = || {
             let numbers: FastSet<u32> = all_numbers(self.names, key.stack).collect();
             numbers.into_iter().map(|number| self.names.frame(number))
@@ -387,7 +395,7 @@ impl<'a> Shown<'a> {
     }
 
     /// The rows that the query wants; none where they are for a comparison.
-    pub fn groups(&self, threads: &Texts, texts: &mut StackTexts) -> Vec<Group<StackCounts>> {
+    pub fn groups(&self, threads: &Threads, texts: &mut StackTexts) -> Vec<Group<StackCounts>> {
         let dimensions = &self.query.group_by;
         if self.query.compared || dimensions.is_empty() {
             return Vec::new();

@@ -64,10 +64,10 @@ impl StackLabels {
     pub fn meets<D: Dimension>(&self, stack: u32, facet: StackFacet, condition: &Condition<D>) -> bool {
         match facet {
             StackFacet::Function => {
-                condition.lets_pass(self.stacks.frames(stack).flat_map(|frame| self.functions.of(frame)))
+                condition.matches(self.stacks.frames(stack).flat_map(|frame| self.functions.of(frame)))
             }
-            StackFacet::Module => condition.lets_pass(&self.stacks.module_labels(stack)),
-            StackFacet::Stack => condition.lets_pass([&Label::name(self.texts.text(self.text(stack)))]),
+            StackFacet::Module => condition.matches(&self.stacks.module_labels(stack)),
+            StackFacet::Stack => condition.matches([&Label::name(self.texts.text(self.text(stack)))]),
         }
     }
 

@@ -20,7 +20,7 @@ pub enum Root {
 /// What tree is asked for.
 #[derive(Debug, Clone)]
 pub struct TreeQuery {
-    /// Which.
+    /// Which part of all stacks it shows.
     pub root: Root,
     /// Levels.
     pub depth: usize,
@@ -65,9 +65,10 @@ pub struct TreeRow {
 }
 
 /// Functions by the way that leads to them.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Tree {
     names: Texts,
+    /// The first is above all functions.
     nodes: Vec<Node>,
     children: FastMap<(u32, u32), u32>,
 }
@@ -89,10 +90,26 @@ enum Next {
 /// Most functions by way that are kept for a tree whose lines are limited: each stack can bring as many as it has frames.
 const MOST_NODES: usize = 1 << 18;
 
-/// Stands for what is above all functions.
-const TOP: u32 = u32::MAX;
+/// The node above all functions.
+const ROOT: u32 = 0;
+
+impl Default for Tree {
+    fn default() -> Tree {
+        Tree { names: Texts::default(), nodes: vec![Node::default()], children: FastMap::default() }
+    }
+}
 
 impl Tree {
+    /// The functions that nothing is above.
+    fn roots(&self) -> &[u32] {
+        self.nodes.first().map(|root| root.below.as_slice()).unwrap_or_default()
+    }
+
+    /// How many functions by way there are.
+    fn functions(&self) -> usize {
+        self.nodes.len() - 1
+    }
+
     /// Adds a stack: labels of its frames, outermost first, with true for the function that is wanted.
     pub fn add(&mut self, query: &TreeQuery, frames: &[(String, bool)], counts: StackCounts) {
         let is_wanted = |(_, is_wanted): &(String, bool)| *is_wanted;
@@ -111,7 +128,7 @@ impl Tree {
     }
 
     fn walk<'f>(&mut self, query: &TreeQuery, way: impl Iterator<Item = &'f String>, counts: StackCounts) {
-        let (mut at, mut length) = (TOP, 0);
+        let (mut at, mut length) = (ROOT, 0);
         for frame in way {
             length += 1;
             if length > query.depth {
@@ -120,7 +137,7 @@ impl Tree {
             let name = self.names.id(frame);
             let next = self.nodes.len() as u32;
             // What comes now counts for the function above, as what is too deep does.
-            if query.most.is_some() && self.nodes.len() >= MOST_NODES && !self.children.contains_key(&(at, name)) {
+            if query.most.is_some() && self.functions() >= MOST_NODES && !self.children.contains_key(&(at, name)) {
                 return;
             }
             let node = *self.children.entry((at, name)).or_insert(next);
@@ -137,13 +154,13 @@ impl Tree {
     /// The lines, larger branches first.
     pub fn rows(&self, query: &TreeQuery) -> Vec<TreeRow> {
         let most = query.most.unwrap_or(usize::MAX);
-        let roots = self.children.iter().filter(|((parent, _), _)| *parent == TOP);
-        let all: u64 = roots.filter_map(|(_, node)| self.nodes.get(*node as usize)).fold(0, |sum, node| {
+        let roots = self.roots().iter().filter_map(|node| self.nodes.get(*node as usize));
+        let all: u64 = roots.fold(0, |sum, node| {
             let StackCounts { weight, events, .. } = node.counts;
             sum.saturating_add(weight.max(events))
         });
         // A branch of this size can have so many of its size in it.
-        let mut least = if self.nodes.len() <= most { 0 } else { all / (most as u64).max(1) / 64 };
+        let mut least = if self.functions() <= most { 0 } else { all / (most as u64).max(1) / 64 };
         loop {
             let rows = self.rows_of(query, least);
             if rows.len() <= most || least > all || least == u64::MAX {
@@ -155,11 +172,10 @@ impl Tree {
 
     /// The lines, with branches folded that are smaller than this.
     fn rows_of(&self, query: &TreeQuery, least: u64) -> Vec<TreeRow> {
-        let roots = self.children.iter().filter(|((parent, _), _)| *parent == TOP).map(|(_, node)| *node).collect();
         let mut rows = Vec::new();
         // Nodes to show, the next one last; or how many are folded, with their sums.
         let mut todo: Vec<(usize, Next)> = Vec::new();
-        self.put(roots, 0, (query, least), &mut todo);
+        self.put(self.roots().to_vec(), 0, (query, least), &mut todo);
         while let Some((depth, next)) = todo.pop() {
             match next {
                 Next::Folded(folded, counts) => rows.push(TreeRow { depth, function: None, folded, counts, ends: 0 }),

@@ -10,7 +10,7 @@ use crate::trace::doubt::grave;
 /// Rows of both tables on the first screen, where the user does not say.
 const FIRST: (usize, usize) = (6, 3);
 
-/// The answer of this result, as a summary or as rows.
+/// The answer of `pfnset cpu` for a trace without context switches, as a summary or as rows.
 pub fn answer(set: &SampledUse, display: CpuDisplay) -> Answer<'_> {
     let CpuDisplay { view, order, top, unit, .. } = display;
     let (from, to) = ends(set.window_times, &set.window);

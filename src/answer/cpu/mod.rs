@@ -72,7 +72,7 @@ pub struct CpuDisplay {
     pub is_grouped: bool,
 }
 
-/// The answer of this result, in one of its views.
+/// The answer of `pfnset cpu`, in one of its views.
 pub fn answer(set: &CpuUse, display: CpuDisplay) -> Answer<'_> {
     let CpuDisplay { view, unit, .. } = display;
     let title = title(set, view, unit);

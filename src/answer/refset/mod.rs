@@ -31,7 +31,7 @@ pub enum RefsetView {
 /// Column of the texts beside the labels of the summary.
 const COLUMN: usize = 14;
 
-/// The answer of this result, in one of its views.
+/// The answer of `pfnset refset`, in one of its views.
 pub fn answer(set: &ReferenceSet, unit: Unit, view: RefsetView) -> Answer<'_> {
     let (tables, screen) = match view {
         RefsetView::Summary => (vec![rows(set)], summary(set)),

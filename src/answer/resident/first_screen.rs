@@ -3,6 +3,7 @@
 
 use super::checks;
 use crate::analysis::resident::first_screen::PhysicalMemory;
+use crate::analysis::resident::query::ResidentView;
 use crate::analysis::resident::{ResidentSet, SnapshotSet};
 use crate::analysis::table::Table;
 use crate::answer::block::Block;
@@ -10,21 +11,21 @@ use crate::answer::numbers::{self, Unit};
 use crate::units::PAGE_BYTES;
 
 /// Its parts.
-pub(super) fn screen(set: &ResidentSet, snapshot: &SnapshotSet, unit: Unit) -> Vec<Block> {
+pub(super) fn screen(set: &ResidentSet, view: &ResidentView, snapshot: &SnapshotSet, unit: Unit) -> Vec<Block> {
     let PhysicalMemory { in_use, modified, standby, free, .. } = snapshot.memory();
     let bar = parts(snapshot, unit).into_iter().zip([in_use, modified, standby, free]).collect();
-    let checks = match set.is_whole() {
+    let checks = match view.columns.all {
         true => Block::Text(checks::in_full(&snapshot.checks)),
         false => Block::Fitting(checks::in_short(&snapshot.checks)),
     };
     let heading = Block::Heading(title(set, snapshot, unit));
-    vec![heading, Block::Bar(bar), Block::Table(set.overview(snapshot)), checks]
+    vec![heading, Block::Bar(bar), Block::Table(set.overview(snapshot, view)), checks]
 }
 
 /// The same as a table below a title.
-pub(super) fn table(set: &ResidentSet, snapshot: &SnapshotSet, unit: Unit) -> Table {
+pub(super) fn table(set: &ResidentSet, view: &ResidentView, snapshot: &SnapshotSet, unit: Unit) -> Table {
     let parts = parts(snapshot, unit).join(", ");
-    set.overview(snapshot).titled(format!("{}: {parts}", title(set, snapshot, unit)))
+    set.overview(snapshot, view).titled(format!("{}: {parts}", title(set, snapshot, unit)))
 }
 
 /// `Physical memory at 1.234 s: 16,384 MiB, 4,194,304 pages`.
@@ -61,5 +62,10 @@ fn unit_of(snapshot: &SnapshotSet, unit: Unit) -> Unit {
 
 /// By whose rules pages are counted, where it is not by ours.
 pub(super) fn whose_rules(set: &ResidentSet) -> &'static str {
-    if set.is_by_wpa() { ", by WPA's rules" } else { "" }
+    match () {
+        () if set.is_by_wpa() => ", by WPA's rules",
+        // Conditions are on our categories: WPA has other pages in those of the same names.
+        () if set.compares && !set.filter.is_empty() => "; WPA: of these pages only",
+        () => "",
+    }
 }

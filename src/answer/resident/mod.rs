@@ -4,6 +4,7 @@ mod checks;
 mod first_screen;
 mod stacks;
 
+use crate::analysis::resident::query::ResidentView;
 use crate::analysis::resident::{ResidentSet, SnapshotSet};
 use crate::analysis::table::Dimension as _;
 use crate::answer::block::Block;
@@ -13,16 +14,17 @@ use crate::answer::numbers::{self, Unit};
 use crate::trace::doubt::grave;
 use crate::units::PAGE_BYTES;
 
-/// The answer of this result; people see the first screen instead of the table of rows where it was asked for.
-pub fn answer(set: &ResidentSet, unit: Unit, is_first_screen: bool) -> Answer<'_> {
-    let tables = set.snapshots.iter().map(|snapshot| set.table(snapshot).titled(title(set, snapshot)).into()).collect();
+/// The answer of `pfnset resident`; people see the first screen instead of the table of rows where it was asked for.
+pub fn answer<'a>(set: &'a ResidentSet, view: &ResidentView, unit: Unit, is_first_screen: bool) -> Answer<'a> {
+    let table = |snapshot| set.table(snapshot, view).titled(title(set, snapshot, view)).into();
+    let tables = set.snapshots.iter().map(table).collect();
     Answer {
         warnings: set.warnings.clone(),
         grave: grave(&set.doubts),
         facts: facts(set),
         tables,
-        screen: Some(screen(set, unit, is_first_screen)),
-        document: is_first_screen.then(|| document(set, unit)),
+        screen: Some(screen(set, view, unit, is_first_screen)),
+        document: is_first_screen.then(|| document(set, view, unit)),
         units: Units { size: unit, ..Units::default() },
         ..Answer::new("pfnset.resident")
     }
@@ -59,7 +61,7 @@ fn facts(set: &ResidentSet) -> Facts<'_> {
     }
 }
 
-fn screen(set: &ResidentSet, unit: Unit, is_first_screen: bool) -> Vec<Block> {
+fn screen(set: &ResidentSet, view: &ResidentView, unit: Unit, is_first_screen: bool) -> Vec<Block> {
     let mut screen = Vec::new();
     for (number, snapshot) in set.snapshots.iter().enumerate() {
         if number > 0 {
@@ -67,26 +69,26 @@ fn screen(set: &ResidentSet, unit: Unit, is_first_screen: bool) -> Vec<Block> {
         }
         match is_first_screen && (snapshot.selected > 0 || snapshot.pages == 0) {
             true => {
-                screen.extend(first_screen::screen(set, snapshot, unit));
+                screen.extend(first_screen::screen(set, view, snapshot, unit));
                 screen.extend(stacks::in_short(set, snapshot).map(Block::Line));
             }
-            false => screen.extend(rows(set, number, snapshot)),
+            false => screen.extend(rows(set, number, snapshot, view)),
         }
     }
     screen
 }
 
-fn document(set: &ResidentSet, unit: Unit) -> Vec<Block> {
+fn document(set: &ResidentSet, view: &ResidentView, unit: Unit) -> Vec<Block> {
     let mut document = Vec::new();
     for (number, snapshot) in set.snapshots.iter().enumerate() {
         document.extend((number > 0).then_some(Block::Blank));
-        document.push(Block::Table(first_screen::table(set, snapshot, unit)));
+        document.push(Block::Table(first_screen::table(set, view, snapshot, unit)));
     }
     document
 }
 
 /// `Snapshot 0 of 2, numbered from 0, at 1.234 s: 4,096 pages, 16.00 MiB, 12 of them selected; columns without a unit: pages`.
-fn title(set: &ResidentSet, snapshot: &SnapshotSet) -> String {
+fn title(set: &ResidentSet, snapshot: &SnapshotSet, view: &ResidentView) -> String {
     let which = numbers::which_snapshot(snapshot.index, set.snapshot_count);
     let which = which.map_or_else(|| "Snapshot".to_owned(), |which| format!("{},", which.replacen('s', "S", 1)));
     let selected = match snapshot.selected == snapshot.pages {
@@ -99,12 +101,12 @@ fn title(set: &ResidentSet, snapshot: &SnapshotSet) -> String {
         numbers::count(snapshot.pages),
         numbers::bytes(snapshot.pages * PAGE_BYTES),
         first_screen::whose_rules(set),
-        if set.counts_pages() { "; columns without a unit: pages" } else { "" }
+        if view.columns.lists_across { "" } else { "; columns without a unit: pages" }
     )
 }
 
-fn rows(set: &ResidentSet, number: usize, snapshot: &SnapshotSet) -> Vec<Block> {
-    let mut rows = vec![Block::Title(title(set, snapshot))];
+fn rows(set: &ResidentSet, number: usize, snapshot: &SnapshotSet, view: &ResidentView) -> Vec<Block> {
+    let mut rows = vec![Block::Title(title(set, snapshot, view))];
     rows.push(Block::Blank);
     if snapshot.selected == 0 && snapshot.pages > 0 {
         let labels = "pfnset resident TRACE --group-by DIMENSION lists the labels";
@@ -114,7 +116,7 @@ fn rows(set: &ResidentSet, number: usize, snapshot: &SnapshotSet) -> Vec<Block> 
     }
     rows.push(Block::Rows(number));
     rows.extend(stacks::in_full(set, snapshot).into_iter().flat_map(|note| [Block::Blank, Block::Text(note)]));
-    if set.is_whole() {
+    if view.columns.all {
         rows.push(Block::Text(checks::in_full(&snapshot.checks)));
     }
     rows

@@ -3,17 +3,18 @@
 use crate::analysis::allocations::{AllocationQuery, Dimension as AllocationDimension};
 use crate::analysis::diff::Diff as Comparison;
 use crate::analysis::diff::allocations::{AllocationDiff, AllocationDiffQuery, AllocationMeasure};
+use crate::analysis::diff::comparison::DiffOrder;
 use crate::analysis::diff::dimension::Dimension;
 use crate::analysis::diff::processes::Match;
 use crate::analysis::diff::query::DiffQuery;
 use crate::analysis::diff::row_choice::RowChoice;
-use crate::analysis::diff::rows::DiffOrder;
 use crate::analysis::diff::source::Source;
 use crate::analysis::diff::stacks::{StackDiff, StackDiffQuery, StackMeasure};
 use crate::analysis::diff::tolerance::Tolerance;
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::stacks::{Dimension as StackDimension, Kind, StackQuery};
 use crate::analysis::table::{Condition, Dimension as _, spelling};
+use crate::answer::ListedRows;
 use crate::answer::{diff, diff_allocations, diff_stacks};
 use crate::cli::args::{Common, OneOf, OutputFormat, RowArgs, conditions, grouped_by, listed, refuse};
 use crate::cli::commands::allocations::KINDS;
@@ -182,7 +183,7 @@ pub enum MatchBy {
 }
 
 /// What is compared.
-enum Asked {
+enum Question {
     Pages(Box<DiffQuery>),
     Allocations(Box<AllocationDiffQuery>),
     Stacks(Box<StackDiffQuery>),
@@ -236,8 +237,6 @@ impl Diff {
             reference: self.refset,
             group_by: group_by.transpose().context("--group-by")?,
             conditions: conditions(&self.rows.conditions)?,
-            top: self.rows.top,
-            screen: self.screen(),
             order: self.sort,
             keeps_same: self.all,
             by_wpa: self.classification.map(|rules| rules == Rules::Wpa),
@@ -276,9 +275,12 @@ impl Diff {
             tolerance: self.tolerance,
             order: self.sort,
             keeps_same: self.all,
-            top: self.rows.top,
-            screen: self.screen(),
         })
+    }
+
+    /// How many rows people see.
+    fn listed(&self) -> ListedRows {
+        ListedRows { top: self.rows.top, screen: self.screen() }
     }
 
     /// The rows that a terminal has room for.
@@ -315,7 +317,7 @@ impl Diff {
     }
 
     /// What is compared, and flags that are for something else.
-    fn asked(&self) -> anyhow::Result<Asked> {
+    fn question(&self) -> anyhow::Result<Question> {
         let of_stacks = self.of.as_deref().filter(|_| !self.allocations);
         refuse(
             "--sort share",
@@ -327,43 +329,43 @@ impl Diff {
             None => (false, ""),
         };
         refuse("--measure", &[wrong])?;
-        let mut asked = match of_stacks {
-            _ if self.allocations => Asked::Allocations(self.allocation_query()?.into()),
-            Some(of) => Asked::Stacks(self.stack_query(of)?.into()),
-            None => Asked::Pages(self.query()?.into()),
+        let mut question = match of_stacks {
+            _ if self.allocations => Question::Allocations(self.allocation_query()?.into()),
+            Some(of) => Question::Stacks(self.stack_query(of)?.into()),
+            None => Question::Pages(self.query()?.into()),
         };
-        let has_names = match &asked {
-            Asked::Allocations(query) => query.allocations.wants_stacks(),
-            Asked::Stacks(query) => has_names(&query.stacks),
-            Asked::Pages(query) => query.wants_stacks(),
+        let has_names = match &question {
+            Question::Allocations(query) => query.allocations.wants_stacks(),
+            Question::Stacks(query) => has_names(&query.stacks),
+            Question::Pages(query) => query.wants_stacks(),
         };
-        let by_process = match &asked {
+        let by_process = match &question {
             // Without --group-by, what the sides have decides.
-            Asked::Pages(query) => query.group_by.as_ref().is_none_or(|of| of.contains(&Dimension::PROCESS)),
-            Asked::Allocations(query) => {
+            Question::Pages(query) => query.group_by.as_ref().is_none_or(|of| of.contains(&Dimension::PROCESS)),
+            Question::Allocations(query) => {
                 let group_by = &query.allocations.group_by;
                 group_by.is_empty() || group_by.contains(&AllocationDimension::Process)
             }
-            Asked::Stacks(query) => query.stacks.group_by.contains(&StackDimension::Process),
+            Question::Stacks(query) => query.stacks.group_by.contains(&StackDimension::Process),
         };
         let reason = "is for rows by process, as in --group-by process";
         refuse("--apart", &[(self.apart && !by_process, reason)])?;
         refuse("--match", &[(self.matching.is_some() && !by_process, reason)])?;
         let reason = "names functions: it is for rows or conditions by function or module, with --allocations and --of also by stack";
         refuse("--symbols", &[(!self.symbols.symbols.is_empty() && !has_names, reason)])?;
-        if let Asked::Pages(query) = &mut asked
+        if let Question::Pages(query) = &mut question
             && has_names
         {
             query.symbols = self.symbols.folders(self.common.quiet, self.common.output.as_deref())?;
         }
         self.rows.check(self.common.format)?;
-        Ok(asked)
+        Ok(question)
     }
 
     /// Runs the command.
     pub fn run(&self) -> anyhow::Result<Exit> {
         let common = &self.common;
-        let asked = self.asked()?;
+        let question = self.question()?;
         let locale = self.locale.unwrap_or_default();
         let culture = Culture { decimal: self.decimal.or(locale.decimal), group: self.group.or(locale.group) };
         let options = WpaOptions { columns: self.map.clone(), culture };
@@ -380,10 +382,10 @@ impl Diff {
             let flags = "--map, --locale, --decimal and --group";
             return Err(Error::Usage(format!("{flags} are for a table that WPA exported: no side is one")).into());
         }
-        match &asked {
-            Asked::Pages(query) => self.of_pages([&left, &right], query),
-            Asked::Allocations(query) => self.of_allocations([&left, &right], query),
-            Asked::Stacks(query) => self.of_stacks([&left, &right], query),
+        match &question {
+            Question::Pages(query) => self.of_pages([&left, &right], query),
+            Question::Allocations(query) => self.of_allocations([&left, &right], query),
+            Question::Stacks(query) => self.of_stacks([&left, &right], query),
         }
     }
 
@@ -392,7 +394,8 @@ impl Diff {
         let [left, right] = sides;
         let found = self.with_bar(sides, || Comparison::new(left, right, query))?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
-        output::print(&diff::answer(&found, self.rows.unit()), common.format, common.csv.cells(), common)?;
+        let answer = diff::answer(&found, self.rows.unit(), self.listed());
+        output::print(&answer, common.format, common.csv.cells(), common)?;
         Ok(self.exit(found.doubtful, found.is_equal()))
     }
 
@@ -404,18 +407,18 @@ impl Diff {
         let of = format!("--of {}", found.of().name());
         refuse(&of, &[(no_memory, "counts no memory: --unit has no effect")])?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.stacks.conditions));
-        let answer = diff_stacks::answer(&found, self.rows.unit());
+        let answer = diff_stacks::answer(&found, self.rows.unit(), self.listed());
         output::print(&answer, common.format, common.csv.cells(), common)?;
-        Ok(self.exit(found.doubtful, found.is_equal()))
+        Ok(self.exit(found.doubtful, found.compared.is_equal()))
     }
 
     fn of_allocations(&self, sides: [&Source; 2], query: &AllocationDiffQuery) -> anyhow::Result<Exit> {
         let [left, right] = sides;
         let found = self.with_bar(sides, || AllocationDiff::new(left, right, query))?;
         output::tell_unmatched(self.common.quiet, &Condition::unmatched(&query.allocations.conditions));
-        let answer = diff_allocations::answer(&found, self.rows.unit());
+        let answer = diff_allocations::answer(&found, self.rows.unit(), self.listed());
         output::print(&answer, self.common.format, self.common.csv.cells(), &self.common)?;
-        Ok(self.exit(found.doubtful, found.is_equal()))
+        Ok(self.exit(found.doubtful, found.compared.is_equal()))
     }
 
     fn with_bar<T>(&self, sides: [&Source; 2], work: impl FnOnce() -> T) -> T {

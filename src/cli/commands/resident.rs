@@ -5,7 +5,7 @@ use crate::analysis::resident::columns::ColumnChoice;
 use crate::analysis::resident::dimension::Dimension;
 use crate::analysis::resident::explain::{Explanation, Target};
 use crate::analysis::resident::page_counts::ResidentOrder;
-use crate::analysis::resident::query::{Classification, ResidentQuery, SnapshotChoice};
+use crate::analysis::resident::query::{Classification, ResidentQuery, ResidentView, SnapshotChoice};
 use crate::analysis::table::Condition;
 use crate::answer::{explain, resident};
 use crate::cli::args::{Common, Names, OneOf, OutputFormat, RowArgs, conditions, grouped_by, help, refuse};
@@ -157,7 +157,7 @@ fn check_order(query: &ResidentQuery) -> Result<(), Error> {
 impl Resident {
     /// # Errors
     /// A usage error for flags that would be without effect.
-    fn check_view(&self, query: &ResidentQuery) -> Result<(), crate::error::Error> {
+    fn check_view(&self, query: &ResidentQuery, view: &ResidentView) -> Result<(), crate::error::Error> {
         let is_for_people = matches!(self.common.format, OutputFormat::Table | OutputFormat::Markdown);
         let flags = [
             ("--all", self.all, "is for table and markdown: the other forms have all rows"),
@@ -175,7 +175,7 @@ impl Resident {
         let chooses = self.columns.is_some() || self.pivot.is_some();
         let why = "keeps WPA's columns where the width is small; --columns and --pivot say which columns there are";
         refuse("--wpa", &[(self.wpa && chooses, why)])?;
-        let needs_both = self.wpa || query.view.has_wpa_column();
+        let needs_both = self.wpa || view.columns.has_wpa_column();
         let flag = if self.wpa { "--wpa" } else { "--columns wpa,difference" };
         refuse(
             flag,
@@ -195,18 +195,18 @@ impl Resident {
         refuse("--process", &[(self.process.is_some(), why)])?;
         let (common, rows) = (&self.common, &self.rows);
         let mut query = ResidentQuery {
-            top: rows.top,
             sort: self.sort.unwrap_or_default(),
             classification: self.classification.unwrap_or_default(),
             snapshot: self.snapshot,
             ..ResidentQuery::default()
         };
         let is_sorted_by_wpa = matches!(query.sort, ResidentOrder::PagesWpa | ResidentOrder::Difference);
-        query.view.wpa = self.wpa || is_sorted_by_wpa || self.classification == Some(Classification::Both);
-        query.view.all = self.all;
-        query.view.lists_across = self.pivot.is_some();
+        let mut view = ResidentView { sort: query.sort, top: rows.top, ..ResidentView::default() };
+        view.columns.wpa = self.wpa || is_sorted_by_wpa || self.classification == Some(Classification::Both);
+        view.columns.all = self.all;
+        view.columns.lists_across = self.pivot.is_some();
         if let Some(columns) = &self.columns {
-            query.view.choose(columns).context("--columns")?;
+            view.columns.choose(columns).context("--columns")?;
         }
         let is_plain =
             rows.group_by.is_none() && self.preset.is_none() && self.pivot.is_none() && self.columns.is_none();
@@ -233,13 +233,13 @@ impl Resident {
         )?;
         query.pool_tags = self.tags.read(common)?;
         check_order(&query)?;
-        self.check_view(&query)?;
+        self.check_view(&query, &view)?;
         let question = TraceQuestion { common, each: &self.each, schema: "pfnset.resident", unit: rows.unit() };
         let exit = question.answer(|_, trace, show| {
             // One walk for the events, one for the pages; stacks take two more.
             let walks = if has_names { 4 } else { 2 };
             let set = trace::with_bar(common, trace, walks, || ResidentSet::answer(trace, &query))?;
-            show(resident::answer(&set, rows.unit(), is_first_screen), set.doubtful)
+            show(resident::answer(&set, &view, rows.unit(), is_first_screen), set.doubtful)
         })?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
         self.tags.tell_unused(&query.pool_tags, common.quiet);

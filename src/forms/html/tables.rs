@@ -18,7 +18,7 @@ pub fn linked(caption: &str, table: &Table, units: Units, links: &[String]) -> M
     html! {
         div.scroll {
             table {
-                caption { (caption) @if !is_told { ", sizes in " (units.size.title().trim_start_matches("Size/")) } }
+                caption { (caption) @if !is_told { ", sizes in " (units.size.name()) } }
                 thead { tr {
                     @for column in &table.columns {
                         th scope="col" class=[(column.align == Align::Right).then_some("number")] {

@@ -16,7 +16,7 @@ pub enum AddressRecord {
     Image {
         /// Kind.
         phase: Phase,
-        /// Where.
+        /// Id of the process that has it.
         process_id: u32,
         /// First address.
         base: u64,
@@ -29,7 +29,7 @@ pub enum AddressRecord {
     Method {
         /// Kind.
         phase: MethodPhase,
-        /// Where.
+        /// Id of the process that has it.
         process_id: u32,
         /// First address.
         start: u64,
@@ -42,7 +42,7 @@ pub enum AddressRecord {
     },
     /// A module of .NET.
     Module {
-        /// Where.
+        /// Id of the process that has it.
         process_id: u32,
         /// Its id.
         module_id: u64,
@@ -51,7 +51,7 @@ pub enum AddressRecord {
     },
     /// The database of the image that a record of the same time, process and address names.
     Pdb {
-        /// Where.
+        /// Id of the process that has it.
         process_id: u32,
         /// First address of the image.
         base: u64,

@@ -34,7 +34,7 @@ pub enum What {
 /// One step.
 #[derive(Debug, Clone, Copy)]
 pub struct Step {
-    /// When.
+    /// When it was logged.
     pub moment: Moment,
     /// Address of the block.
     pub address: u64,

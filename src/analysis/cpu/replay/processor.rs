@@ -8,8 +8,7 @@ use crate::analysis::cpu::replay::processor_event::{ProcessorEvent, ProcessorEve
 use crate::analysis::cpu::time_grid::{Grid, NextPoint, Steps, TickRange};
 use crate::etl::Scratch;
 use crate::load::scheduling::{
-    FROM_NEXT_SWITCH, Interruption, InterruptionEvent, Scheduling, SchedulingEvent, SchedulingReader,
-    SchedulingRecords, UNKNOWN_THREAD,
+    Interruption, InterruptionEvent, Scheduling, SchedulingEvent, SchedulingReader, SchedulingRecords, UNKNOWN_THREAD,
 };
 use crate::moment::Moment;
 use crate::units::Ticks;
@@ -236,7 +235,7 @@ impl Processor {
             self.holes_before(event.moment, out);
             let (thread, other, kind) = match event.what {
                 Scheduling::Switch { state, reason, new, old } => {
-                    let new = if new == FROM_NEXT_SWITCH { self.next_old(&pending, index) } else { new };
+                    let new = new.unwrap_or_else(|| self.next_old(&pending, index));
                     self.switch(event.moment, (state, reason), (new, old), out);
                     continue;
                 }

@@ -6,7 +6,7 @@ use crate::units::Ticks;
 /// A record on its way to the scheduler.
 #[derive(Debug, Clone, Copy)]
 pub struct ProcessorEvent {
-    /// When.
+    /// Stamp of the record, or end of the span.
     pub time: Ticks,
     /// Ticks of the span that ends here, without interrupts.
     pub cpu: u64,

@@ -73,7 +73,7 @@ impl WaitReason {
 /// A ready record for a thread that still ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadyRecord {
-    /// When.
+    /// Stamp of the record.
     pub time: Ticks,
     /// On which processor.
     pub processor: u16,
@@ -160,7 +160,7 @@ pub struct ThreadInstance {
 pub struct ProcessEvidence {
     /// Process id.
     pub process_id: u32,
-    /// When.
+    /// When a record named it.
     pub moment: Moment,
     /// True for the start of the thread, which can be logged before that of its process.
     pub is_start: bool,
@@ -247,7 +247,7 @@ impl ThreadInstances {
     }
 
     fn is_wanted(&self, thread_id: u32) -> bool {
-        self.conditions.iter().all(|condition| condition.lets_pass([&Label::number(thread_id)]))
+        self.conditions.iter().all(|condition| condition.matches([&Label::number(thread_id)]))
     }
 
     /// The instance that a thread id names now, ended or not.

@@ -6,17 +6,16 @@ mod rows;
 #[cfg(feature = "cli")]
 mod tables;
 
-pub use rows::{AllocationDiffRow, AllocationMeasure, AllocationSums, AllocationTotals};
-pub(super) use rows::{Key, limit};
+pub use rows::{AllocationDiffRow, AllocationMeasure, AllocationSums};
 
-use super::processes::{Match, Matched, Starts};
+use super::comparison::Comparison;
+use super::processes::{Match, Matched};
 use super::query::{SIDES, at_side};
 use super::row_choice::RowChoice;
 use super::source::Source;
-use super::trace_side::starts;
+use super::trace_side::starts_for;
 use crate::analysis::allocations::{AllocationQuery, AllocationSet, Dimension};
 use crate::error::Error;
-use crate::facets::Condition;
 use crate::load::allocations::AllocationKind;
 use crate::trace::doubt::{Doubt, any_grave, grave, texts};
 use crate::trace::{Parts, Trace};
@@ -70,20 +69,8 @@ pub struct AllocationDiff {
     pub sides: [AllocationSide; 2],
     /// Dimensions of the rows.
     pub dimensions: Vec<Dimension>,
-    /// Rows that differ by more than is allowed.
-    pub differing: Vec<AllocationDiffRow>,
-    /// Others, where they were asked for.
-    pub unchanged: Option<Vec<AllocationDiffRow>>,
-    /// All rows together.
-    pub all: AllocationTotals,
-    /// Rows that differ, but by no more than is allowed.
-    pub within: AllocationTotals,
-    /// Rows that do not differ.
-    pub same: AllocationTotals,
-    /// Conditions that chose what was compared: dimensions and patterns.
-    pub(crate) filter: Vec<(&'static str, String)>,
-    /// How rows are ordered, and how many are seen.
-    pub(crate) choice: RowChoice,
+    /// The rows. Peaks at different times do not add up: those of all are in [`AllocationDiff::sums`].
+    pub compared: Comparison<AllocationSums>,
 }
 
 impl AllocationDiff {
@@ -112,15 +99,9 @@ impl AllocationDiff {
             let all = set.doubts.iter().cloned().chain(unknown_start(set, query.measure));
             doubts.extend(all.map(|doubt| doubt.named(name)));
         }
-        let joined = rows::join([&left_set, &right_set], query.measure, query.rows.tolerance, query.rows.order);
-        let all = AllocationTotals::of_all([&left_set, &right_set], &joined, query.measure);
-        let (differing, fine): (Vec<_>, Vec<_>) = joined.into_iter().partition(AllocationDiffRow::differs);
-        let is_same = |row: &&AllocationDiffRow| row.delta() == 0;
+        let joined = rows::join([&left_set, &right_set], query.measure, query.rows);
         let mut warnings = texts(&doubts);
-        warnings.extend(matched.renamed.first().map(|(left, right)| {
-            let count = counted(matched.renamed.len() as u64, "process has", "processes have");
-            format!("{count} the same id and another name: {left} on the left is {right} on the right")
-        }));
+        warnings.extend(matched.renamed_warning());
         Ok(AllocationDiff {
             warnings,
             grave: grave(&doubts),
@@ -132,24 +113,13 @@ impl AllocationDiff {
                 AllocationSide { files: left.files(), set: left_set },
                 AllocationSide { files: right.files(), set: right_set },
             ],
-            all,
-            within: AllocationTotals::of(fine.iter().filter(|row| !is_same(row))),
-            same: AllocationTotals::of(fine.iter().filter(is_same)),
-            unchanged: query.rows.keeps_same.then_some(fine),
-            differing,
-            filter: Condition::written(&query.allocations.conditions),
-            choice: query.rows,
+            compared: Comparison::new(joined, query.rows.keeps_same, &query.allocations.conditions),
         })
     }
 
-    /// True when nothing of either side meets the conditions.
-    pub const fn has_no_match(&self) -> bool {
-        !self.filter.is_empty() && self.all.rows == 0
-    }
-
-    /// True when nothing differs by more than is allowed.
-    pub fn is_equal(&self) -> bool {
-        self.differing.is_empty() && !self.has_no_match()
+    /// Of all rows together, on both sides.
+    pub fn sums(&self) -> [AllocationSums; 2] {
+        self.sides.each_ref().map(|side| AllocationSums::of(&side.set.total))
     }
 }
 
@@ -176,11 +146,7 @@ fn matched(traces: [&Trace; 2], how: Match) -> Matched {
     let labels = traces.map(|trace| -> BTreeSet<String> {
         trace.processes().instances.iter().map(|process| process.label()).collect()
     });
-    let starts: [Starts; 2] = match how {
-        Match::NameAndStart => traces.map(starts),
-        Match::Pid | Match::Name => Default::default(),
-    };
-    Matched::new(labels.each_ref(), how, &starts)
+    Matched::new(labels.each_ref(), how, &starts_for(how, traces))
 }
 
 /// What is not in the sums, because nothing tells of it. Growth does not depend on it.

@@ -1,11 +1,12 @@
 //! The tables of a comparison of allocations.
 
-use super::rows::compare;
-use super::{AllocationDiff, AllocationDiffRow, AllocationMeasure, AllocationTotals};
+use super::{AllocationDiff, AllocationDiffRow, AllocationMeasure, AllocationSums};
 use crate::analysis::allocations::Dimension;
+use crate::analysis::diff::comparison::Amounts as _;
 use crate::analysis::diff::lines::{self, clamped, number};
 use crate::analysis::table::{Column, Field, Fit, Line, Table, Value};
 use crate::facets::{Dimension as _, Label, LabelKind};
+use std::iter::repeat_n;
 
 const FIELDS: [&str; 10] = [
     "left_outstanding_bytes",
@@ -40,12 +41,7 @@ impl AllocationDiff {
         ])
     }
 
-    /// `is_of_all`: only of all rows together the peak is known.
-    fn sum_line(&self, label: Value, sum: &AllocationTotals, is_of_all: bool) -> Line {
-        if self.measure == AllocationMeasure::Peak && !is_of_all {
-            return Line::new([label, Value::Nothing, Value::Nothing, Value::Nothing, Value::Nothing]);
-        }
-        let (left, right) = (sum.left.of_measure(self.measure), sum.right.of_measure(self.measure));
+    fn sum_line(&self, label: Value, (left, right): (i128, i128)) -> Line {
         Line::new([
             label,
             self.size(left),
@@ -55,8 +51,8 @@ impl AllocationDiff {
         ])
     }
 
-    /// The rows that differ, what is left out, and the totals.
-    pub fn table(&self) -> Table {
+    /// The rows, at most so many for people, what is left out, and the totals.
+    pub fn table(&self, most: usize) -> Table {
         let columns = vec![
             lines::label_column(&self.dimensions),
             Column::number("Left"),
@@ -64,14 +60,18 @@ impl AllocationDiff {
             Column::number("Difference"),
             Column::number("Change").fit(Fit::Leaves(0)),
         ];
-        let rows = self.rows();
-        let (listed, rest) = rows.split_at(self.choice.listed().min(rows.len()));
-        let mut lines: Vec<Line> = listed.iter().map(|row| self.line(row)).collect();
-        let rest = AllocationTotals::of(rest.iter().copied());
-        let sums = lines::not_listed([rest, self.within, self.same], self.unchanged.is_none(), |sum| sum.rows);
-        lines.extend(sums.map(|(label, sum)| self.sum_line(label, &sum, false)));
-        lines.push(Line { ruled: true, ..self.sum_line(Value::text("Total"), &self.all, true) });
-        Table { columns, lines, ..self.table_of(rows) }
+        let mut lines = self.compared.lines(
+            most,
+            |row| self.line(row),
+            |label, sum| match self.measure {
+                // Only of all rows together the peak is known.
+                AllocationMeasure::Peak => Line::new([label].into_iter().chain(repeat_n(Value::Nothing, 4))),
+                _ => self.sum_line(label, (sum.left, sum.right)),
+            },
+        );
+        let [left, right] = self.sums().map(|sums| sums.amount(self.measure));
+        lines.push(Line { ruled: true, ..self.sum_line(Value::text("Total"), (left, right)) });
+        Table { columns, lines, ..self.table_of(&self.compared.rows) }
     }
 
     /// Some of its rows, for programs.
@@ -97,24 +97,20 @@ impl AllocationDiff {
             _ => Value::of_label(label),
         };
         let labels = self.dimensions.iter().zip(&row.labels).map(value);
-        let (left, right) = (row.left.unwrap_or_default(), row.right.unwrap_or_default());
-        let sums = [left.outstanding, right.outstanding, left.growth, right.growth, left.peak, right.peak];
-        let pieces = [left.pieces, right.pieces].map(Value::count);
-        labels.chain(sums.map(number)).chain(pieces).chain([number(row.delta()), number(row.limit)]).collect()
+        let sums = values([row.left.unwrap_or_default(), row.right.unwrap_or_default()]);
+        labels.chain(sums).chain([number(row.delta()), number(row.limit)]).collect()
     }
 
     /// All rows together, for programs.
     pub(crate) fn total_values(&self) -> Vec<(&'static str, Value)> {
-        let (left, right) = (&self.all.left, &self.all.right);
-        let sums = [left.outstanding, right.outstanding, left.growth, right.growth, left.peak, right.peak];
-        let pieces = [left.pieces, right.pieces].map(Value::count);
-        FIELDS.into_iter().zip(sums.map(number).into_iter().chain(pieces).chain([number(self.all.delta)])).collect()
+        let [left, right] = self.sums();
+        let delta = right.amount(self.measure).saturating_sub(left.amount(self.measure));
+        FIELDS.into_iter().zip(values([left, right]).chain([number(delta)])).collect()
     }
+}
 
-    /// The rows that differ, with the others where they were asked for.
-    pub(crate) fn rows(&self) -> Vec<&AllocationDiffRow> {
-        let mut rows: Vec<&AllocationDiffRow> = self.differing.iter().chain(self.unchanged.iter().flatten()).collect();
-        rows.sort_by(|a, b| compare(self.choice.order, a, b));
-        rows
-    }
+/// Sums of both sides, as [`FIELDS`] has them.
+fn values([left, right]: [AllocationSums; 2]) -> impl Iterator<Item = Value> {
+    let sums = [left.outstanding, right.outstanding, left.growth, right.growth, left.peak, right.peak];
+    sums.map(number).into_iter().chain([left.pieces, right.pieces].map(Value::count))
 }

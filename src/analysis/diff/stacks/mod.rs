@@ -6,17 +6,18 @@ mod rows;
 #[cfg(feature = "cli")]
 mod tables;
 
-pub use rows::{StackDiffRow, StackMeasure, StackTotals};
+pub use rows::{StackDiffRow, StackMeasure};
 
 use super::allocations::trace;
+use super::comparison::Comparison;
 use super::processes::{Match, Matched, Starts};
 use super::query::{SIDES, at_side};
 use super::row_choice::RowChoice;
 use super::source::Source;
-use super::trace_side::starts;
-use crate::analysis::stacks::{Dimension, Kind, StackQuery, StackSet};
+use super::trace_side::starts_for;
+use crate::analysis::stacks::{Dimension, Kind, SelfAndTotal, StackQuery, StackSet};
 use crate::error::Error;
-use crate::facets::{Condition, Dimension as _};
+use crate::facets::Dimension as _;
 use crate::trace::doubt::{Doubt, grave};
 use crate::units::{Nanos, count, counted};
 use std::collections::BTreeSet;
@@ -59,20 +60,8 @@ pub struct StackDiff {
     pub sides: [StackSide; 2],
     /// Dimensions of the rows.
     pub dimensions: Vec<Dimension>,
-    /// Rows that differ by more than is allowed.
-    pub differing: Vec<StackDiffRow>,
-    /// Others, where they were asked for.
-    pub unchanged: Option<Vec<StackDiffRow>>,
-    /// Number of all rows.
-    pub rows_compared: u64,
-    /// Rows that differ, but by no more than is allowed.
-    pub within: StackTotals,
-    /// Rows that do not differ.
-    pub same: StackTotals,
-    /// Conditions that chose what was compared: dimensions and patterns.
-    pub(crate) filter: Vec<(&'static str, String)>,
-    /// How rows are ordered, and how many are seen.
-    pub(crate) choice: RowChoice,
+    /// The rows. Totals of functions do not add up: an event is in those of all functions of its stack.
+    pub compared: Comparison<SelfAndTotal>,
 }
 
 impl StackDiff {
@@ -105,36 +94,23 @@ impl StackDiff {
         };
         let sets = [&left_set, &right_set];
         let how = query.rows.matching.unwrap_or(Match::Name);
-        let starts: [Starts; 2] = match how {
-            Match::NameAndStart => traces.map(starts),
-            Match::Pid | Match::Name => Default::default(),
-        };
-        let matched = matched(sets, &group_by, how, &starts);
+        let matched = matched(sets, &group_by, how, &starts_for(how, traces));
         let joined = rows::join(sets, &group_by, &matched, (query.measure, tolerance, query.rows.order));
         let is_of_frames =
             |dimension: Dimension| matches!(dimension, Dimension::Function | Dimension::Module | Dimension::Stack);
         let conditions = query.stacks.conditions.iter().map(|condition| condition.dimension);
         let names_frames = group_by.iter().copied().chain(conditions).any(is_of_frames);
-        let rows_compared = joined.len() as u64;
-        let (differing, fine): (Vec<_>, Vec<_>) = joined.into_iter().partition(StackDiffRow::differs);
-        let is_same = |row: &&StackDiffRow| row.delta() == 0;
         Ok(StackDiff {
             warnings: warnings(sets, &matched, names_frames),
             grave: grave_doubts,
             doubtful: left_set.doubtful || right_set.doubtful,
             measure: query.measure,
-            within: StackTotals::of(fine.iter().filter(|row| !is_same(row))),
-            same: StackTotals::of(fine.iter().filter(is_same)),
-            unchanged: query.rows.keeps_same.then_some(fine),
-            differing,
-            rows_compared,
+            compared: Comparison::new(joined, query.rows.keeps_same, &query.stacks.conditions),
             dimensions: group_by,
-            filter: Condition::written(&query.stacks.conditions),
             sides: [
                 StackSide { files: left.files(), set: left_set },
                 StackSide { files: right.files(), set: right_set },
             ],
-            choice: query.rows,
         })
     }
 
@@ -152,16 +128,6 @@ impl StackDiff {
     pub fn adds_up(&self) -> bool {
         let of_frames = |dimension: &Dimension| matches!(dimension, Dimension::Function | Dimension::Module);
         self.measure == StackMeasure::Own || !self.dimensions.iter().any(of_frames)
-    }
-
-    /// True when nothing of either side meets the conditions.
-    pub const fn has_no_match(&self) -> bool {
-        !self.filter.is_empty() && self.rows_compared == 0
-    }
-
-    /// True when nothing differs by more than is allowed.
-    pub fn is_equal(&self) -> bool {
-        self.differing.is_empty() && !self.has_no_match()
     }
 }
 
@@ -199,10 +165,7 @@ fn warnings(sets: [&StackSet; 2], matched: &Matched, names_frames: bool) -> Vec<
             warnings.push(format!("{name}: the length of {waits} is unknown: they weigh nothing"));
         }
     }
-    warnings.extend(matched.renamed.first().map(|(left, right)| {
-        let count = counted(matched.renamed.len() as u64, "process has", "processes have");
-        format!("{count} the same id and another name: {left} on the left is {right} on the right")
-    }));
+    warnings.extend(matched.renamed_warning());
     warnings.extend(other_lengths(sets.map(|set| set.span_ns)));
     warnings
 }

@@ -1,7 +1,7 @@
 //! The tables of a comparison of stacks.
 
-use super::rows::{compare, share};
-use super::{StackDiff, StackDiffRow, StackTotals};
+use super::{StackDiff, StackDiffRow};
+use crate::analysis::diff::comparison::share;
 use crate::analysis::diff::lines::{self, clamped, number};
 use crate::analysis::stacks::{SelfAndTotal, Weight};
 use crate::analysis::table::{Column, Field, Fit, Line, Table, Value};
@@ -72,13 +72,8 @@ impl StackDiff {
         Line::new(std::iter::once(label).chain(self.cells(weights)).chain([change]))
     }
 
-    /// What rows add up to; totals of functions do not.
-    fn sum(&self, totals: &StackTotals) -> Option<(i128, i128)> {
-        self.adds_up().then_some(totals.weights)
-    }
-
-    /// The rows that differ, what is left out, and the totals.
-    pub fn table(&self) -> Table {
+    /// The rows, at most so many for people, what is left out, and the totals.
+    pub fn table(&self, most: usize) -> Table {
         let columns = vec![
             lines::label_column(&self.dimensions),
             Column::number("Left"),
@@ -88,16 +83,16 @@ impl StackDiff {
             Column::number("Right share"),
             Column::number("Change").fit(Fit::Leaves(0)),
         ];
-        let rows = self.rows();
-        let (listed, rest) = rows.split_at(self.choice.listed().min(rows.len()));
-        let mut lines: Vec<Line> = listed.iter().map(|row| self.line(row)).collect();
-        let rest = StackTotals::of(rest.iter().copied());
-        let sums = lines::not_listed([rest, self.within, self.same], self.unchanged.is_none(), |sum| sum.rows);
-        lines.extend(sums.map(|(label, sum)| self.sum_line(label, self.sum(&sum))));
+        let adds_up = self.adds_up();
+        let mut lines = self.compared.lines(
+            most,
+            |row| self.line(row),
+            |label, sum| self.sum_line(label, adds_up.then_some((sum.left, sum.right))),
+        );
         let [left, right] = self.weights();
         let all = self.sum_line(Value::text("All events"), Some((left.into(), right.into())));
         lines.push(Line { ruled: true, ..all });
-        Table { columns, lines, ..self.table_of(rows) }
+        Table { columns, lines, ..self.table_of(&self.compared.rows) }
     }
 
     /// Some of its rows, for programs.
@@ -118,7 +113,8 @@ impl StackDiff {
             _ => Value::of_label(label),
         };
         let sums = [row.left.unwrap_or_default(), row.right.unwrap_or_default()];
-        let ends = row.shares().map(Value::Share).into_iter().chain([number(row.delta()), number(row.limit)]);
+        let ends =
+            row.shares(self.weights()).map(Value::Share).into_iter().chain([number(row.delta()), number(row.limit)]);
         row.labels.iter().map(label).chain(values(sums)).chain(ends).collect()
     }
 
@@ -132,13 +128,6 @@ impl StackDiff {
         let delta = i128::from(right.self_weight) - i128::from(left.self_weight);
         let shares = [left, right].map(|side| Value::Share(share(side.self_weight.into(), side.self_weight)));
         FIELDS.into_iter().zip(values([left, right]).chain(shares).chain([number(delta)])).collect()
-    }
-
-    /// The rows that differ, with the others where they were asked for.
-    pub(crate) fn rows(&self) -> Vec<&StackDiffRow> {
-        let mut rows: Vec<&StackDiffRow> = self.differing.iter().chain(self.unchanged.iter().flatten()).collect();
-        rows.sort_by(|a, b| compare(self.choice.order, a, b));
-        rows
     }
 }
 

@@ -99,7 +99,7 @@ pub fn replay<'h, S: AccessStack>(
     for (number, slice) in slices.iter().enumerate() {
         let next = slices.get(number + 1).map_or(slice.to, |next| next.to);
         readers = read(etl, slice, next, readers, || SliceReader::new(context, end), range);
-        let until = if number + 1 == slices.len() { last } else { Moment { time: slice.to, order: u64::MAX } };
+        let until = if number + 1 == slices.len() { last } else { Moment::end_of(slice.to) };
         let due = replay.collect(&mut readers, until);
         let (first, last) = (slice.from.max(first_stamp), slice.to.min(last_stamp));
         replay.replay_shards(&readers, &due, (first, last), until);
@@ -264,6 +264,6 @@ impl<'h, S: AccessStack> Replay<'h, S> {
 fn before(moment: Moment) -> Moment {
     match moment.order.checked_sub(1) {
         Some(order) => Moment { order, ..moment },
-        None => Moment { time: Ticks(moment.time.0.saturating_sub(1)), order: u64::MAX },
+        None => Moment::end_of(Ticks(moment.time.0.saturating_sub(1))),
     }
 }

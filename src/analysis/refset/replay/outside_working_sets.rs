@@ -37,9 +37,9 @@ impl OutsideKind {
 /// One such event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutsideEvent {
-    /// When.
+    /// When it was logged.
     pub moment: Moment,
-    /// What.
+    /// What happened.
     pub kind: OutsideKind,
 }
 

@@ -32,7 +32,7 @@ impl Attribution {
     }
 }
 
-/// The process id that stands for "none" under WPA's rules.
+/// The process id that stands for "none" under WPA's rules: updates are packed, and there are as many as page events.
 const NO_PROCESS: u32 = u32::MAX;
 
 /// Page records that name no page.
@@ -187,7 +187,7 @@ impl<'d> Attributor<'d> {
                     return Attribution { is_known: false, ..Attribution::new(unknown, None, id) };
                 };
                 (update.owner, update.moment) = (OwnerId::new(Owner::Process(instance)), start);
-                Some(self.lifetimes.process_id(instance))
+                self.lifetimes.process_id(instance)
             }
         };
         Attribution::new(update, owner_id, wpa_id)
@@ -233,7 +233,7 @@ impl<'d> Attributor<'d> {
 #[inline(always)]
 pub fn process_id(owner: OwnerId, lifetimes: &ProcessTimeline<'_>) -> Option<u32> {
     match owner.owner() {
-        Owner::Process(instance) => Some(lifetimes.process_id(instance)),
+        Owner::Process(instance) => lifetimes.process_id(instance),
         Owner::UnknownProcess(id) => Some(id),
         _ => None,
     }

@@ -185,7 +185,7 @@ mod tests {
             let of = |updates: &OrderedUpdates<'_>| updates.iter().map(|update| update.moment).collect::<Vec<_>>();
             want.sort();
             prop_assert_eq!(of(&ordered), want.clone());
-            let at = Moment { time: Ticks(cut * scale), order: u64::MAX };
+            let at = Moment::end_of(Ticks(cut * scale));
             let after = want.partition_point(|moment| *moment <= at);
             let (now, later) = ordered.split(at);
             prop_assert_eq!((of(&now), of(&later)), (want[..after].to_vec(), want[after..].to_vec()));

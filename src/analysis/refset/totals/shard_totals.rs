@@ -75,7 +75,7 @@ impl KernelPages {
 pub struct Recorder<'t, 'h, S = ()> {
     /// What is counted.
     pub context: &'t ReplayContext<'h>,
-    /// Where.
+    /// The sums to which it is added.
     pub totals: &'t mut ShardTotals<S>,
 }
 

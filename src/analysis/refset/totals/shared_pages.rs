@@ -13,9 +13,9 @@ use foldhash::HashMap as FastMap;
 /// A shareable page got or lost a holder.
 #[derive(Debug, Clone, Copy)]
 pub struct SharedPageChange<S = ()> {
-    /// When.
+    /// When it changed.
     pub moment: Moment,
-    /// Who.
+    /// Who holds the page, or did until then.
     pub owner: OwnerId,
     /// The holding.
     pub held: HeldPage<S>,

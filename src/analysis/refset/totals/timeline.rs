@@ -72,7 +72,7 @@ pub struct Timeline {
 /// The number of pages of a group changed.
 #[derive(Debug, Clone, Copy)]
 struct GroupChange {
-    /// When.
+    /// When the number changed.
     moment: Moment,
     /// From when on it counts in averages and at points: the active rundown names pages that are held for longer.
     since: Ticks,
