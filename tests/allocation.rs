@@ -200,8 +200,7 @@ fn of_what_is_written() {
         let before = LIVE.load(Relaxed);
         let trace = Trace::open(path).expect("a sound file");
         let set = ProcessSet::answer(&trace, &ProcessQuery::default()).expect("processes");
-        forms::write(&processes::answer(&set, Default::default(), Unit::Auto), Form::Json, &mut io::sink())
-            .expect("room");
+        forms::write(&processes::answer(&set, Default::default(), Unit::Auto), Form::Json, &mut io::sink()).unwrap();
         let of_each = (PEAK.load(Relaxed) - before) / 20_000;
         assert!(of_each < 2_500, "{of_each} bytes a process");
     });

@@ -32,7 +32,6 @@ pub(crate) mod stacks;
 pub(crate) mod symbols;
 
 pub use block::Block;
-pub use compared::ListedRows;
 pub use content::{Answer, Place, Units};
 pub use facts::{Fact, Facts};
 pub use rows::{Records, Rows};
