@@ -16,7 +16,7 @@ pub use crate::analysis::stacks::{StackQuery, StackSet};
 #[cfg(feature = "cli")]
 pub use crate::answer::check::Checked;
 #[cfg(feature = "cli")]
-pub use crate::answer::stacks::{answer as stacks_answer, collapsed as collapsed_stacks};
+pub use crate::answer::stacks::collapsed as collapsed_stacks;
 #[cfg(feature = "cli")]
 pub use crate::cli::{embedded, main, program};
 pub use crate::escape::{is_hidden, visible};
@@ -52,6 +52,12 @@ pub fn check_answer<'a>(
     warnings: Vec<String>,
 ) -> crate::answer::Answer<'a> {
     crate::answer::check::answer(checked, traces, (warnings, Vec::new()), Default::default())
+}
+
+/// The answer of `pfnset stacks` without flags.
+#[cfg(feature = "cli")]
+pub fn stacks_answer(set: &StackSet) -> crate::answer::Answer<'_> {
+    crate::answer::stacks::answer(set, Default::default())
 }
 
 /// Shows the answers about code, faults and allocations of a trace one by one, for what checks forms.

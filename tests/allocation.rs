@@ -15,7 +15,7 @@ use pfnset::analysis::memory::MemorySet;
 use pfnset::analysis::memory::query::{MemoryDimension, MemoryQuery, TimelineStep};
 use pfnset::analysis::processes::{ProcessQuery, ProcessSet};
 use pfnset::anonymized::{self, StandIns};
-use pfnset::answer::numbers::{TimeUnit, Unit};
+use pfnset::answer::numbers::Unit;
 use pfnset::answer::processes;
 use pfnset::code_page::CodePage;
 use pfnset::dataset::run::{Choice, Snapshots};
@@ -200,8 +200,7 @@ fn of_what_is_written() {
         let before = LIVE.load(Relaxed);
         let trace = Trace::open(path).expect("a sound file");
         let set = ProcessSet::answer(&trace, &ProcessQuery::default()).expect("processes");
-        forms::write(&processes::answer(&set, Default::default(), Unit::Auto), Form::Json, &mut io::sink())
-            .expect("room");
+        forms::write(&processes::answer(&set, Default::default(), Unit::Auto), Form::Json, &mut io::sink()).unwrap();
         let of_each = (PEAK.load(Relaxed) - before) / 20_000;
         assert!(of_each < 2_500, "{of_each} bytes a process");
     });
@@ -228,7 +227,7 @@ fn of_joined_stacks() {
             assert_eq!((set.totals.with_stack, set.totals.frames.total()), (100, 100 * 513));
             let answer = match is_collapsed {
                 true => collapsed_stacks(&set, false),
-                false => stacks_answer(&set, None, Unit::Auto, TimeUnit::Auto),
+                false => stacks_answer(&set),
             };
             let mut written = Written(0);
             forms::write(&answer, form, &mut written).expect("room");

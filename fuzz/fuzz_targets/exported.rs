@@ -27,7 +27,7 @@ fuzz_target!(|data: &[u8]| {
     {
         assert!(diff.is_equal(), "a file differs from itself");
         assert_eq!(diff.compared.all.left, diff.compared.all.right);
-        every_form::written(answer::diff::answer(&diff, Unit::Auto, answer::ListedRows::default()));
+        every_form::written(answer::diff::answer(&diff, Unit::Auto, Default::default()));
     }
     let _ = fs::remove_file(&path);
 });

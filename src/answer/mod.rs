@@ -27,12 +27,12 @@ pub mod processes;
 pub mod refset;
 pub mod resident;
 pub mod samples;
+pub(crate) mod stack_display;
 mod stack_weights;
 pub(crate) mod stacks;
 pub(crate) mod symbols;
 
 pub use block::Block;
-pub use compared::ListedRows;
 pub use content::{Answer, Place, Units};
 pub use facts::{Fact, Facts};
 pub use rows::{Records, Rows};

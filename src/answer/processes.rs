@@ -1,14 +1,14 @@
 //! The answer of `pfnset processes`. Wire format: docs/json.md, schema `pfnset.processes`.
 
-use crate::analysis::processes::{ProcessSet, ProcessView, tables};
+use crate::analysis::processes::{ProcessOrder, ProcessSet, tables};
 use crate::analysis::table::Dimension as _;
 use crate::answer::content::{Answer, Units};
 use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::{self, Unit};
 use serde_json::json;
 
-/// The answer that shows so much of a result.
-pub fn answer(set: &ProcessSet, view: ProcessView, unit: Unit) -> Answer<'_> {
+/// The answer of `pfnset processes`: people see groups in this order, and `top` rows on each level.
+pub fn answer(set: &ProcessSet, (sort, top): (ProcessOrder, Option<usize>), unit: Unit) -> Answer<'_> {
     let snapshot = set.snapshot.map(|snapshot| {
         json!({
             "index": snapshot.index,
@@ -26,12 +26,12 @@ pub fn answer(set: &ProcessSet, view: ProcessView, unit: Unit) -> Answer<'_> {
         .is("commit_unknown", set.commit_unknown)
         .has("processes", Fact::records(tables::FIELDS, || set.process_records()))
         .is("group_by", set.dimensions.iter().map(|dimension| dimension.name()).collect::<Vec<_>>())
-        .has("rows", Fact::table(move || set.group_table(view)));
+        .has("rows", Fact::table(move || set.group_table(sort, top)));
     Answer {
         warnings: set.warnings.clone(),
         grave: set.grave.clone(),
         facts,
-        tables: vec![set.table(view).titled(title(set)).into()],
+        tables: vec![set.table(sort, top).titled(title(set)).into()],
         units: Units { size: unit, ..Units::default() },
         ..Answer::new("pfnset.processes")
     }

@@ -9,8 +9,9 @@ use crate::analysis::table::{Column, Dimension as _, Field, Fit, Line, Measured,
 use crate::answer::block::Block;
 use crate::answer::content::{Answer, Units};
 use crate::answer::facts::{Fact, Facts};
-use crate::answer::numbers::{self, TimeUnit, Unit, percent};
+use crate::answer::numbers::{self, TimeUnit, percent};
 use crate::answer::rows::{Records, Rows};
+use crate::answer::stack_display::{FunctionOrder, StackDisplay};
 use crate::answer::stack_weights::{of_share, share, size, weight, weight_title, whole};
 use crate::symbols::{PdbId, PdbSearch};
 use crate::units::{Nanos, counted};
@@ -21,29 +22,8 @@ const FIRST: usize = 9;
 /// What stands for the function of events without a stack.
 const NO_STACK: &str = "[no stack]";
 
-/// How functions are ordered for people. Those of programs are in the order of their totals.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum FunctionOrder {
-    /// Most of their own first.
-    #[default]
-    Own,
-    /// Most with what they call first.
-    Total,
-}
-
-/// What is shown of a result, and how.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct StackDisplay {
-    /// Rows of each table for people, and of lists for programs; `None`: as many as fit, and all.
-    pub top: Option<usize>,
-    /// Order of functions.
-    pub order: FunctionOrder,
-    /// Unit of sizes.
-    pub unit: Unit,
-}
-
 /// The answer of `pfnset stacks`.
-pub fn answer(set: &StackSet, display: StackDisplay) -> Answer<'_> {
+pub(crate) fn answer(set: &StackSet, display: StackDisplay) -> Answer<'_> {
     let StackDisplay { top, order, unit } = display;
     let is_grouped = !set.dimensions.is_empty();
     let rows = if set.has_tree {

@@ -180,6 +180,17 @@ impl Suggested {
     fn is_without(&self, of: Analysis) -> bool {
         self.without.iter().any(|(analysis, _)| *analysis == of)
     }
+
+    /// Why a measure is unknown, if that says more than is known already.
+    fn add_reason(&mut self, (of, measure): (Analysis, Measure), reason: &str) {
+        let without = (of, reason.to_owned());
+        let is_news = match measure {
+            // Growth is asked for only where it is not known how much there is.
+            Measure::GrowthPerMinute => self.is_without(of) && !self.without.contains(&without),
+            _ => !self.is_without(of),
+        };
+        self.without.extend(is_news.then_some(without));
+    }
 }
 
 /// Pages of a set: all, and by process and category.
@@ -267,13 +278,7 @@ pub fn suggest(trace: &Trace) -> Result<Suggested, Missing> {
         let value = match value {
             Ok(value) => value,
             Err(reason) => {
-                let without = (of, reason.clone());
-                // Growth is asked for only where it is not known how much there is.
-                let is_news = match measure {
-                    Measure::GrowthPerMinute => is_without && !suggested.without.contains(&without),
-                    _ => !is_without,
-                };
-                suggested.without.extend(is_news.then_some(without));
+                suggested.add_reason(asked, reason);
                 continue;
             }
         };

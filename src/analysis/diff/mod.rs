@@ -5,7 +5,7 @@
 //! the sides within a [`tolerance`]. With an export of pages, [`pages`] compares page by page.
 
 pub(crate) mod allocations;
-pub mod comparison;
+pub(crate) mod comparison;
 pub(crate) mod dimension;
 mod file_side;
 #[cfg(feature = "cli")]
@@ -25,7 +25,6 @@ pub(crate) mod trace_side;
 
 pub use crate::imported::wpa::WpaOptions;
 pub use crate::imported::wpa::culture::{Culture, Sign};
-pub use comparison::{ComparedTotals, Comparison};
 pub use dimension::Dimension;
 pub use processes::Match;
 pub use rows::DiffRow;
@@ -41,6 +40,7 @@ use crate::imported::amount::Amount;
 use crate::imported::wpa::columns::ExportedTable;
 use crate::trace::doubt::{self, Doubt, any_grave, texts};
 use crate::units::counted as number_of;
+use comparison::Comparison;
 use file_side::{FileQuery, FileSide};
 use pages::PageDifferences;
 use processes::{Matched, Starts};

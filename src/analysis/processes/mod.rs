@@ -39,15 +39,6 @@ pub struct ProcessQuery {
     pub snapshot: SnapshotChoice,
 }
 
-/// What people see of a result.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct ProcessView {
-    /// Rows on each level; `None` = all.
-    pub top: Option<usize>,
-    /// Order of the groups.
-    pub sort: ProcessOrder,
-}
-
 /// The snapshot at which pages are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]

@@ -1,7 +1,7 @@
 //! The tables of processes: groups, or a line for each process.
 
+use crate::analysis::processes::ProcessSet;
 use crate::analysis::processes::rows::{ProcessCounts, ProcessOrder, ProcessRow};
-use crate::analysis::processes::{ProcessSet, ProcessView};
 use crate::analysis::table::{Column, Field, Fit, Line, Measured, Node, Table, Value};
 use crate::units::count;
 
@@ -67,8 +67,8 @@ pub(crate) const FIELDS: [&str; 19] = [
 
 impl ProcessSet {
     /// What was asked for: groups, or single processes.
-    pub fn table(&self, view: ProcessView) -> Table {
-        if self.dimensions.is_empty() { self.process_table(view) } else { self.group_table(view) }
+    pub fn table(&self, sort: ProcessOrder, top: Option<usize>) -> Table {
+        if self.dimensions.is_empty() { self.process_table(sort, top) } else { self.group_table(sort, top) }
     }
 
     /// The columns of pages and of commit; people do not see those where nothing is known.
@@ -97,10 +97,10 @@ impl ProcessSet {
         }
     }
 
-    /// The groups.
-    pub fn group_table(&self, view: ProcessView) -> Table {
+    /// The groups in this order; `top`: rows on each level.
+    pub fn group_table(&self, sort: ProcessOrder, top: Option<usize>) -> Table {
         let (all, columns) = (self.sum, [&[PROCESSES], self.measured().as_slice(), &[self.left_out()]].concat());
-        let tree = Node { measure: all, ..view.sort.tree(&self.rows, view.top) };
+        let tree = Node { measure: all, ..sort.tree(&self.rows, top) };
         Table::of_groups(&self.dimensions, &self.rows, &tree, &all, &columns).with_total(&tree, &all, &columns)
     }
 
@@ -110,11 +110,11 @@ impl ProcessSet {
     }
 
     /// A line for each process, with the rest of them and the sum.
-    pub fn process_table(&self, view: ProcessView) -> Table {
+    pub fn process_table(&self, sort: ProcessOrder, top: Option<usize>) -> Table {
         let measured = self.measured();
         let measured_columns = measured.iter().filter_map(Counted::column);
         // A user who sorts by start wants to see it. Else it is left out, because most processes have none.
-        let (start, end) = if view.sort == ProcessOrder::Start { (11, 10) } else { (4, 3) };
+        let (start, end) = if sort == ProcessOrder::Start { (11, 10) } else { (4, 3) };
         let columns = [
             Column::text("Process"),
             Column::number("Session").fit(Fit::Leaves(2)),
@@ -122,7 +122,7 @@ impl ProcessSet {
             Column::number("End s").fit(Fit::Leaves(end)),
         ];
         let last = [Column::text("Parent").fit(Fit::Leaves(1)), Column::text("Command line").fit(Fit::Leaves(0))];
-        let shown = view.top.unwrap_or(usize::MAX).min(self.processes.len());
+        let shown = top.unwrap_or(usize::MAX).min(self.processes.len());
         let (listed, rest) = self.processes.split_at(shown);
         let mut lines: Vec<Line> = listed.iter().map(|row| line(row, &measured)).collect();
         if !rest.is_empty() {

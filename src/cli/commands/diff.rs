@@ -14,7 +14,7 @@ use crate::analysis::diff::tolerance::Tolerance;
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::stacks::{Dimension as StackDimension, Kind, StackQuery};
 use crate::analysis::table::{Condition, Dimension as _, spelling};
-use crate::answer::ListedRows;
+use crate::answer::compared::ListedRows;
 use crate::answer::{diff, diff_allocations, diff_stacks};
 use crate::cli::args::{Common, OneOf, OutputFormat, RowArgs, conditions, grouped_by, listed, refuse};
 use crate::cli::commands::allocations::KINDS;

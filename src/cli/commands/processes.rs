@@ -1,6 +1,6 @@
 //! `pfnset processes`.
 
-use crate::analysis::processes::{Dimension, ProcessOrder, ProcessQuery, ProcessSet, ProcessView};
+use crate::analysis::processes::{Dimension, ProcessOrder, ProcessQuery, ProcessSet};
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::table::Condition;
 use crate::answer::processes;
@@ -70,7 +70,7 @@ impl Processes {
         let reason = "needs page records, and the trace holds none: its rows have an order by name and by start";
         refuse("--sort by pages", &[(has_no_pages, reason)])?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
-        let answer = processes::answer(&set, ProcessView { top: rows.top, sort: query.sort }, rows.unit());
+        let answer = processes::answer(&set, (query.sort, rows.top), rows.unit());
         let answer = output::with_no_match(answer, &query.conditions);
         trace::finish_with(&self.columns, answer, common, set.doubtful)
     }

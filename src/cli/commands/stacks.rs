@@ -3,7 +3,8 @@
 use crate::analysis::stack_profile::StackProfile;
 use crate::analysis::stacks::{Dimension, Kind, Root, StackQuery, StackSet, TreeQuery};
 use crate::answer::Answer;
-use crate::answer::stacks::{self, FunctionOrder, StackDisplay};
+use crate::answer::stack_display::{FunctionOrder, StackDisplay};
+use crate::answer::stacks;
 use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, RowArgs, conditions, grouped_by, help, refuse};
 use crate::cli::exit::Exit;
 use crate::cli::symbols::{SourceArgs, SymbolArgs};

@@ -2,7 +2,8 @@
 
 use crate::analysis::overview::stacks::StackOverview;
 use crate::analysis::stacks::{StackSet, TreeRow, Weight};
-use crate::answer::stacks::{FunctionOrder, functions, sentences};
+use crate::answer::stack_display::FunctionOrder;
+use crate::answer::stacks::{functions, sentences};
 use crate::escape::visible;
 use crate::forms::html::label::label;
 use crate::forms::html::part::{numbers_of, part};
