@@ -105,7 +105,11 @@ fn said(info: &TraceInfo, path: &Path, files: &[RecordingFile]) -> Vec<Said> {
         (
             "Recorded",
             "keywords",
-            if i.keywords.is_empty() { "none of the kernel".into() } else { i.keywords.join(", ") },
+            match () {
+                () if !i.keywords.is_empty() => i.keywords.join(", "),
+                () if i.analyses.iter().any(|analysis| analysis.events > 0) => "the file does not say which".into(),
+                () => "none of the kernel".into(),
+            },
         ),
         ("Lost", "events", lost(loss.events_lost, loss.counters_known)),
         ("Lost", "buffers", lost(loss.buffers_lost, loss.counters_known)),

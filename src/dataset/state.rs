@@ -144,7 +144,8 @@ impl State {
         let state = State::read(&places.state(id).ok()?).ok()?;
         let has = |table: Table, number: u32| {
             let partition = places.partition(table, id).ok().flatten();
-            partition.is_some_and(|folder| part::is_there(&folder.join(part::file_name(number, state.format))))
+            partition
+                .is_some_and(|folder| part::is_whole(&folder.join(part::file_name(number, state.format)), state.format))
         };
         state.parts.iter().all(|(table, parts)| (0..*parts).all(|number| has(*table, number))).then_some(state)
     }
