@@ -15,7 +15,7 @@ const MOST_OUTER: usize = 1 << 16;
 const MOST_FRAMES: usize = 1 << 17;
 
 /// Most lists of which the last names are kept, 4 bytes each: the first ones, which have most of the shared frames.
-const MOST_LAST: usize = 3 << 19;
+const MOST_LAST: usize = 1 << 20;
 
 /// Processes of [`Marks::recent`]; a power of two.
 const RECENT: usize = 64;

@@ -9,10 +9,10 @@ use std::hash::{BuildHasher, Hasher};
 const MOST_LISTS: usize = 1 << 18;
 
 /// Most numbers for their frames that are kept side by side.
-const MOST_COPIED: usize = 1 << 21;
+const MOST_COPIED: usize = 1 << 20;
 
 /// Most groups of frames that are kept.
-const MOST_GROUPS: usize = 7 << 17;
+const MOST_GROUPS: usize = 7 << 16;
 
 /// Frames that are looked up together.
 const GROUP: usize = 4;

@@ -215,14 +215,14 @@ mod tests {
                 }
             }
             let mut met = vec![0; PARTS];
-            for part in 0..PARTS {
+            for (part, met) in met.iter_mut().enumerate() {
                 let in_order = steps.order().iter().filter(|of| usize::from(**of) == part || **of == ALL_PARTS).count();
                 assert_eq!((steps.of_part(part).flatten().count(), steps.count_of(part)), (in_order, in_order));
                 let of_part = steps.of_part(part).flatten();
                 let frees: Vec<&Step> = of_part.filter(|step| step.what == What::Free).collect();
                 assert!(frees.is_sorted_by_key(|step| step.bytes));
                 assert!(frees.iter().all(|step| usize::from(part_of(step)) == part));
-                met[part] = frees.len() as u64;
+                *met = frees.len() as u64;
             }
             assert_eq!(met.iter().sum::<u64>(), count);
         }
