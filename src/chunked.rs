@@ -35,6 +35,21 @@ impl<T, const N: usize> Chunked<T, N> {
         }
     }
 
+    /// The same with room for a few more only: there can be many lists.
+    #[inline]
+    pub fn push_tight(&mut self, value: T) {
+        let fewest = if self.chunks.len() > 1 { N / 16 } else { 0 };
+        match self.chunks.last_mut().filter(|last| last.len() < N) {
+            Some(last) => {
+                if last.len() == last.capacity() {
+                    last.reserve_exact((last.len() / 4).max(fewest).max(1).min(N - last.len()));
+                }
+                last.push(value);
+            }
+            None => self.chunks.push(vec![value]),
+        }
+    }
+
     /// Adds a whole chunk; all before must be whole ones too.
     pub fn push_chunk(&mut self, chunk: Vec<T>) {
         debug_assert!(chunk.len() == N && self.len().is_multiple_of(N), "a chunk that is not whole");
@@ -116,6 +131,13 @@ mod tests {
             *list.get_mut(number as usize).unwrap() += 1;
             assert!(list.bytes() <= 4 * (2 * number as usize).clamp(4, number as usize + 64) + 24 * 16 + 16);
         }
+        let mut tight = Chunked::<u32, 64>::default();
+        for number in 0..200 {
+            tight.push_tight(number);
+            let most = 5 * number as usize / 4 + 2;
+            assert!(tight.bytes() <= 4 * most + 24 * 4, "{} for {number}", tight.bytes());
+        }
+        assert!(tight.iter().copied().eq(0..200));
         list.lengthen(1010, 7);
         list.lengthen(1000, 8);
         let wanted: Vec<u32> = (1..=1000).chain([7; 10]).collect();

@@ -52,6 +52,15 @@ fn rows(info: &TraceInfo, verdict: [(&'static str, String); 2], said: Vec<Said>)
 /// A fact in words: section, label, text.
 type Said = (&'static str, &'static str, String);
 
+/// The keywords that were on, where the file says it: traces of some recorders hold events of the kernel and no flags.
+fn keywords_said(info: &TraceInfo) -> String {
+    match () {
+        () if !info.keywords.is_empty() => info.keywords.join(", "),
+        () if info.analyses.iter().any(|analysis| analysis.events > 0) => "the file does not say which".to_owned(),
+        () => "none of the kernel".to_owned(),
+    }
+}
+
 /// The facts in the order in which they are shown.
 fn said(info: &TraceInfo, path: &Path, files: &[RecordingFile]) -> Vec<Said> {
     let i = info;
@@ -102,11 +111,7 @@ fn said(info: &TraceInfo, path: &Path, files: &[RecordingFile]) -> Vec<Said> {
         ("Session", "merges with", merge),
         ("Machine", "system", system),
         ("Machine", "processors", format!("{processors}, {}-bit{one_for_all}", i.pointer_bits)),
-        (
-            "Recorded",
-            "keywords",
-            if i.keywords.is_empty() { "none of the kernel".into() } else { i.keywords.join(", ") },
-        ),
+        ("Recorded", "keywords", keywords_said(i)),
         ("Lost", "events", lost(loss.events_lost, loss.counters_known)),
         ("Lost", "buffers", lost(loss.buffers_lost, loss.counters_known)),
         ("Lost", "missing sequence numbers", numbers::count(loss.missing_buffers)),

@@ -246,6 +246,11 @@ impl Output {
     fn new(printing: &Printing) -> anyhow::Result<Output> {
         let name = || STANDARD_OUTPUT.into();
         Ok(match &printing.output {
+            Some(path) if path.is_file() && path.extension().is_some_and(|name| name.eq_ignore_ascii_case("etl")) => {
+                let text =
+                    format!("-o {} is a trace by its name, and would be gone; name another file", path.display());
+                return Err(Error::Usage(text).into());
+            }
             Some(path) => {
                 let (new, opened) = new_file::create(path)?;
                 let out = Box::new(Named { out: opened, name: path.display().to_string() });

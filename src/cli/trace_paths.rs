@@ -251,7 +251,7 @@ mod tests {
         assert_eq!(all.len(), 6, "{all:?}");
         assert_eq!(all[4..], [two, alone(path("none.etl"))], "what is not there is told later");
         let none = recordings(&[alone(path("d"))], &path("out"), |_, _| true).unwrap_err();
-        assert!(none.brief().contains("holds no trace"), "{none:?}");
+        assert!(format!("{none:?}").contains("holds no trace"), "{none:?}");
         let folder = Recording::new(path("b"), vec![path("z.etl")]);
         assert!(recordings(&[folder], &path("out"), |_, _| true).unwrap_err().to_string().contains("is a folder"));
     }

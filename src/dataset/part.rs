@@ -23,7 +23,7 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
 use rayon::prelude::*;
 use std::fs::File;
-use std::io::{self, BufWriter};
+use std::io::{self, BufWriter, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -57,6 +57,23 @@ pub fn of_file_name(name: &str) -> Option<(u32, Format)> {
 /// True for a file that is no link.
 pub fn is_there(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|data| data.is_file())
+}
+
+/// True where such a file ends as one of this form does: one that a full disk cut, or a copy that broke off, is none.
+pub fn is_whole(path: &Path, format: Format) -> bool {
+    let end: &[u8] = match format {
+        Format::Parquet => b"PAR1",
+        Format::Arrow => b"ARROW1",
+        Format::Csv => b"\n",
+    };
+    let last = || -> io::Result<Vec<u8>> {
+        let mut file = File::open(path)?;
+        file.seek(SeekFrom::End(-(end.len() as i64)))?;
+        let mut last = Vec::new();
+        file.take(end.len() as u64).read_to_end(&mut last)?;
+        Ok(last)
+    };
+    is_there(path) && last().is_ok_and(|last| last == end)
 }
 
 enum Form {

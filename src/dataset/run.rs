@@ -152,6 +152,7 @@ impl Dataset {
                 let has_events = choice.events_text().is_none_or(|events| state.events == Some(events));
                 let has_symbols = choice.symbols_digest().is_none_or(|digest| state.symbols == Some(digest));
                 file.digest.is_some()
+                    && state.has_whole_files(&self.places, &id)
                     && is_named_so
                     && has_events
                     && has_symbols

@@ -142,11 +142,20 @@ impl State {
     /// What a dataset has of a trace, as long as all of its files are there.
     pub fn of(places: &Places, id: &TraceId) -> Option<State> {
         let state = State::read(&places.state(id).ok()?).ok()?;
+        state.all_files(places, id, part::is_there).then_some(state)
+    }
+
+    /// True where none of its files was cut.
+    pub fn has_whole_files(&self, places: &Places, id: &TraceId) -> bool {
+        self.all_files(places, id, |path| part::is_whole(path, self.format))
+    }
+
+    fn all_files(&self, places: &Places, id: &TraceId, is_fine: impl Fn(&Path) -> bool) -> bool {
         let has = |table: Table, number: u32| {
             let partition = places.partition(table, id).ok().flatten();
-            partition.is_some_and(|folder| part::is_there(&folder.join(part::file_name(number, state.format))))
+            partition.is_some_and(|folder| is_fine(&folder.join(part::file_name(number, self.format))))
         };
-        state.parts.iter().all(|(table, parts)| (0..*parts).all(|number| has(*table, number))).then_some(state)
+        self.parts.iter().all(|(table, parts)| (0..*parts).all(|number| has(*table, number)))
     }
 
     /// Reads the state in a file of its own.

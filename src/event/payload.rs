@@ -185,6 +185,15 @@ impl<'a> PointerArray<'a> {
         }
     }
 
+    /// Adds all numbers to a list: for millions of arrays.
+    #[inline]
+    pub fn append_to(&self, list: &mut Vec<u64>) {
+        match self.pointer {
+            PointerSize::P8 => list.extend(self.bytes.as_chunks().0.iter().map(|b| u64::from_le_bytes(*b))),
+            PointerSize::P4 => list.extend(self.bytes.as_chunks().0.iter().map(|b| u64::from(u32::from_le_bytes(*b)))),
+        }
+    }
+
     /// All numbers in their order.
     pub fn iter(&self) -> impl Iterator<Item = u64> + 'a {
         let array = *self;

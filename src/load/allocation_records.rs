@@ -14,7 +14,7 @@ use crate::event::pool::{PoolAction, PoolPiece};
 use crate::event::virtual_memory::VirtualRange;
 use crate::event::{Decoded, Event, Payload, Phase, decode};
 use crate::load::allocations::AllocationKind;
-use crate::load::record_runs::Timed;
+use crate::load::record_runs::{Timed, in_order};
 use crate::load::timed_records::for_each_moment;
 use crate::moment::Moment;
 use crate::units::PointerSize;
@@ -162,7 +162,7 @@ impl<'e> AllocationReader<'e> {
         AllocationReader { etl, rank, hooks: kind.hooks() }
     }
 
-    /// Ranges in these buffers, those of each buffer by themselves.
+    /// Ranges in these buffers, those of each buffer by themselves and in order.
     pub fn ranges(&self, buffers: &[u32]) -> Vec<Vec<RangeRecord>> {
         self.read(buffers, |found, raw, _, moment| {
             self.decode(&raw, |record, event| {
@@ -174,7 +174,7 @@ impl<'e> AllocationReader<'e> {
         })
     }
 
-    /// Blocks in these buffers, those of each buffer by themselves.
+    /// Blocks in these buffers, those of each buffer by themselves and in order.
     pub fn blocks(&self, buffers: &[u32]) -> Vec<Vec<BlockRecord>> {
         let is_of_heaps = self.hooks.contains(&HEAP_ALLOC);
         self.read(buffers, |found, raw, hook, moment| {
@@ -202,7 +202,7 @@ impl<'e> AllocationReader<'e> {
         })
     }
 
-    fn read<T: Send>(
+    fn read<T: Timed + Send>(
         &self,
         buffers: &[u32],
         take: impl Fn(&mut Vec<T>, RawRecord<'_>, Option<HookId>, Moment) + Sync,
@@ -216,7 +216,7 @@ impl<'e> AllocationReader<'e> {
                     take(&mut found, raw, hook, moment);
                 }
             });
-            found
+            in_order(found)
         })
     }
 

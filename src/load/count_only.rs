@@ -19,6 +19,8 @@ pub struct CountOnly {
     heads: KnownHeads<Counted>,
     /// The same kinds, with their records since they were taken last.
     kinds: [Option<KindRun>; KNOWN],
+    /// The buffer that was loaded last: from the first such record on. Others are mostly in long runs, which need no loading ahead.
+    loaded: Option<u32>,
 }
 
 /// What the first eight bytes of a record say to whom only counts it.
@@ -46,7 +48,7 @@ pub(crate) struct CountedRecord<'a> {
 impl Default for CountOnly {
     fn default() -> Self {
         // No record begins with zeros.
-        CountOnly { valid: [[0; 8]; 256], heads: KnownHeads::default(), kinds: [None; KNOWN] }
+        CountOnly { valid: [[0; 8]; 256], heads: KnownHeads::default(), kinds: [None; KNOWN], loaded: None }
     }
 }
 
@@ -105,7 +107,12 @@ impl CountOnly {
             }
             match &mut all {
                 Some(all) => all.add(time),
-                None => all = Some(Run::new(time, 0)),
+                None => {
+                    all = Some(Run::new(time, 0));
+                    if self.loaded.replace(area.index) != Some(area.index) {
+                        area.load();
+                    }
+                }
             }
             each(CountedRecord {
                 hook,

@@ -2,9 +2,6 @@
 
 use crate::moment::Moment;
 use crate::units::Ticks;
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
-use std::collections::binary_heap::PeekMut;
 
 /// A record that knows when it was logged.
 pub trait Timed: Copy {
@@ -12,93 +9,180 @@ pub trait Timed: Copy {
     fn moment(&self) -> Moment;
 }
 
-/// The rest of a run, with the moment of its next record.
+/// A moment as one number, in the same order: two of them are compared without a branch, which nothing could predict.
+#[inline(always)]
+const fn number_of(moment: Moment) -> u128 {
+    ((moment.time.0 as u64 ^ 1 << 63) as u128) << 64 | moment.order as u128
+}
+
+/// Later than all moments but the last one.
+const NEVER: u128 = u128::MAX;
+
+/// The rest of a run.
 #[derive(Debug)]
 struct Run<T> {
-    next: Moment,
     at: usize,
     records: Vec<T>,
 }
 
-impl<T> Ord for Run<T> {
-    /// The greatest one is that whose next record is the earliest.
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.next.cmp(&self.next)
+/// A run that begins later.
+#[derive(Debug)]
+struct Waiting<T> {
+    first: u128,
+    records: Vec<T>,
+}
+
+/// The next record of a run.
+#[derive(Debug, Clone, Copy)]
+struct Next {
+    /// Its moment.
+    moment: u128,
+    /// The number of the run.
+    run: u32,
+}
+
+impl Next {
+    const NONE: Next = Next { moment: NEVER, run: u32::MAX };
+}
+
+/// Runs that have begun, and which of them has the earliest record: a binary tree whose nodes have the earlier one of the two below.
+#[derive(Debug)]
+struct Begun<T> {
+    /// By their numbers; without records where one has ended.
+    runs: Vec<Run<T>>,
+    /// Numbers of those that have ended.
+    ended: Vec<u32>,
+    /// The tree: the root has number 1, the nodes below `n` have `2 n` and `2 n + 1`, the last half of all are those of the runs.
+    nodes: Vec<Next>,
+}
+
+impl<T> Default for Begun<T> {
+    fn default() -> Self {
+        Begun { runs: Vec::new(), ended: Vec::new(), nodes: Vec::new() }
     }
 }
 
-impl<T> PartialOrd for Run<T> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
+impl<T: Timed> Begun<T> {
+    /// The earliest record.
+    #[inline(always)]
+    fn first(&self) -> Next {
+        self.nodes.get(1).copied().unwrap_or(Next::NONE)
+    }
+
+    fn add(&mut self, Waiting { first, records }: Waiting<T>) {
+        let run = self.ended.pop().unwrap_or(self.runs.len() as u32);
+        match self.runs.get_mut(run as usize) {
+            Some(ended) => *ended = Run { at: 0, records },
+            None => self.runs.push(Run { at: 0, records }),
+        }
+        if self.runs.len() * 2 > self.nodes.len() {
+            self.grow();
+        }
+        self.note(Next { moment: first, run });
+    }
+
+    /// Makes the tree so large that all runs have a place.
+    #[cold]
+    fn grow(&mut self) {
+        let old = self.nodes.len() / 2;
+        let runs: Vec<Next> = self.nodes.get(old..).unwrap_or_default().to_vec();
+        self.nodes = vec![Next::NONE; self.runs.len().next_power_of_two() * 2];
+        runs.into_iter().filter(|next| next.run != u32::MAX).for_each(|next| self.note(next));
+    }
+
+    /// The next record of a run is another one now: so are the nodes above it, perhaps.
+    #[inline(always)]
+    fn note(&mut self, mut next: Next) {
+        let mut at = self.nodes.len() / 2 + next.run as usize;
+        loop {
+            let Some(node) = self.nodes.get_mut(at) else { return };
+            *node = next;
+            if at <= 1 {
+                return;
+            }
+            let other = self.nodes.get(at ^ 1).copied().unwrap_or(Next::NONE);
+            next = if other.moment < next.moment { other } else { next };
+            at /= 2;
+        }
+    }
+
+    /// Takes the first record of a run.
+    #[inline(always)]
+    fn take(&mut self, number: u32) -> Option<T> {
+        let run = self.runs.get_mut(number as usize)?;
+        let record = run.records.get(run.at).copied()?;
+        run.at += 1;
+        let moment = match run.records.get(run.at) {
+            Some(next) => number_of(next.moment()),
+            None => {
+                run.records = Vec::new();
+                self.ended.push(number);
+                NEVER
+            }
+        };
+        self.note(Next { moment, run: number });
+        Some(record)
     }
 }
-
-impl<T> PartialEq for Run<T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.next == other.next
-    }
-}
-
-impl<T> Eq for Run<T> {}
 
 /// Runs that are not at their end.
 #[derive(Debug)]
 pub struct RecordRuns<T> {
-    /// Those that have begun.
-    begun: BinaryHeap<Run<T>>,
+    begun: Begun<T>,
     /// Those that begin later; the first one is the last. So few runs are compared with each other at a time.
-    waiting: Vec<Run<T>>,
+    waiting: Vec<Waiting<T>>,
+    /// When the first of them begins.
+    next_run: u128,
 }
 
 impl<T> Default for RecordRuns<T> {
     fn default() -> Self {
-        RecordRuns { begun: BinaryHeap::new(), waiting: Vec::new() }
+        RecordRuns { begun: Begun::default(), waiting: Vec::new(), next_run: NEVER }
     }
 }
 
 impl<T: Timed> RecordRuns<T> {
-    /// Adds runs; one that is not in order is put in order.
+    /// Adds runs, each of them in order.
     pub fn add(&mut self, runs: Vec<Vec<T>>) {
-        for mut records in runs {
-            if !records.is_sorted_by_key(T::moment) {
-                records.sort_by_key(T::moment);
-            }
-            let first = records.first().map(T::moment);
-            self.waiting.extend(first.map(|next| Run { next, at: 0, records }));
+        for records in runs {
+            let first = records.first().map(|record| number_of(record.moment()));
+            self.waiting.extend(first.map(|first| Waiting { first, records }));
         }
-        self.waiting.sort_by_key(|run| std::cmp::Reverse(run.next));
+        self.waiting.sort_by_key(|run| std::cmp::Reverse(run.first));
+        self.note_waiting();
     }
 
-    /// The records up to this time, in order. `room`: an older answer, whose memory is used again: what is large and short-lived leaves
-    /// holes that what is small and long-lived gets into.
-    pub fn take_until(&mut self, to: Ticks, room: Vec<T>) -> Vec<T> {
-        let waiting = self.waiting.iter().map(|run| run.records.len()).sum::<usize>();
-        let mut taken = emptied(room, waiting);
-        loop {
-            let earliest = self.begun.peek().map_or(Moment::LAST, |run| run.next);
-            if let Some(run) = self.waiting.pop_if(|run| run.next <= earliest) {
-                self.begun.push(run);
-                continue;
-            }
-            let Some(mut run) = self.begun.peek_mut().filter(|run| run.next.time <= to) else { return taken };
-            taken.extend(run.records.get(run.at));
-            let at = run.at + 1;
-            match run.records.get(at).map(T::moment) {
-                Some(next) => (run.at, run.next) = (at, next),
-                None => drop(PeekMut::pop(run)),
-            }
+    fn note_waiting(&mut self) {
+        self.next_run = self.waiting.last().map_or(NEVER, |run| run.first);
+    }
+
+    /// The next record, if it is not later than this time.
+    #[inline(always)]
+    pub fn next_until(&mut self, to: Ticks) -> Option<T> {
+        while self.next_run <= self.begun.first().moment {
+            let Some(run) = self.waiting.pop() else { break };
+            self.begun.add(run);
+            self.note_waiting();
         }
+        let first = self.begun.first();
+        if first.moment > number_of(Moment { time: to, order: u64::MAX }) {
+            return None;
+        }
+        self.begun.take(first.run)
+    }
+
+    /// The records up to this time, in order.
+    pub fn take_until(&mut self, to: Ticks) -> Vec<T> {
+        std::iter::from_fn(|| self.next_until(to)).collect()
     }
 }
 
-/// An empty list with room for so many, and a few more, so that lists of about one length get no new memory.
-pub fn emptied<T>(mut list: Vec<T>, len: usize) -> Vec<T> {
-    list.clear();
-    if list.capacity() < len {
-        drop(std::mem::take(&mut list));
-        list.reserve_exact(len + len / 8);
+/// The records of a run in order: nearly always they are.
+pub fn in_order<T: Timed>(mut records: Vec<T>) -> Vec<T> {
+    if !records.is_sorted_by_key(T::moment) {
+        records.sort_by_key(T::moment);
     }
-    list
+    records
 }
 
 #[cfg(test)]
@@ -131,13 +215,13 @@ mod tests {
                     .map(|(run, times)| times.iter().enumerate().map(|(at, time)| moment(run, at, *time)).collect())
                     .collect();
                 all.extend(new.iter().flatten().copied());
-                runs.add(new);
+                runs.add(new.into_iter().map(in_order).collect());
                 to += length;
-                let taken = runs.take_until(Ticks(to - 1), found.clone());
+                let taken = runs.take_until(Ticks(to - 1));
                 prop_assert!(taken.iter().all(|moment| moment.time.0 < to));
                 found.extend(taken);
             }
-            found.extend(runs.take_until(Ticks(i64::MAX), Vec::new()));
+            found.extend(runs.take_until(Ticks(i64::MAX)));
             all.sort_unstable();
             prop_assert_eq!(found, all);
         }

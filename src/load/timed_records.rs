@@ -30,6 +30,7 @@ pub fn for_each_moment<'a>(
     before_first: Ticks,
     mut visit: impl FnMut(RawRecord<'a>, Option<HookId>, Moment),
 ) {
+    area.load();
     let rank = order_of(rank, area, 0);
     let mut time = before_first;
     for raw in area.records() {

@@ -217,3 +217,13 @@ fn markdown_has_the_same_screen() {
         screen(&fixtures().join(TRACE), "80", &["--where", "category=Image;Unused"])
     );
 }
+
+/// Who orders by the difference sees the greatest ones, whatever class they are of.
+#[test]
+fn the_greatest_differences_are_on_the_first_screen() {
+    let trace = fixtures().join("resident-small.etl");
+    let ran = finish(pfnset(&["resident", trace.to_str().unwrap(), "--sort", "difference"]).env("COLUMNS", "80"));
+    for category in ["VirtualAlloc_PreTrace", "Win32Heap", "Unused"] {
+        assert!(ran.out.contains(&format!("  {category} ")), "{category}: {}", ran.out);
+    }
+}

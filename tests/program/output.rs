@@ -1,6 +1,6 @@
 //! What the program prints: whole outputs as snapshots, JSON read back strictly, CSV parsed back, filters, digests.
 
-use crate::program::{commands, fixtures, out, run};
+use crate::program::{commands, finish, fixtures, out, pfnset, run};
 use etl_writer::file_of;
 use etl_writer::{Compression, Ptr::P8, Rec, Session, Trace};
 use serde::Deserialize;
@@ -467,4 +467,19 @@ fn digests_are_what_the_documentation_says() {
     assert_eq!((digest.payloads_sha256, digest.timestamps_sha256), (hex(payloads), hex(stamps)));
     let text = run(&["events", file.path().to_str().unwrap(), "--digest"]).out;
     assert!(text.contains("payloads   sha256 "));
+}
+
+/// A slip of the hand must not cost a trace.
+#[test]
+fn no_answer_is_written_over_a_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    let other = folder.path().join("keep.ETL");
+    std::fs::write(&other, "a trace").unwrap();
+    let trace = fixtures().join("resident-small.etl");
+    for to in [other.to_str().unwrap(), "-"] {
+        let ran = finish(pfnset(&["resident", trace.to_str().unwrap(), "-o", to]).current_dir(folder.path()));
+        assert!(ran.code == 2 && (ran.err.contains("name another file") || ran.err.contains("name a file")), "{ran:?}");
+    }
+    assert_eq!(std::fs::read(&other).unwrap(), b"a trace");
+    assert!(!folder.path().join("-").exists());
 }

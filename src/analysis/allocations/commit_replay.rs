@@ -76,13 +76,11 @@ pub fn replay(
         for slice in slices(spans, begin, end, RECORDS) {
             let read = || {
                 runs.add(reader.ranges(&slice.buffers));
-                runs.take_until(slice.to, Vec::new())
+                runs.take_until(slice.to)
             };
             (now, ()) = rayon::join(read, || replay.records(&now, counting));
         }
-        [now, runs.take_until(Ticks(i64::MAX), Vec::new())]
-            .iter()
-            .for_each(|records| replay.records(records, counting));
+        [now, runs.take_until(Ticks(i64::MAX))].iter().for_each(|records| replay.records(records, counting));
     }
     replay.finish(counting)
 }

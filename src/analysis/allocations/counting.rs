@@ -280,12 +280,13 @@ impl<'t> Counting<'t> {
     fn number(&mut self, list: &[u32]) -> ListId {
         let mixed = list.iter().fold(0u32, |sum, number| (sum.rotate_left(5) ^ number).wrapping_mul(0x9e37_79b9));
         let slot = (mixed >> (u32::BITS - RECENT.ilog2())) as usize;
-        if let Some(recent) = self
-            .recent
-            .get(slot)
-            .filter(|recent| recent.0 < self.codes.len() as u32 && self.codes.get(**recent) == list)
-        {
-            return *recent;
+        let is_it = |recent: &ListId| {
+            let known = self.codes.get(*recent);
+            // Without a call, as comparing slices has one: lists have few numbers.
+            known.len() == list.len() && !list.is_empty() && known.iter().zip(list).all(|(known, own)| known == own)
+        };
+        if let Some(recent) = self.recent.get(slot).copied().filter(is_it) {
+            return recent;
         }
         let code = self.new_number(list);
         self.recent.get_mut(slot).into_iter().for_each(|recent| *recent = code);

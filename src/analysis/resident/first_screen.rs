@@ -55,7 +55,12 @@ impl ResidentSet {
         let mut classes = classes(snapshot, |groups| view.sort.tree(groups, None));
         // A user who asks for WPA's numbers must see the largest of both.
         let asks_wpa = self.compares && view.columns.wpa && view.sort == ResidentOrder::default();
-        let size = |pages: &PageCounts| if asks_wpa { pages.pages.max(pages.pages_wpa) } else { pages.pages };
+        let size = |pages: &PageCounts| match view.sort {
+            ResidentOrder::Difference if self.compares => pages.pages.abs_diff(pages.pages_wpa),
+            ResidentOrder::PagesWpa => pages.pages_wpa,
+            _ if asks_wpa => pages.pages.max(pages.pages_wpa),
+            _ => pages.pages,
+        };
         if asks_wpa {
             classes.iter_mut().for_each(|class| class.parts.sort_by_key(|part| Reverse(size(&part.measure))));
         }

@@ -69,6 +69,11 @@ impl AddressSpaces {
         }
     }
 
+    /// How often something has changed anywhere.
+    pub fn changes(&self) -> usize {
+        self.next
+    }
+
     /// A number that changes with what lies in a process.
     pub fn epoch(&self, process_id: u32) -> u32 {
         self.spaces.get(&process_id).map_or(0, |space| space.epoch)

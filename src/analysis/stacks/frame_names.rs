@@ -6,10 +6,10 @@
 use super::address_lifetimes::Life;
 use super::address_spaces::AddressSpaces;
 use super::names_of_lives::{databases, modules, name_of_file};
-use super::recent_names::{Asked, RecentNames};
+use super::recent_names::RecentNames;
 use super::texts::Texts;
 use crate::load::stacks::addresses::AddressRecord;
-use crate::load::stacks::frame_trie::{FrameTrie, PathId};
+use crate::load::stacks::frame_trie::{FrameTrie, Node, PathId};
 use crate::load::stacks::half::is_kernel_frame;
 use crate::load::stacks::numbered::Numbered;
 use crate::moment::At;
@@ -158,28 +158,41 @@ impl Names {
 
     /// The names of a list of frames in a process, now. `begins` is true for the list with the innermost frame.
     pub fn of(&mut self, process_id: u32, list: PathId, addresses: &FrameTrie<u64>, begins: bool) -> Option<PathId> {
-        let epochs = (self.spaces.epoch(0), self.spaces.epoch(process_id));
         if self.labels.nodes().is_empty() {
             // Lists of names are about as many as lists of addresses.
             self.labels.make_room(addresses.nodes().len());
             self.recent.make_room(addresses.nodes().len());
         }
-        let (whole, mut named, mut next, mut is_exact) = (list, None, Some(list), begins);
+        let mark = self.recent.mark(process_id, &self.spaces);
+        let (whole, mut named, mut next) = (list, None, Some((list, begins)));
         // Lists share their outer frames: from the first one on whose names are known, all are.
-        while let Some(list) = next {
-            named = self.recent.get(Asked { process_id, list, is_exact }, list == whole, epochs);
+        while let Some(asked) = next {
+            named = self.recent.list(mark, asked, asked.0 == whole);
             if named.is_some() {
                 break;
             }
-            self.unknown.push((list, is_exact));
-            next = addresses.split(list).and_then(|(_, outer)| outer);
-            is_exact = false;
+            self.unknown.push(asked);
+            next = addresses.node(asked.0).and_then(|node| node.outer).map(|outer| (outer, false));
         }
-        while let Some((list, is_exact)) = self.unknown.pop() {
-            let (address, _) = addresses.split(list)?;
-            let label = self.label(process_id, address, is_exact);
-            let inside = self.labels.inside(named, label);
-            self.recent.put(Asked { process_id, list, is_exact }, list == whole, epochs, inside);
+        while let Some(asked @ (list, is_exact)) = self.unknown.pop() {
+            let frame = addresses.node(list)?.frame;
+            let label = match self.recent.frame(mark, (frame, is_exact)) {
+                Some(label) => label,
+                None => {
+                    let label = self.label(process_id, addresses.frame(frame)?, is_exact);
+                    let label = self.labels.frame_number(label);
+                    self.recent.put_frame(mark, (frame, is_exact), label);
+                    label
+                }
+            };
+            // In most processes a list has the names that it had in another one.
+            let is_it = |last: &PathId| self.labels.node(*last) == Some(&Node { outer: named, frame: label });
+            let inside = self.recent.last(list).filter(is_it).unwrap_or_else(|| {
+                let inside = self.labels.inside_by_number(named, label);
+                self.recent.put_last(list, inside);
+                inside
+            });
+            self.recent.put_list(mark, asked, list == whole, inside);
             named = Some(inside);
         }
         named

@@ -13,14 +13,17 @@ use crate::load::stacks::first_walk::{Parts, session_pointer};
 use crate::load::stacks::near::partition_point_near;
 use crate::load::stacks::numbered::Numbered;
 use crate::load::stacks::second_walk::EventChoice;
-use crate::load::stacks::stack_events::Events;
-use crate::moment::Moment;
+use crate::load::stacks::stack_events::{Events, StackEvent};
+use crate::moment::{At, Moment};
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
 use foldhash::{HashMap as FastMap, HashSet as FastSet};
 
 /// Files of the kernel itself, which every driver calls.
 const KERNEL: [&str; 6] = ["ntoskrnl.exe", "ntkrnlmp.exe", "ntkrnlpa.exe", "ntkrpamp.exe", "hal.dll", "verifier.dll"];
+
+/// Events of a slice.
+const SLICE: usize = 1 << 14;
 
 /// The stacks of events of some kinds.
 #[derive(Debug)]
@@ -57,22 +60,38 @@ impl EventStacks {
         let parts = Parts::new(trace.etl());
         let mut events = Events::new(trace.etl(), &parts.parts, &EventChoice::WithStacks);
         let Joined { stacks: attached, .. } = join::join(&parts, &mut events);
-        let names = Names::new(&parts.addresses, session_pointer(trace.etl()));
-        let (stacks, of_kinds) = (Numbered::default(), FastMap::default());
-        let mut found = EventStacks { by_moment: Vec::new(), stacks, names, of_kinds };
-        found.stacks.number(StackId::default());
+        let mut names = Names::new(&parts.addresses, session_pointer(trace.etl()));
         let is_wanted: Vec<bool> = events.classes().iter().map(|class| is_wanted(class.kind)).collect();
-        let mut counts = vec![0; is_wanted.len()];
-        for (event, stack) in events.events.iter().zip(&attached) {
-            let class = Events::class_number(&event.value);
-            if !stack.has_stack() || !is_wanted.get(class).is_some_and(|wanted| *wanted) {
-                continue;
-            }
-            found.names.go_to(event.moment.time);
-            let number = found.stacks.number(stack_id(&mut found.names, stack, &parts));
-            found.by_moment.push((event.moment, number));
-            counts.get_mut(class).into_iter().for_each(|count| *count += 1);
+        let is_wanted = |event: &StackEvent| is_wanted.get(Events::class_number(event)).is_some_and(|wanted| *wanted);
+        let (mut by_moment, mut stacks, mut counts) =
+            (Vec::new(), Numbered::default(), vec![0; events.classes().len()]);
+        stacks.number(StackId::default());
+        // The stacks of a slice are named while those of the slice before it get their numbers.
+        let mut named: Vec<(&At<StackEvent>, StackId)> = Vec::new();
+        for slice in events.events.chunks(SLICE).zip(attached.chunks(SLICE)).map(Some).chain([None]) {
+            let (next, ()) = rayon::join(
+                || {
+                    let all = slice.into_iter().flat_map(|(events, attached)| events.iter().zip(attached));
+                    let with_stack = all.filter(|(event, stack)| stack.has_stack() && is_wanted(&event.value));
+                    let names = &mut names;
+                    with_stack
+                        .map(|(event, stack)| {
+                            names.go_to(event.moment.time);
+                            (event, stack_id(names, stack, &parts))
+                        })
+                        .collect()
+                },
+                || {
+                    for (event, stack) in &named {
+                        by_moment.push((event.moment, stacks.number(*stack)));
+                        let count = counts.get_mut(Events::class_number(&event.value));
+                        count.into_iter().for_each(|count| *count += 1);
+                    }
+                },
+            );
+            named = next;
         }
+        let mut found = EventStacks { by_moment, stacks, names, of_kinds: FastMap::default() };
         for (class, count) in events.classes().iter().zip(counts) {
             *found.of_kinds.entry(class.kind).or_default() += count;
         }

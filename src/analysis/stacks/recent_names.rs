@@ -1,80 +1,197 @@
-//! The names of lists of frames that were asked for last: stacks come again, and share their outer frames.
+//! The names of lists of frames, and of frames, that were asked for last: stacks come again, and share their outer frames.
 
+use super::address_spaces::AddressSpaces;
 use crate::load::stacks::frame_trie::PathId;
+use foldhash::HashMap as FastMap;
+use std::num::NonZeroU32;
 
-/// Most places; those who meet at one push each other out.
-const MOST: usize = 1 << 18;
+/// Most places for whole lists; those who meet at one push each other out.
+const MOST_LISTS: usize = 1 << 18;
 
-/// What is asked for: the names of a list of addresses in a process.
+/// The same for their outer parts, of which only the first ones are kept: there most lists meet.
+const MOST_OUTER: usize = 1 << 16;
+
+/// The same for frames.
+const MOST_FRAMES: usize = 1 << 17;
+
+/// Most lists of which the last names are kept, 4 bytes each: the first ones, which have most of the shared frames.
+const MOST_LAST: usize = 1 << 20;
+
+/// Processes of [`Marks::recent`]; a power of two.
+const RECENT: usize = 64;
+
+/// A number for what lies in a process now. What has the same mark has the same names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Asked {
-    /// The process.
-    pub process_id: u32,
-    /// The list.
-    pub list: PathId,
-    /// True when its innermost frame is the address that ran, not a return address.
-    pub is_exact: bool,
+pub struct Mark(u32);
+
+impl Mark {
+    /// `is_exact`: the innermost frame is the address that ran, not a return address.
+    fn with(self, is_exact: bool) -> u32 {
+        self.0 << 1 | u32::from(is_exact)
+    }
 }
 
-/// The last answer at each place, with what it depends on: how often something has changed in the kernel and in the process.
+/// The marks of processes.
+#[derive(Debug, Default)]
+struct Marks {
+    /// By process: how often something has changed in the kernel and in it, and its mark since then.
+    of_processes: FastMap<u32, ((u32, u32), Mark)>,
+    next: u32,
+    /// Processes that were asked for last, and how many changes there were then.
+    recent: Vec<Option<(u32, usize, Mark)>>,
+}
+
+impl Marks {
+    /// The mark of a process now; `None` when there are no more.
+    fn of(&mut self, process_id: u32, spaces: &AddressSpaces) -> Option<Mark> {
+        let epochs = (spaces.epoch(0), spaces.epoch(process_id));
+        let known = self.of_processes.get(&process_id).filter(|(of, _)| *of == epochs);
+        if let Some((_, mark)) = known {
+            return Some(*mark);
+        }
+        let mark = Mark(self.next);
+        self.next = self.next.checked_add(1).filter(|next| *next <= u32::MAX >> 1)?;
+        self.of_processes.insert(process_id, (epochs, mark));
+        Some(mark)
+    }
+}
+
+/// The last answer at each place.
 #[derive(Debug, Default)]
 pub struct RecentNames {
+    marks: Marks,
     /// Whole lists of events, so that their outer frames do not push them out.
     whole: Places,
     outer: Places,
+    frames: Places,
+    /// By list, its names in the process that asked last. Those in another one are mostly the same.
+    last: Vec<Option<PathId>>,
 }
 
+/// Answers to two numbers, each with a number that is not 0.
 #[derive(Debug, Default)]
-struct Places(Vec<Option<Known>>);
-
-#[derive(Debug, Clone, Copy)]
-struct Known {
-    asked: Asked,
-    epochs: (u32, u32),
-    names: PathId,
-}
+struct Places(Vec<Option<(u32, u32, NonZeroU32)>>);
 
 impl RecentNames {
     /// Makes room for so many lists.
     pub fn make_room(&mut self, lists: usize) {
+        let room = |most: usize| Places(vec![None; lists.next_power_of_two().clamp(1 << 8, most)]);
         if self.whole.0.is_empty() {
-            let room = || Places(vec![None; lists.next_power_of_two().clamp(1 << 8, MOST)]);
-            (self.whole, self.outer) = (room(), room());
+            (self.whole, self.outer, self.frames) = (room(MOST_LISTS), room(MOST_OUTER), room(MOST_FRAMES));
+            self.last = vec![None; lists.min(MOST_LAST)];
+            self.marks.recent = vec![None; RECENT];
         }
     }
 
-    /// The names of a list, where they are known and nothing has changed; `is_whole` for one that is not asked for as part of another.
+    /// The mark of a process now.
     #[inline]
-    pub fn get(&self, asked: Asked, is_whole: bool, epochs: (u32, u32)) -> Option<PathId> {
-        if is_whole { self.whole.get(asked, epochs) } else { self.outer.get(asked, epochs) }
+    pub fn mark(&mut self, process_id: u32, spaces: &AddressSpaces) -> Mark {
+        let (slot, changes) = ((process_id >> 2) as usize % RECENT, spaces.changes());
+        match self.marks.recent.get(slot) {
+            Some(Some((of, when, mark))) if (*of, *when) == (process_id, changes) => return *mark,
+            _ => {}
+        }
+        let mark = self.marks.of(process_id, spaces).unwrap_or_else(|| {
+            // Old marks come again: what had them is forgotten.
+            self.marks = Marks { recent: vec![None; RECENT], ..Marks::default() };
+            for places in [&mut self.whole, &mut self.outer, &mut self.frames] {
+                places.0.fill(None);
+            }
+            self.marks.of(process_id, spaces).unwrap_or(Mark(0))
+        });
+        self.marks.recent.get_mut(slot).into_iter().for_each(|slot| *slot = Some((process_id, changes, mark)));
+        mark
+    }
+
+    /// The names of a list, where they are known; `is_whole` for one that is not asked for as part of another.
+    #[inline]
+    pub fn list(&self, mark: Mark, (list, is_exact): (PathId, bool), is_whole: bool) -> Option<PathId> {
+        let places = match is_whole {
+            true => &self.whole,
+            false if list.place() < MOST_OUTER => &self.outer,
+            false => return None,
+        };
+        places.get(mark.with(is_exact), list.get()).and_then(|names| PathId::of(names.get()))
     }
 
     /// Notes them.
     #[inline]
-    pub fn put(&mut self, asked: Asked, is_whole: bool, epochs: (u32, u32), names: PathId) {
-        let places = if is_whole { &mut self.whole } else { &mut self.outer };
-        places.put(asked, epochs, names);
+    pub fn put_list(&mut self, mark: Mark, (list, is_exact): (PathId, bool), is_whole: bool, names: PathId) {
+        let places = match is_whole {
+            true => &mut self.whole,
+            false if list.place() < MOST_OUTER => &mut self.outer,
+            false => return,
+        };
+        places.put(mark.with(is_exact), list.get(), names.get());
+    }
+
+    /// The names that a list had last, in any process.
+    #[inline]
+    pub fn last(&self, list: PathId) -> Option<PathId> {
+        self.last.get(list.place()).copied().flatten()
+    }
+
+    /// Notes them.
+    #[inline]
+    pub fn put_last(&mut self, list: PathId, names: PathId) {
+        self.last.get_mut(list.place()).into_iter().for_each(|last| *last = Some(names));
+    }
+
+    /// The number of the name of a frame, where it is known.
+    #[inline]
+    pub fn frame(&self, mark: Mark, (frame, is_exact): (u32, bool)) -> Option<u32> {
+        self.frames.get(mark.with(is_exact), frame).map(|name| name.get() - 1)
+    }
+
+    /// Notes it.
+    #[inline]
+    pub fn put_frame(&mut self, mark: Mark, (frame, is_exact): (u32, bool), name: u32) {
+        self.frames.put(mark.with(is_exact), frame, name.saturating_add(1));
     }
 }
 
 impl Places {
-    fn place(&self, Asked { process_id, list, is_exact }: Asked) -> usize {
-        let mixed = (u64::from(list.get()) << 32 | u64::from(process_id ^ u32::from(is_exact) << 31))
-            .wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    fn place(&self, of: u32, number: u32) -> usize {
+        let mixed = (u64::from(number) << 32 | u64::from(of)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (mixed ^ mixed >> 32) as usize & self.0.len().saturating_sub(1)
     }
 
     #[inline]
-    fn get(&self, asked: Asked, epochs: (u32, u32)) -> Option<PathId> {
-        let known = self.0.get(self.place(asked))?.as_ref()?;
-        (known.asked == asked && known.epochs == epochs).then_some(known.names)
+    fn get(&self, of: u32, number: u32) -> Option<NonZeroU32> {
+        let (known_of, known_number, answer) = (*self.0.get(self.place(of, number))?)?;
+        (known_of == of && known_number == number).then_some(answer)
     }
 
     #[inline]
-    fn put(&mut self, asked: Asked, epochs: (u32, u32), names: PathId) {
-        let place = self.place(asked);
+    fn put(&mut self, of: u32, number: u32, answer: u32) {
+        let place = self.place(of, number);
         if let Some(slot) = self.0.get_mut(place) {
-            *slot = Some(Known { asked, epochs, names });
+            *slot = NonZeroU32::new(answer).map(|answer| (of, number, answer));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_no_more_marks_is_forgotten() {
+        let (mut recent, spaces) = (RecentNames::default(), AddressSpaces::new(&[]));
+        recent.make_room(300);
+        let list = (PathId::of(7).unwrap(), true);
+        let first = recent.mark(4, &spaces);
+        recent.put_list(first, list, true, PathId::of(9).unwrap());
+        recent.put_frame(first, (0, false), 0);
+        assert_eq!((recent.mark(4, &spaces), recent.mark(8, &spaces)), (first, Mark(1)));
+        assert_eq!((recent.list(first, list, true), recent.list(Mark(1), list, true)), (PathId::of(9), None));
+        assert_eq!((recent.frame(first, (0, false)), recent.frame(first, (0, true))), (Some(0), None));
+        recent.marks.next = u32::MAX >> 1;
+        assert_eq!(recent.mark(12, &spaces), Mark(0));
+        assert_eq!((recent.list(Mark(0), list, true), recent.frame(Mark(0), (0, false))), (None, None));
+        assert_eq!(recent.mark(4, &spaces), Mark(1));
+        let outer = PathId::of(200).unwrap();
+        recent.put_last(outer, list.0);
+        assert_eq!((recent.last(outer), recent.last(list.0)), (Some(list.0), None));
     }
 }

@@ -96,9 +96,10 @@ impl Parts {
                 reader.record(raw, hook, moment, area)
             });
         });
-        let mut readers = readers.into_iter();
-        let mut all = readers.next().map(|reader| reader.parts).unwrap_or_default();
-        readers.for_each(|reader| all.add(reader.parts));
+        // What was kept to find lists is freed before more memory is needed.
+        let mut parts = readers.into_iter().map(|reader| reader.parts).collect::<Vec<_>>().into_iter();
+        let mut all = parts.next().unwrap_or_default();
+        parts.for_each(|part| all.add(part));
         all.frames.close_lists();
         all.parts.sort();
         sort_by_moment(&mut all.addresses);
@@ -241,7 +242,7 @@ impl Reader {
 
     fn frames(&mut self, frames: PointerArray<'_>) -> Option<(Half, PathId)> {
         self.scratch.clear();
-        self.scratch.extend(frames.iter());
+        frames.append_to(&mut self.scratch);
         let half = Half::of(&self.scratch, self.session)?;
         self.parts.counts.cut_frames += self.scratch.len().saturating_sub(MOST_FRAMES) as u64;
         self.scratch.truncate(MOST_FRAMES);

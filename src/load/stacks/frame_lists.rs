@@ -53,11 +53,6 @@ impl<T: Copy + Eq + Hash> Lists<T> {
         let begin = index.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
         self.ends.get(index).and_then(|end| self.items.get(begin..*end)).unwrap_or_default()
     }
-
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.ends.len()
-    }
 }
 
 #[cfg(test)]

@@ -72,6 +72,12 @@ impl<T: Copy + Eq + Hash> FrameTrie<T> {
     #[inline]
     pub fn inside(&mut self, outer: Option<PathId>, frame: T) -> PathId {
         let frame = self.frames.number(frame);
+        self.inside_by_number(outer, frame)
+    }
+
+    /// The same with the number of the frame.
+    #[inline]
+    pub fn inside_by_number(&mut self, outer: Option<PathId>, frame: u32) -> PathId {
         PathId::at(self.nodes.number(Node { outer, frame }))
     }
 
@@ -100,14 +106,23 @@ impl<T: Copy + Eq + Hash> FrameTrie<T> {
     }
 }
 
-impl<T: Copy> FrameTrie<T> {
-    /// The innermost frame of a list, and the list around it.
+impl<T: Copy + Eq> FrameTrie<T> {
+    /// True when a list is that of these frames, innermost first, inside of another list.
     #[inline]
-    pub fn split(&self, list: PathId) -> Option<(T, Option<PathId>)> {
-        let node = self.nodes.get(list.get() - 1)?;
-        Some((*self.frames.get(node.frame)?, node.outer))
+    pub fn is_inside(&self, list: PathId, frames: &[T], outer: Option<PathId>) -> bool {
+        let mut next = Some(list);
+        for frame in frames {
+            let Some(node) = next.and_then(|list| self.node(list)) else { return false };
+            if self.frames.get(node.frame) != Some(frame) {
+                return false;
+            }
+            next = node.outer;
+        }
+        next == outer
     }
+}
 
+impl<T: Copy> FrameTrie<T> {
     /// The frames of a list, innermost first.
     pub fn frames(&self, list: Option<PathId>) -> impl Iterator<Item = T> {
         self.numbers(list).filter_map(|number| self.frame(number))
@@ -121,6 +136,12 @@ impl<T: Copy> FrameTrie<T> {
 }
 
 impl<T> FrameTrie<T> {
+    /// The innermost frame of a list, and the list around it.
+    #[inline]
+    pub fn node(&self, list: PathId) -> Option<&Node> {
+        self.nodes.get(list.get() - 1)
+    }
+
     /// Numbers of the frames of a list, innermost first.
     #[inline]
     pub fn numbers(&self, list: Option<PathId>) -> impl Iterator<Item = u32> {
@@ -173,6 +194,15 @@ mod tests {
             let is_outward = |(place, node): (usize, &Node)| node.outer.is_none_or(|outer| outer.place() < place);
             prop_assert!(trie.nodes().iter().enumerate().all(is_outward));
         }
+    }
+
+    #[test]
+    fn a_list_is_known_by_its_frames_and_the_list_around() {
+        let mut trie = FrameTrie::default();
+        let (all, outer) = (trie.id(&[1, 2, 3, 4]).unwrap(), trie.id(&[3, 4]));
+        assert!(trie.is_inside(all, &[1, 2], outer) && trie.is_inside(all, &[1, 2, 3, 4], None));
+        let others = [(&[1, 2][..], trie.id(&[4])), (&[1, 3], outer), (&[1], outer), (&[1, 2, 3, 4, 5], None)];
+        assert!(others.into_iter().all(|(frames, outer)| !trie.is_inside(all, frames, outer)));
     }
 
     #[test]

@@ -1,32 +1,27 @@
 //! Lists of frames that came before: most of a trace's stacks come again and again, and then their frames are compared, not looked up.
-//! A new stack mostly has outer frames that came before.
+//! A new stack mostly has outer frames that came before: they are looked up by several at a time, from the outermost ones inwards.
 
 use super::frame_trie::{FrameTrie, PathId};
 use hashbrown::HashTable;
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, Hasher};
 
-/// Most lists of each kind that are kept: the first ones.
-const MOST: usize = 1 << 18;
+/// Most whole lists that are kept: the first ones.
+const MOST_LISTS: usize = 1 << 18;
 
-/// Frames by which a list is made shorter to find one that came before.
-const STEP: usize = 4;
+/// Most numbers for their frames that are kept side by side.
+const MOST_COPIED: usize = 1 << 20;
 
-/// Lists that are known, with bits of their hashes.
-#[derive(Debug, Default)]
-struct Known(HashTable<(u32, PathId)>);
+/// Most groups of frames that are kept.
+const MOST_GROUPS: usize = 7 << 16;
 
-impl Known {
-    fn find(&self, list: &[u64], hash: u64, trie: &FrameTrie<u64>) -> Option<PathId> {
-        let is_it =
-            |known: &(u32, PathId)| known.0 == hash as u32 && trie.frames(Some(known.1)).eq(list.iter().copied());
-        self.0.find(spread(hash as u32), is_it).map(|(_, list)| *list)
-    }
+/// Frames that are looked up together.
+const GROUP: usize = 4;
 
-    fn add(&mut self, hash: u64, list: PathId) {
-        if self.0.len() < MOST {
-            self.0.insert_unique(spread(hash as u32), (hash as u32, list), |(hash, _)| spread(*hash));
-        }
-    }
+/// A list that is known, with bits of the hash of what it is found by.
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    hash: u32,
+    list: PathId,
 }
 
 /// A hash of all bits that a table looks at.
@@ -37,45 +32,72 @@ fn spread(hash: u32) -> u64 {
 /// Lists that came before.
 #[derive(Debug, Default)]
 pub struct RecentLists {
-    whole: Known,
-    /// Outer parts of lists, of whole steps.
-    outer: Known,
+    /// Whole lists, by all of their frames, each with the place of its copy, or that of none.
+    whole: HashTable<(Known, u32)>,
+    /// Copies of whole lists, each with its length before it: to compare with them waits for memory once, with a trie frame by frame.
+    copies: Vec<u64>,
+    /// Lists by the innermost frames and the list around these.
+    groups: HashTable<Known>,
+    /// Seeded: frames come from the trace, and none shall be made to collide.
     hasher: foldhash::fast::RandomState,
 }
+
+/// Place of no copy.
+const NO_COPY: u32 = u32::MAX;
 
 impl RecentLists {
     /// The number of a list in a trie, innermost frame first.
     pub fn id(&mut self, list: &[u64], trie: &mut FrameTrie<u64>) -> Option<PathId> {
-        let hash = self.hasher.hash_one(list);
-        let known = self.whole.find(list, hash, trie);
-        known.or_else(|| {
-            let id = self.new_list(list, trie)?;
-            self.whole.add(hash, id);
-            Some(id)
-        })
+        let hash = self.hasher.hash_one(list) as u32;
+        let is_it = |known: &(Known, u32)| known.0.hash == hash && is_list(known, list, &self.copies, trie);
+        if let Some((known, _)) = self.whole.find(spread(hash), is_it) {
+            return Some(known.list);
+        }
+        let new = list.rchunks(GROUP).fold(None, |outer, group| self.inside(outer, group, trie))?;
+        if self.whole.len() < MOST_LISTS {
+            let added = (Known { hash, list: new }, self.copy(list));
+            self.whole.insert_unique(spread(hash), added, |(known, _)| spread(known.hash));
+        }
+        Some(new)
     }
 
-    fn new_list(&mut self, list: &[u64], trie: &mut FrameTrie<u64>) -> Option<PathId> {
-        let mut new: Vec<(u64, usize)> = Vec::new();
-        let (mut outer, mut from) = (None, list.len() % STEP);
-        while let Some(rest) = list.get(from..).filter(|rest| !rest.is_empty()) {
-            let hash = self.hasher.hash_one(rest);
-            outer = self.outer.find(rest, hash, trie);
-            if outer.is_some() {
-                break;
-            }
-            new.push((hash, from));
-            from += STEP;
+    /// The place of a copy of a list, if there is room for one.
+    fn copy(&mut self, list: &[u64]) -> u32 {
+        let at = self.copies.len();
+        if at + list.len() >= MOST_COPIED {
+            return NO_COPY;
         }
-        let mut inside = |outer: Option<PathId>, frames: &[u64]| {
-            frames.iter().rev().fold(outer, |outer, frame| Some(trie.inside(outer, *frame)))
-        };
-        for (hash, begin) in new.into_iter().rev() {
-            outer = inside(outer, list.get(begin..(begin + STEP).min(list.len())).unwrap_or_default());
-            outer.into_iter().for_each(|outer| self.outer.add(hash, outer));
-        }
-        inside(outer, list.get(..list.len() % STEP).unwrap_or_default())
+        self.copies.push(list.len() as u64);
+        self.copies.extend_from_slice(list);
+        at as u32
     }
+
+    /// The list with these frames inside of another one.
+    fn inside(&mut self, outer: Option<PathId>, group: &[u64], trie: &mut FrameTrie<u64>) -> Option<PathId> {
+        let mut state = self.hasher.build_hasher();
+        state.write_u32(outer.map_or(0, PathId::get));
+        group.iter().for_each(|frame| state.write_u64(*frame));
+        let hash = state.finish() as u32;
+        let is_it = |known: &Known| known.hash == hash && trie.is_inside(known.list, group, outer);
+        if let Some(known) = self.groups.find(spread(hash), is_it) {
+            return Some(known.list);
+        }
+        let list = group.iter().rev().fold(outer, |outer, frame| Some(trie.inside(outer, *frame)))?;
+        if self.groups.len() < MOST_GROUPS {
+            self.groups.insert_unique(spread(hash), Known { hash, list }, |known| spread(known.hash));
+        }
+        Some(list)
+    }
+}
+
+/// True when a list that is known is this one.
+#[inline(always)]
+fn is_list((known, copy): &(Known, u32), list: &[u64], copies: &[u64], trie: &FrameTrie<u64>) -> bool {
+    if *copy == NO_COPY {
+        return trie.is_inside(known.list, list, None);
+    }
+    let copy = copies.get(*copy as usize..).and_then(<[u64]>::split_first);
+    copy.is_some_and(|(len, rest)| *len == list.len() as u64 && rest.get(..list.len()) == Some(list))
 }
 
 #[cfg(test)]
@@ -90,6 +112,22 @@ mod tests {
             assert_eq!(recent.id(&list(n), &mut trie), trie.id(&list(n)));
         }
         assert_eq!((recent.id(&[], &mut trie), trie.id(&[])), (None, None));
-        assert!(recent.whole.0.len() > 3000 && recent.outer.0.len() > 100);
+        assert!(recent.whole.len() > 3000 && recent.groups.len() > 100);
+    }
+
+    /// A list without a copy, and one that is the beginning of another.
+    #[test]
+    fn lists_are_compared_as_a_whole() {
+        let (mut recent, mut trie) = (RecentLists::default(), FrameTrie::default());
+        let lists = [&[1, 2, 3][..], &[1, 2], &[1, 2, 3, 4, 5, 6]];
+        let ids = lists.map(|list| recent.id(list, &mut trie));
+        assert_eq!(ids, lists.map(|list| trie.id(list)));
+        recent.whole.iter_mut().filter(|(_, copy)| *copy == 0).for_each(|(_, copy)| *copy = NO_COPY);
+        let found = |list: &[u64]| {
+            let known = recent.whole.iter().find(|known| is_list(known, list, &recent.copies, &trie));
+            known.map(|(known, _)| known.list)
+        };
+        assert_eq!(lists.map(found), ids);
+        assert!([&[2, 3][..], &[1, 2, 3, 4], &[1]].into_iter().all(|list| found(list).is_none()));
     }
 }

@@ -86,6 +86,8 @@ impl StackEvent {
 #[derive(Debug, Default)]
 pub struct Events {
     classes: Numbered<Class>,
+    /// The number of the last one: most events of a buffer have the same.
+    last_class: u32,
     /// Events.
     pub events: Vec<At<StackEvent>>,
     /// Amounts that take more than four bytes.
@@ -119,7 +121,11 @@ impl Events {
             },
             |amount| (false, amount),
         );
-        let class = self.classes.number(Class { kind, processor, may_have_stack, owner: owner_kind, is_large });
+        let class = Class { kind, processor, may_have_stack, owner: owner_kind, is_large };
+        if self.classes.get(self.last_class) != Some(&class) {
+            self.last_class = self.classes.number(class);
+        }
+        let class = self.last_class;
         let value = StackEvent { class, thread_id: thread_id.unwrap_or(NO_THREAD), owner, amount };
         self.events.push(At { moment, value });
     }

@@ -164,6 +164,13 @@ fn resume_passes_over_what_is_there() {
     fs::remove_file(dataset.join("files").join(format!("trace={}", id_of(dataset, TRACE))).join("part-0.parquet"))
         .unwrap();
     assert!(!resumed(&["--tables", "resident"]), "a file is missing");
+    let part = dataset.join("resident").join(format!("trace={}", id_of(dataset, TRACE))).join("part-0.parquet");
+    let whole = fs::read(&part).unwrap();
+    for cut in [0, 500] {
+        fs::write(&part, &whole[..cut]).unwrap();
+        assert!(!resumed(&["--tables", "resident"]), "a file of {cut} bytes");
+        assert!(resumed(&["--tables", "resident"]));
+    }
     assert!(!resumed(&["--tables", "resident", "--format", "csv"]), "another form");
     assert!(!resumed(&["--tables", "resident", "--ansi-codepage", "1251"]), "another code page");
     assert!(!resumed(&["--tables", "resident", "--machine-names"]), "names instead of pseudonyms");

@@ -1,8 +1,8 @@
 //! Blocks of pool and heaps, each with one address. Their records go through four stages, slice by slice, and the stages work at
 //! the same time on slices that follow each other:
 //!
-//! 1. read: the records of several buffers in one order;
-//! 2. prepared: whose they are, and what the blocks that they open have in common with others;
+//! 1. read: the records of several buffers;
+//! 2. prepared: in one order, whose they are, and what the blocks that they open have in common with others;
 //! 3. looked up: which block was live, by parts of the addresses, side by side ([`part`]);
 //! 4. counted, in order.
 //!
@@ -17,23 +17,23 @@ mod table;
 use super::counting::Counting;
 use super::lives::LifeId;
 use super::replayed::{Check, Replayed};
-use crate::etl::time_slice::{TimeSlice, slices};
+use crate::etl::time_slice::slices;
 use crate::event::Phase;
 use crate::load::allocation_records::{AllocationReader, BlockAction, BlockRecord};
 use crate::load::allocations::{AllocationKind, AllocationRundowns, whole};
 use crate::load::pool_rundown::ListedPool;
-use crate::load::record_runs::{RecordRuns, emptied};
+use crate::load::record_runs::RecordRuns;
 use crate::moment::Moment;
 use crate::trace::Trace;
 use crate::units::Ticks;
 use heap::Heaps;
-use part::{Found, Parts};
+use part::{Found, Outcomes, Parts};
 use pool::Pool;
 use step::{Step, Steps, What};
 use table::Live;
 
-/// Records of a slice, about; each takes some 200 bytes in its four stages.
-const RECORDS: u64 = 100_000;
+/// Records of a slice, about; each takes some 250 bytes in its stages. So few that these stay in the caches beside the blocks.
+const RECORDS: u64 = 32_000;
 
 /// What happens at a moment beside the records.
 #[derive(Debug, Clone, Copy)]
@@ -90,55 +90,43 @@ pub fn replay(
     books.replayed(has_start_snapshot)
 }
 
-/// The next slice of records; what is left after the last one.
-fn read(
-    reader: &AllocationReader<'_>,
-    slice: Option<&TimeSlice>,
-    runs: &mut RecordRuns<BlockRecord>,
-    room: Vec<BlockRecord>,
-) -> Vec<BlockRecord> {
-    runs.add(slice.map(|slice| reader.blocks(&slice.buffers)).unwrap_or_default());
-    runs.take_until(slice.map_or(Ticks(i64::MAX), |slice| slice.to), room)
-}
-
 impl Books<'_, '_> {
     fn go_through(&mut self, trace: &Trace, reader: &AllocationReader<'_>, parts: &mut Parts) {
         let spans = &trace.survey().spans;
         let slices = whole(spans).map(|(begin, end)| slices(spans, begin, end, RECORDS)).unwrap_or_default();
         let mut runs = RecordRuns::default();
         // After the last slice what is on its way goes through the other stages.
-        let (mut records, mut prepared, mut looked_up) = (Vec::new(), Steps::default(), None);
-        let mut room = Vec::new();
-        for slice in slices.iter().map(Some).chain([None; 4]) {
-            let (now_prepared, (found, now_records)) = rayon::join(
+        let (mut read, mut prepared, mut looked_up) = ((Vec::new(), Ticks::default()), Steps::default(), None);
+        for slice in slices.iter().map(Some).chain([None; 3]) {
+            let (of_buffers, until) = std::mem::take(&mut read);
+            let (now_prepared, (found, now_read)) = rayon::join(
                 || {
                     let counted = looked_up.take().map(|(steps, found)| {
                         self.count(&steps, found);
-                        steps.all
+                        steps
                     });
-                    self.prepare(&records, counted.unwrap_or_default())
+                    runs.add(of_buffers);
+                    self.prepare(&mut runs, until, counted.unwrap_or_default())
                 },
                 || {
-                    rayon::join(
-                        || parts.look_up(&prepared),
-                        || read(reader, slice, &mut runs, std::mem::take(&mut room)),
-                    )
+                    let read = || slice.map(|slice| reader.blocks(&slice.buffers)).unwrap_or_default();
+                    rayon::join(|| parts.look_up(&prepared), read)
                 },
             );
             looked_up = Some((std::mem::replace(&mut prepared, now_prepared), found));
-            room = std::mem::replace(&mut records, now_records);
+            read = (now_read, slice.map_or(Ticks(i64::MAX), |slice| slice.to));
         }
         looked_up.into_iter().for_each(|(steps, found)| self.count(&steps, found));
-        let mut steps = Steps::default();
+        let mut steps = Steps::with_room(Steps::default(), 0);
         self.triggers_until(None, &mut steps);
         let found = parts.look_up(&steps);
         self.count(&steps, found);
     }
 
     /// `room`: steps of which nothing is needed any more.
-    fn prepare(&mut self, records: &[BlockRecord], room: Vec<Step>) -> Steps {
-        let mut steps = Steps { all: emptied(room, records.len()) };
-        for record in records {
+    fn prepare(&mut self, runs: &mut RecordRuns<BlockRecord>, until: Ticks, room: Steps) -> Steps {
+        let mut steps = Steps::with_room(room, RECORDS as usize);
+        while let Some(record) = runs.next_until(until) {
             if record.moment >= self.next_trigger {
                 self.triggers_until(Some(record.moment), &mut steps);
             }
@@ -148,8 +136,8 @@ impl Books<'_, '_> {
                 BlockAction::ReallocOld | BlockAction::HeapCreate | BlockAction::HeapDestroy => {}
             }
             match &mut self.kind {
-                Kind::Pool(pool) => pool.prepare(record, self.counting, &mut steps),
-                Kind::Heap(heaps) => heaps.prepare(record, self.counting, &mut steps),
+                Kind::Pool(pool) => pool.prepare(&record, self.counting, &mut steps),
+                Kind::Heap(heaps) => heaps.prepare(&record, self.counting, &mut steps),
             }
         }
         steps
@@ -167,18 +155,26 @@ impl Books<'_, '_> {
         self.next_trigger = self.triggers.peek().map_or(Moment::LAST, |(moment, _)| *moment);
     }
 
-    fn count(&mut self, steps: &Steps, mut found: Vec<Found>) {
-        for step in &steps.all {
-            if let What::Gone(reason) = step.what {
-                let blocks = found.iter_mut().filter_map(Found::next_gone);
-                Heaps::count_gone(step, reason, blocks, self.counting);
+    fn count(&mut self, steps: &Steps, found: Vec<Found>) {
+        let mut parts = Outcomes::of_parts(steps, found);
+        for part in steps.order() {
+            let Some(outcomes) = parts.get_mut(usize::from(*part)) else {
+                self.count_gone(&mut parts);
                 continue;
-            }
-            let live = step.part().and_then(|part| found.get_mut(part)).and_then(Found::next);
+            };
+            let Some((step, live)) = outcomes.next() else { continue };
             match &mut self.kind {
                 Kind::Pool(pool) => pool.count(step, live, self.counting),
                 Kind::Heap(heaps) => heaps.count(step, live, self.counting),
             }
+        }
+    }
+
+    /// The next step of all parts.
+    fn count_gone(&mut self, parts: &mut [Outcomes<'_>]) {
+        let steps: Vec<Step> = parts.iter_mut().filter_map(|part| Some(*part.next()?.0)).collect();
+        if let Some(step @ Step { what: What::Gone(reason), .. }) = steps.first() {
+            Heaps::count_gone(step, *reason, parts.iter_mut().filter_map(Outcomes::next_gone), self.counting);
         }
     }
 
