@@ -8,6 +8,7 @@ use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::{self, TimeUnit, Unit};
 use crate::answer::rows::{Records, Rows};
 use crate::load::allocations::AllocationKind;
+use crate::model::window::Origin;
 use crate::trace::doubt::grave;
 use crate::units::{Nanos, PAGE_BYTES, counted};
 use serde_json::json;
@@ -53,10 +54,10 @@ pub fn answer(set: &AllocationSet, display: AllocationDisplay) -> Answer<'_> {
         grave: grave(&set.doubts),
         facts: facts(set, display),
         tables: vec![rows],
-        document: set.snapshot.map(|at| not_resident(set, at, title.clone())),
+        document: set.snapshot.map(|at| not_resident(set, at, title.clone(), display.unit)),
         screen: match set.snapshot {
-            Some(at) => Some(not_resident(set, at, title)),
-            None => is_summary.then(|| first_screen(set, title)),
+            Some(at) => Some(not_resident(set, at, title, display.unit)),
+            None => is_summary.then(|| first_screen(set, title, display.unit)),
         },
         units: Units { size: unit, time: TimeUnit::Auto },
         ..Answer::new("pfnset.allocations")
@@ -125,7 +126,11 @@ fn snapshot_facts<'a>(at: CommitSnapshot) -> Facts<'a> {
 /// All in some sentences: the balance, the peak, the check against the end rundown.
 pub(crate) fn sentences(set: &AllocationSet) -> Vec<String> {
     let longest = |forms: Vec<String>| forms.into_iter().next();
-    longest(balance(set)).into_iter().chain([peak(set)]).chain(longest(check(set))).collect()
+    longest(balance(set, Unit::Auto))
+        .into_iter()
+        .chain([peak(set, Unit::Auto)])
+        .chain(longest(check(set, Unit::Auto)))
+        .collect()
 }
 
 /// What the pieces are.
@@ -155,8 +160,8 @@ fn title(set: &AllocationSet, unit: Option<Unit>) -> String {
 }
 
 /// What is committed at a page sequence, and how much of it is in RAM.
-fn not_resident(set: &AllocationSet, at: CommitSnapshot, title: String) -> Vec<Block> {
-    let pages = |pages: u64| numbers::bytes(pages.saturating_mul(PAGE_BYTES));
+fn not_resident(set: &AllocationSet, at: CommitSnapshot, title: String, unit: Unit) -> Vec<Block> {
+    let pages = |pages: u64| amount(u128::from(pages) * u128::from(PAGE_BYTES), unit);
     let of = set.total.at_snapshot;
     let share = match of.committed {
         0 => String::new(),
@@ -184,13 +189,13 @@ fn not_resident(set: &AllocationSet, at: CommitSnapshot, title: String) -> Vec<B
 }
 
 /// A line for each thing that is told, so that it fits in 24 lines of 80 columns with a line of warnings and the prompt.
-fn first_screen(set: &AllocationSet, title: String) -> Vec<Block> {
+fn first_screen(set: &AllocationSet, title: String, unit: Unit) -> Vec<Block> {
     let over_time = set.total.peak.map_or(":", |_| ", over time:");
     vec![
         Block::Title(title),
-        Block::Fitting(balance(set)),
-        Block::Course(peak(set) + over_time, set.course()),
-        Block::Fitting(check(set)),
+        Block::Fitting(balance(set, unit)),
+        Block::Course(peak(set, unit) + over_time, set.course()),
+        Block::Fitting(check(set, unit)),
         Block::Blank,
         Block::Rows(0),
         Block::Fitting(other_kinds(set)),
@@ -222,39 +227,51 @@ fn recorded_by(of: AllocationKind) -> &'static str {
     }
 }
 
-fn amount(bytes: u128) -> String {
-    numbers::bytes(u64::try_from(bytes).unwrap_or(u64::MAX))
+/// In the unit that a user chose, or each in the one that suits it.
+fn amount(bytes: u128, unit: Unit) -> String {
+    unit.chosen_or_own(u64::try_from(bytes).unwrap_or(u64::MAX))
 }
 
 /// `At start 3.09 MiB + allocated 431.82 MiB - freed 372.48 MiB = at end 62.42 MiB (297 pieces)`, and without the pieces.
-fn balance(set: &AllocationSet) -> Vec<String> {
+fn balance(set: &AllocationSet, unit: Unit) -> Vec<String> {
     let total = &set.total;
     let verdict = if set.is_balanced { "" } else { " BUT SUMS OVER TIME DO NOT AGREE: this is a bug of pfnset" };
     let sum = format!(
         "At start {} + allocated {} - freed {} = at end {}",
-        amount(total.at_start().bytes),
-        amount(total.allocated().bytes),
-        amount(total.freed().bytes),
-        amount(total.at_end().bytes),
+        amount(total.at_start().bytes, unit),
+        amount(total.allocated().bytes, unit),
+        amount(total.freed().bytes, unit),
+        amount(total.at_end().bytes, unit),
     );
     let pieces = numbers::count(total.at_end().count);
     vec![format!("{sum} ({pieces} pieces){verdict}"), format!("{sum}{verdict}")]
 }
 
-fn peak(set: &AllocationSet) -> String {
+fn peak(set: &AllocationSet, unit: Unit) -> String {
     match set.total.peak {
-        Some((bytes, time)) => format!("Peak {} at {:.6} s", amount(bytes), set.time(time).seconds()),
+        Some((bytes, time)) => format!("Peak {} at {:.6} s", amount(bytes, unit), set.time(time).seconds()),
         None => "Nothing was outstanding at any time".to_owned(),
     }
 }
 
-/// The check against the end rundown, from the longest to the shortest form.
-fn check(set: &AllocationSet) -> Vec<String> {
+/// The check against the end rundown, from the longest to the shortest form. It is of all processes and the whole trace.
+fn check(set: &AllocationSet, unit: Unit) -> Vec<String> {
+    let of_all = match (set.filter.is_empty(), set.window.origin == Origin::User) {
+        (_, _) if set.check.is_none() => "",
+        (true, false) => "",
+        (false, false) => "Without the conditions: ",
+        (true, true) => "Of the whole trace: ",
+        (false, true) => "Of the whole trace, without the conditions: ",
+    };
+    check_lines(set, unit).into_iter().map(|line| format!("{of_all}{line}")).collect()
+}
+
+fn check_lines(set: &AllocationSet, unit: Unit) -> Vec<String> {
     match set.check {
         None => vec!["Check: the trace has no end rundown to compare with".to_owned()],
         Some(Check::Commit(check)) => {
             let (processes, equal) = (numbers::count(check.processes), numbers::count(check.equal));
-            let (difference, outside) = (amount(check.difference_bytes), amount(check.outside_bytes));
+            let (difference, outside) = (amount(check.difference_bytes, unit), amount(check.outside_bytes, unit));
             vec![
                 format!(
                     "Check: end rundown of {processes} processes, {equal} equal; differences {difference}, outside of its regions {outside}"

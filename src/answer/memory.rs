@@ -141,30 +141,47 @@ fn of_rows(set: &MemorySet) -> Vec<Block> {
     screen
 }
 
+/// What the conditions choose: counters, and working sets. What they do not choose is left out beside it.
+fn chosen(set: &MemorySet) -> (bool, bool) {
+    let names = |dimensions: [MemoryDimension; 2]| {
+        set.filter.is_empty()
+            || set.filter.iter().any(|(name, _)| dimensions.iter().any(|dimension| dimension.name() == *name))
+    };
+    (
+        names([MemoryDimension::List, MemoryDimension::Priority]),
+        names([MemoryDimension::Process, MemoryDimension::Session]),
+    )
+}
+
 fn screen(set: &MemorySet, view: MemoryView, title: &str, unit: Unit) -> Vec<Block> {
+    let (of_counters, of_processes) = chosen(set);
     let mut screen = vec![Block::Heading(title.to_owned())];
     if set.group_by.is_some() || set.timeline.is_some() {
         screen.extend(of_rows(set));
         return screen;
     }
     let is_machine = |summary: &CounterSummary| summary.column.priority.is_none();
-    let counters = Some(set.counter_table(is_machine)).filter(|table| !table.lines.is_empty());
+    let counters = Some(set.counter_table(is_machine)).filter(|table| of_counters && !table.lines.is_empty());
     let mut height = TITLE + usize::from(!set.filter.is_empty()) + counters.as_ref().map_or(0, height_of);
     screen.extend(counters.into_iter().flat_map(below));
     let is_short = |sample: &MemorySample| sample.counters.commit.is_none();
     let mut notes = Vec::new();
-    if !set.samples.is_empty() && set.samples.iter().all(is_short) {
+    if of_counters && !set.samples.is_empty() && set.samples.iter().all(is_short) {
         notes.push("Not in records of this form: pools, MDL, system commit");
     }
-    if set.nothing_repurposed() {
+    if of_counters && set.nothing_repurposed() {
         notes.push("No page was repurposed from standby.");
     }
     let notes_count = notes.len();
     height += notes_count + 1;
     let parts = [
-        set.standby_table().map(|table| Part { line: standby_line(set, unit), table }),
-        set.largest_table(view).map(|table| Part { line: in_line("Largest working sets", 3, &table, unit), table }),
-        set.growth_table(view).map(|table| Part { line: in_line("Fastest growing, a second", 1, &table, unit), table }),
+        set.standby_table().filter(|_| of_counters).map(|table| Part { line: standby_line(set, unit), table }),
+        set.largest_table(view)
+            .filter(|_| of_processes)
+            .map(|table| Part { line: in_line("Largest working sets", 3, &table, unit), table }),
+        set.growth_table(view)
+            .filter(|_| of_processes)
+            .map(|table| Part { line: in_line("Fastest growing, a second", 1, &table, unit), table }),
     ];
     let parts: Vec<Part> = parts.into_iter().flatten().collect();
     let most = if view.top.is_some() { usize::MAX } else { SCREEN };

@@ -73,6 +73,11 @@ impl Unit {
         format!("{} {}", unit.show(size), unit.name())
     }
 
+    /// The same in the unit that a user chose; where nobody chose, in the one that suits this number alone.
+    pub(crate) fn chosen_or_own(self, size: u64) -> String {
+        if self == Unit::Auto { bytes(size) } else { self.amount(size) }
+    }
+
     /// A number of bytes in this unit.
     pub fn show(self, size: u64) -> String {
         let in_unit = |unit: u64| {

@@ -9,7 +9,7 @@ use crate::analysis::table::{Column, Dimension as _, Field, Fit, Line, Measured,
 use crate::answer::block::Block;
 use crate::answer::content::{Answer, Units};
 use crate::answer::facts::{Fact, Facts};
-use crate::answer::numbers::{self, TimeUnit, percent};
+use crate::answer::numbers::{self, TimeUnit, Unit, percent};
 use crate::answer::rows::{Records, Rows};
 use crate::answer::stack_display::{FunctionOrder, StackDisplay};
 use crate::answer::stack_weights::{of_share, share, size, weight, weight_title, whole};
@@ -27,17 +27,17 @@ pub(crate) fn answer(set: &StackSet, display: StackDisplay) -> Answer<'_> {
     let StackDisplay { top, order, unit } = display;
     let is_grouped = !set.dimensions.is_empty();
     let rows = if set.has_tree {
-        tree(set).titled(title(set)).into()
+        tree(set).titled(title(set, unit)).into()
     } else if is_grouped {
-        Rows::new(row_records(set, None), move || rows(set, top).titled(title(set)))
+        Rows::new(row_records(set, None), move || rows(set, top).titled(title(set, unit)))
     } else {
-        functions(set, order, Some(top.unwrap_or(FIRST))).titled(title(set)).into()
+        functions(set, order, Some(top.unwrap_or(FIRST))).titled(title(set, unit)).into()
     };
     Answer {
         warnings: set.warnings.clone(),
         facts: facts(set, top),
         tables: vec![rows],
-        screen: (!is_grouped && !set.has_tree).then(|| first_screen(set, order, top)),
+        screen: (!is_grouped && !set.has_tree).then(|| first_screen(set, display)),
         units: Units { size: unit, ..Units::default() },
         ..Answer::new("pfnset.stacks")
     }
@@ -127,14 +127,14 @@ pub(super) fn frames(set: &StackSet) -> serde_json::Value {
 }
 
 /// 23 lines of 80 columns, so that the prompt fits below: what was counted, by process and module, names, what is not known, functions, the hottest path.
-fn first_screen(set: &StackSet, order: FunctionOrder, top: Option<usize>) -> Vec<Block> {
+fn first_screen(set: &StackSet, StackDisplay { top, order, unit }: StackDisplay) -> Vec<Block> {
     let processes = most(&set.processes, |row| of_share(set, row.counts.events, row.counts.weight)).into_iter();
     let processes = processes.map(|row| (&*row.process, of_share(set, row.counts.events, row.counts.weight)));
     let innermost = |row: &ModuleRow| of_share(set, row.counts.self_events, row.counts.self_weight);
     let modules = most(&set.modules, innermost).into_iter();
     let modules = modules.filter_map(|row| Some((row.module.as_deref()?, innermost(row))));
     let mut blocks = vec![
-        Block::Title(title(set)),
+        Block::Title(title(set, unit)),
         by_share("By process", set, processes),
         by_share("Innermost module", set, modules),
         Block::Fitting(vec![named(set)]),
@@ -217,7 +217,7 @@ fn without_names(set: &StackSet) -> Option<Block> {
 pub(crate) fn sentences(set: &StackSet) -> Vec<String> {
     let told = not_known(set);
     let told = (!told.is_empty()).then(|| format!("Not known: {}", told.join(", ")));
-    [title(set), named(set)].into_iter().chain(told).collect()
+    [title(set, Unit::Auto), named(set)].into_iter().chain(told).collect()
 }
 
 /// What of this kind and of the whole trace is not known.
@@ -248,7 +248,7 @@ fn not_joined(set: &StackSet) -> Option<Block> {
 }
 
 /// `79,528 samples (79.528 s, every 1.00 ms) in 9.94 s; no stack: 92.1 %`.
-fn title(set: &StackSet) -> String {
+fn title(set: &StackSet, unit: Unit) -> String {
     let totals = &set.totals;
     let time = |nanos: u64| TimeUnit::Auto.show(nanos);
     let weight = match (set.of.weight(), set.interval_ns) {
@@ -261,7 +261,7 @@ fn title(set: &StackSet) -> String {
         // Of no event nothing says what its time would be.
         (Weight::Time, None) if totals.events == 0 => String::new(),
         (Weight::Time, None) => format!(" ({} of waiting)", time(totals.weight)),
-        (Weight::Bytes, _) => format!(" ({})", numbers::bytes(totals.weight)),
+        (Weight::Bytes, _) => format!(" ({})", unit.chosen_or_own(totals.weight)),
         (Weight::Pages | Weight::Count, _) => String::new(),
     };
     format!(

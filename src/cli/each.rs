@@ -19,8 +19,8 @@ use std::path::Path;
 /// The flag.
 #[derive(Debug, Args)]
 pub struct Each {
-    /// Analyze each trace by itself, also those in folders (.etl, .etl.gz, .zip, .gz, .zst, .cab), in one table.
-    /// --top counts in each trace; jsonl writes one object for each
+    /// Analyze each trace by itself, also those in folders (.etl, .etl.gz, .zip, .gz, .zst, .cab), in one table; jsonl
+    /// writes one object for each
     #[arg(long)]
     pub each: bool,
 }

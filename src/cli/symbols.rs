@@ -57,7 +57,12 @@ impl SymbolArgs {
         }
         let mut folders = self.symbols.clone();
         let places = std::env::var(VARIABLE).map(|value| Places::read(&value)).unwrap_or_default();
-        folders.extend(places.folders.into_iter().filter(|folder| folder.is_dir()));
+        let (found, absent): (Vec<_>, Vec<_>) = places.folders.into_iter().partition(|folder| folder.is_dir());
+        folders.extend(found);
+        if !quiet && !absent.is_empty() {
+            let absent: Vec<String> = absent.iter().map(|folder| folder.display().to_string()).collect();
+            notes::write(&format!("no folders, though {VARIABLE} names them: {}", absent.join(", ")));
+        }
         if !quiet && !places.servers.is_empty() {
             notes::write(&format!("symbol servers of {VARIABLE} are not asked: {}", places.servers.join(", ")));
         }

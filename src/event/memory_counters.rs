@@ -211,8 +211,8 @@ pub struct WorkingSetSizes {
     pub store: Option<WorkingSetStore>,
 }
 
-/// Most pages that physical addresses of 52 bits have room for: no working set has more, and no commit.
-const MOST_PAGES: u64 = 1 << 40;
+/// Most pages that physical addresses of 52 bits have room for: no list or working set has more, and no commit.
+pub(crate) const MOST_PAGES: u64 = 1 << 40;
 
 impl WorkingSetSizes {
     /// False for numbers that no machine has.

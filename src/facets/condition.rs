@@ -79,13 +79,24 @@ impl<D: Dimension> Condition<D> {
         conditions.iter().map(|condition| (condition.dimension.name(), condition.patterns.to_string())).collect()
     }
 
-    /// After a run: a line for each of the user's patterns that matched nothing. A label that can be but that nothing has
-    /// is no doubt.
+    /// After a run: a line for each of the user's patterns that matched nothing, and for a condition that let nothing pass. A
+    /// label that can be but that nothing has is no doubt beside others that something has.
     pub fn unmatched(conditions: &[Condition<D>]) -> Vec<String> {
+        Condition::told_of(conditions, true)
+    }
+
+    /// The same without labels that can be but that nothing has: of these, nothing is a true 0.
+    pub(crate) fn maybe_misspelled(conditions: &[Condition<D>]) -> Vec<String> {
+        Condition::told_of(conditions, false)
+    }
+
+    fn told_of(conditions: &[Condition<D>], tells_empty: bool) -> Vec<String> {
         let mut lines = Vec::new();
         for (number, condition) in conditions.iter().enumerate() {
             let is_closed = condition.is_closed();
-            let missed = |pattern: &&Pattern| !(pattern.has_matched() || is_closed && pattern.is_literal());
+            let is_empty = condition.patterns.select_nothing();
+            let can_be_absent = is_closed && !(is_empty && tells_empty);
+            let missed = |pattern: &&Pattern| !(pattern.has_matched() || can_be_absent && pattern.is_literal());
             let before: Vec<String> = conditions.iter().take(number).map(Condition::text).collect();
             let of_what = match before.is_empty() {
                 true => String::new(),
@@ -94,8 +105,11 @@ impl<D: Dimension> Condition<D> {
             let line = |pattern: &Pattern| {
                 format!("{} \"{}\" matches nothing{of_what}", condition.dimension.name(), pattern.text)
             };
+            let told = lines.len();
             lines.extend(condition.patterns.all().filter(|_| condition.is_users).filter(missed).map(line));
-            if condition.patterns.select_nothing() {
+            if is_empty {
+                let nothing = || format!("{} lets nothing pass{of_what}", condition.text());
+                lines.extend((tells_empty && condition.is_users && lines.len() == told).then(nothing));
                 break; // the conditions after it had nothing to match
             }
         }
@@ -164,12 +178,14 @@ mod tests {
             ("process=lsass.exe (780)", &[0]),
             ("process=780", &[0, 4]),
             ("process=lsass*", &[0, 1]),
-            ("process=Unknown*", &[3, 4]),
+            ("process=Unknown*", &[3, 4, 6]),
+            ("process=unknown (*", &[3, 4, 6]),
             ("process=unknown", &[3, 4]),
             ("process=Unknown (-1)", &[6]),
             ("process=shared*", &[6]),
             ("process=a (b).exe", &[5]),
-            ("process=!Unknown*;!lsass.exe", &[2, 5, 6]),
+            ("process=!Unknown*;!lsass.exe", &[2, 5]),
+            ("process=!Unknown;!lsass.exe", &[2, 5, 6]),
             ("process=*", &[0, 1, 2, 3, 4, 5, 6]),
             ("name=lsass.exe", &[]),
         ] {
@@ -213,7 +229,9 @@ mod tests {
         };
         let labels = [["a", "Image"], ["b", "Image"]];
         assert_eq!(of(&["name=a;c*;!d"], &labels), ["name \"c*\" matches nothing", "name \"d\" matches nothing"]);
-        assert_eq!(of(&["kind=MapFile"], &labels), [""; 0], "it can be");
+        assert_eq!(of(&["kind=MapFile;Image"], &labels), [""; 0], "it can be");
+        assert_eq!(of(&["kind=MapFile"], &labels), ["kind \"MapFile\" matches nothing"], "nothing is left");
+        assert_eq!(of(&["name=a;!a"], &labels), ["name=a;!a lets nothing pass"]);
         assert_eq!(of(&["kind=Map*"], &labels), ["kind \"Map*\" matches nothing"]);
         assert_eq!(of(&["name=c", "kind=Im*"], &labels), ["name \"c\" matches nothing"]);
         let after = "kind \"M*\" matches nothing of what name=a lets pass";

@@ -9,6 +9,7 @@ pub fn stand_in(c: char) -> Option<char> {
         '─' | '–' | '—' | '−' => '-',
         '…' => '~', // as in short file names of Windows
         '→' => '>',
+        '›' => '>',
         '←' => '<',
         '’' => '\'',
         '×' => 'x',
@@ -64,7 +65,7 @@ mod tests {
     #[test]
     fn names_keep_their_letters() {
         let mut out = Ascii(Vec::new());
-        write!(out, "──── \\De…é.dll 記録 → {} × 2\n█▓▒░", String::from("▁▄█")).unwrap();
-        assert_eq!(String::from_utf8(out.0).unwrap(), "---- \\De~é.dll 記録 > _-# x 2\n#=-.");
+        write!(out, "──── \\De…é.dll 記録 → {} › 2\n█▓▒░", String::from("▁▄█")).unwrap();
+        assert_eq!(String::from_utf8(out.0).unwrap(), "---- \\De~é.dll 記録 > _-# > 2\n#=-.");
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::event::Phase;
 use crate::event::file::{FileNameKind, ViewKind};
-use crate::event::memory_counters::MemInfoCommit;
+use crate::event::memory_counters::{MOST_PAGES, MemInfoCommit};
 use crate::event::pool::PoolTag;
 use crate::event::process::ProcessPhase;
 use crate::units::PAGE_BYTES;
@@ -188,6 +188,18 @@ pub struct MemoryCounters {
     pub modified_pagefile: u64,
     /// What the longer form of the record adds.
     pub commit: Option<MemInfoCommit>,
+}
+
+impl MemoryCounters {
+    /// False for numbers that no machine has.
+    pub(crate) fn is_possible(&self) -> bool {
+        let lists = [self.zero, self.free, self.modified, self.modified_no_write, self.bad, self.modified_pagefile];
+        let commit = self.commit.map(|commit| {
+            [commit.paged_pool_pages, commit.non_paged_pool_pages, commit.mdl_pages, commit.commit_pages]
+        });
+        let all = lists.into_iter().chain(self.standby).chain(self.repurposed).chain(commit.into_iter().flatten());
+        all.max().is_none_or(|most| most <= MOST_PAGES)
+    }
 }
 
 /// A block of kernel memory with a known use.

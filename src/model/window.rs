@@ -221,7 +221,9 @@ impl Window {
                 Nanos(length).seconds()
             )));
         }
-        let steps = (0..=length / step.0).map(|n| clock.ticks_at(Nanos(from.0 + n * step.0)));
+        // The time of the start is rounded down, so its tick can be the one before.
+        let at = |time: Nanos| clock.ticks_at(time).max(self.from.time);
+        let steps = (0..=length / step.0).map(|n| at(Nanos(from.0 + n * step.0)));
         let mut points: Vec<Ticks> = steps.collect();
         points.push(self.to.time);
         points.dedup();

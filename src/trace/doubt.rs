@@ -138,9 +138,19 @@ pub(crate) fn grave(doubts: &[Doubt]) -> Vec<Doubt> {
     doubts.iter().filter(|doubt| doubt.is_grave).cloned().collect()
 }
 
+/// Codes of what an analysis alone can see of lost records.
+const OF_LOST_RECORDS: [&str; 6] =
+    ["sequence_lost_buffers", "sequence_gaps", "sequence_too_few", "sequence_broken", "residue", "switches_broken"];
+
 /// Of these the lines on what is lost, cut off or damaged: nobody may miss them.
 pub(crate) fn of_the_file(doubts: &[Doubt]) -> Vec<String> {
-    doubts.iter().filter(|doubt| doubt.is_grave && doubt.analysis == OF_TRACE).map(|doubt| doubt.text.clone()).collect()
+    // Without trims an account differs from the final pages, though nothing was lost.
+    let has_reason = doubts.iter().any(|doubt| doubt.is_of(&["no_trims"]));
+    let is_of_loss = |doubt: &&Doubt| {
+        let is_seen = doubt.is_of(&OF_LOST_RECORDS) && !(has_reason && doubt.is_of(&["residue"]));
+        doubt.is_grave && (doubt.analysis == OF_TRACE || is_seen)
+    };
+    doubts.iter().filter(is_of_loss).map(|doubt| doubt.text.clone()).collect()
 }
 
 /// True when numbers can be wrong.
@@ -161,6 +171,16 @@ pub(crate) fn add(all: &mut Vec<Doubt>, more: impl IntoIterator<Item = Doubt>) {
 mod tests {
     use super::*;
     use std::collections::BTreeMap;
+
+    /// An account that differs is a loss where nothing else explains it.
+    #[test]
+    fn what_an_analysis_sees_of_lost_records_is_a_loss() {
+        let residue = Doubt::grave("reference_set", "residue", "differs".into());
+        let told = |doubts: &[Doubt]| of_the_file(doubts);
+        assert_eq!(told(&[residue.clone(), Doubt::note("cpu", "by_samples", "note".into())]), ["differs"]);
+        let no_trims = Doubt::grave("reference_set", "no_trims", "no trims".into());
+        assert_eq!(told(&[no_trims, residue, Doubt::grave("cpu", "switches_broken", "gaps".into())]), ["gaps"]);
+    }
 
     /// Rows of the table of codes in docs/export.md: `| `code` | yes | … |`.
     #[test]

@@ -2,7 +2,7 @@
 //! each key listed there is written for one of the traces below.
 
 use crate::one_of_each;
-use crate::program::{finish, fixtures, pfnset};
+use crate::program::{beside_losses, finish, fixtures, pfnset};
 use crate::recording;
 use crate::refset;
 use etl_writer::payloads::{header, memory};
@@ -294,7 +294,8 @@ fn outputs(schema: &str) -> Vec<Vec<&str>> {
 fn objects(folder: &Path, arguments: &[&str]) -> Vec<Value> {
     let ran = finish(pfnset(&[arguments, &["-q"]].concat()).current_dir(folder));
     let finds_a_difference = ran.code == 1 && matches!(arguments.first(), Some(&("diff" | "check")));
-    let is_quiet = ran.err.lines().all(|line| line.contains("DATA WAS LOST") || line.contains("THE FILE "));
+    let is_quiet =
+        beside_losses(&ran.err).lines().all(|line| line.contains("DATA WAS LOST") || line.contains("THE FILE "));
     assert!((ran.code == 0 || finds_a_difference) && is_quiet, "{arguments:?}: {}", ran.err);
     let read = serde_json::Deserializer::from_str(&ran.out).into_iter();
     read.collect::<Result<_, _>>().unwrap_or_else(|error| panic!("{arguments:?}: {error}"))

@@ -361,3 +361,27 @@ fn records_without_a_time_are_in_their_place() {
     assert!(messages.zip(named).all(|(line, name)| line.contains(&name)));
     assert!(text.lines().skip(1).take(6).all(|line| line.contains("\"Message(")));
 }
+
+/// A window whose end is not given reaches beyond the last record, and two windows with a common end are the whole.
+#[test]
+fn a_window_without_an_end_has_the_last_record() {
+    for trace in ["resident-small.etl", "faults-x86.etl", "cpu-compressed.etl"] {
+        let all = rows(trace, &[]);
+        assert_eq!(rows(trace, &["--from", "0"]), all, "{trace}");
+        let parts = [rows(trace, &["--to", "0.3"]), rows(trace, &["--from", "0.3"])].concat();
+        assert_eq!(parts, all, "{trace}");
+    }
+}
+
+/// Above many rows nobody sees a warning; and rows for programs come with what was lost, also with `-q`.
+#[test]
+fn rows_of_a_damaged_trace_say_so() {
+    let whole = std::fs::read(crate::program::fixtures().join("resident-small.etl")).expect("a fixture");
+    let file = file_of(&whole[..200_000]);
+    let path = file.path().to_str().expect("UTF-8");
+    let quiet = run(&["events", path, "--rows", "-q", "--format", "csv"]);
+    assert!(quiet.code == 0 && quiet.err.contains("THE FILE IS CUT"), "{}", quiet.err);
+    let line = format!("pfnset events {path} --rows");
+    let Some(shown) = crate::terminal::on_a_terminal("rows_of_a_damaged_trace_say_so", 80, &line) else { return };
+    assert!(shown.lines().next_back().is_some_and(|last| last.starts_with("! THE FILE IS CUT")), "{shown}");
+}

@@ -291,10 +291,44 @@ fn an_image_name_is_every_instance_and_a_number_the_process_id() {
     std::fs::write(&budgets, text).unwrap();
     let checked = run(&["check", RESIDENT, "--budgets", budgets.to_str().unwrap()]);
     assert!(checked.code == 0 && checked.out.contains("pass"), "{checked:?}");
-    // Shareable pages are of several processes, not of an unknown one.
-    let unknown =
-        run(&["resident", RESIDENT, "--group-by", "process", "--where", "process=Unknown*", "--format", "csv"]);
-    assert!(!unknown.out.contains("Unknown (-1)"), "{}", unknown.out);
+}
+
+/// A pattern with `*` is compared with the whole label, also that of shareable pages. A name means processes, and these are of none.
+#[test]
+fn the_label_of_shared_pages_is_a_label() {
+    for (condition, is_shared, is_unknown) in [
+        ("process=Unknown*", true, true),
+        ("process=Unknown (*", true, true),
+        ("process=!Unknown*", false, false),
+        ("process=Unknown", false, true),
+        ("process=!Unknown", true, false),
+    ] {
+        let ran = run(&["resident", RESIDENT, "--group-by", "process", "--where", condition, "--format", "csv"]);
+        assert_eq!(ran.out.contains("Unknown (-1)"), is_shared, "{condition}: {}", ran.out);
+        assert_eq!(ran.out.contains("Unknown (0x"), is_unknown, "{condition}: {}", ran.out);
+    }
+}
+
+/// A known label that the trace has not: an empty table has a reason, in every form.
+#[test]
+fn a_condition_that_lets_nothing_pass_is_said() {
+    for (command, condition, said) in [
+        ("resident resident-small.etl", "non_tradeable=true", "non_tradeable \"true\" matches nothing"),
+        ("pages refset-small.etl", "list=Bad", "list \"Bad\" matches nothing"),
+        ("refset refset-small.etl", "class=Free", "class \"Free\" matches nothing"),
+        ("resident resident-small.etl", "process=lsass*;!lsass*", "process=lsass*;!lsass* lets nothing pass"),
+        ("memory resident-small.etl", "priority=0", "no counter meets the conditions of --where"),
+    ] {
+        let more = if command.starts_with("memory") { vec!["--where", "list=Free"] } else { Vec::new() };
+        let arguments: Vec<&str> =
+            command.split(' ').chain(["--where", condition, "--format", "csv"]).chain(more).collect();
+        let ran = run(&arguments);
+        assert!(ran.code == 0 && ran.err.replace("\n  ", " ").contains(said), "{command}: {ran:?}");
+        let quiet = run(&[&arguments[..], &["-q"]].concat());
+        assert!(!quiet.err.contains(said), "{command}: {quiet:?}");
+    }
+    let some = run(&["pages", "refset-small.etl", "--where", "list=Bad;Active", "--format", "csv"]);
+    assert!(!some.err.contains("matches nothing"), "{some:?}");
 }
 
 #[test]

@@ -60,6 +60,7 @@ mod reproducers;
 mod resident;
 mod resident_stacks;
 mod saved_results;
+mod selected;
 mod stacks;
 mod strict;
 mod symbols;

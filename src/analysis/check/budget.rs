@@ -217,11 +217,11 @@ impl Conditions {
     /// After a run: a line for each pattern that matched nothing.
     pub fn unmatched(&self) -> Vec<String> {
         match self {
-            Conditions::Resident(all) => Condition::unmatched(all),
-            Conditions::Reference(all) => Condition::unmatched(all),
-            Conditions::Faults(all) => Condition::unmatched(all),
-            Conditions::Cpu(all) => Condition::unmatched(all),
-            Conditions::Allocations(all) => Condition::unmatched(all),
+            Conditions::Resident(all) => Condition::maybe_misspelled(all),
+            Conditions::Reference(all) => Condition::maybe_misspelled(all),
+            Conditions::Faults(all) => Condition::maybe_misspelled(all),
+            Conditions::Cpu(all) => Condition::maybe_misspelled(all),
+            Conditions::Allocations(all) => Condition::maybe_misspelled(all),
         }
     }
 }

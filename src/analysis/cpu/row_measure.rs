@@ -13,7 +13,8 @@ pub(super) struct RowMeasure {
     idle: (u64, u64),
     /// True when the time is that of threads, without the idle ones.
     pub leaves_idle_out: bool,
-    pub switches: u64,
+    /// Switch-ins of threads, and of idle ones in rows of their own.
+    switches: (u64, u64),
     pub delays: u64,
     pub delayed: u64,
     pub p95: Option<u64>,
@@ -34,7 +35,7 @@ impl std::ops::AddAssign for RowMeasure {
             *sum = (sum.0.saturating_add(part.0), sum.1.saturating_add(part.1));
         }
         self.leaves_idle_out |= other.leaves_idle_out;
-        self.switches += other.switches;
+        self.switches = (self.switches.0 + other.switches.0, self.switches.1 + other.switches.1);
         self.delays += other.delays;
         self.delayed = self.delayed.saturating_add(other.delayed);
         self.max = self.max.max(other.max);
@@ -50,7 +51,7 @@ impl RowMeasure {
             threads: if row.is_idle { (0, 0) } else { times },
             idle: if row.is_idle { times } else { (0, 0) },
             leaves_idle_out: !row.is_idle,
-            switches: row.switches,
+            switches: if row.is_idle { (0, row.switches) } else { (row.switches, 0) },
             delays: row.delays.all.count,
             delayed: row.delays.all.total,
             p95: (row.delays.all.count > 0).then_some(row.delays.all.p95),
@@ -63,6 +64,11 @@ impl RowMeasure {
     /// Time without interrupts, and with them. Idle threads have it in rows of their own; it is no part of sums with other threads.
     pub fn times(&self) -> (u64, u64) {
         if self.leaves_idle_out { self.threads } else { self.idle }
+    }
+
+    /// Switch-ins; those to idle threads as their time.
+    pub fn switches(&self) -> u64 {
+        if self.leaves_idle_out { self.switches.0 } else { self.switches.1 }
     }
 
     /// A length of time that is only known where there are delays.
@@ -78,7 +84,7 @@ pub(super) fn ordered_by(order: CpuOrder) -> (fn(&RowMeasure) -> u64, Option<Of>
     match order {
         CpuOrder::Cpu => (|m| m.times().0, None),
         CpuOrder::Name => (|_| 0, None),
-        CpuOrder::Switches => (|m| m.switches, Some(Of::shown("Switches", |m, _| Value::count(m.switches)))),
+        CpuOrder::Switches => (|m| m.switches(), Some(Of::shown("Switches", |m, _| Value::count(m.switches())))),
         CpuOrder::Ready => (|m| m.delayed, Some(Of::shown("Ready", |m, set| set.time(m.delayed)))),
         CpuOrder::Preempted => (|m| m.lost, Some(Of::shown("Lost to others", |m, set| set.time(m.lost)))),
         CpuOrder::Waits => (|m| m.waited, Some(Of::shown("Waiting", |m, set| set.time(m.waited)))),

@@ -24,7 +24,7 @@ const ROW: [Of<RowMeasure>; 9] = [
     })
     .alone(),
     Of::<RowMeasure>::new("cpu_with_interrupts_ns", "With interrupts", |m, set| set.time(m.times().1)).leaves(0),
-    Of::<RowMeasure>::new("switches", "Switches", |m, _| Value::count(m.switches)).leaves(1),
+    Of::<RowMeasure>::new("switches", "Switches", |m, _| Value::count(m.switches())).leaves(1),
     Of::<RowMeasure>::new("ready_count", "Delays", |m, _| Value::CountIfAny(m.delays)).alone().leaves(5),
     Of::<RowMeasure>::new("ready_mean_ns", "Mean", |m, set| set.mean(m.delayed, m.delays)).alone().leaves(3),
     Of::<RowMeasure>::new("ready_p95_ns", "p95 delay", |m, set| m.delay(m.p95, set)).alone(),

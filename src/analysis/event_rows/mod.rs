@@ -21,6 +21,7 @@ use crate::load::thread_records::thread_records;
 use crate::model::window::Window;
 use crate::moment::Moment;
 use crate::trace::Trace;
+use crate::trace::doubt::{Doubt, grave};
 use crate::units::Ticks;
 use std::borrow::Cow;
 use std::io;
@@ -41,6 +42,8 @@ pub struct EventListing<'t> {
     numbers: Option<&'t EventStacks>,
     /// Warnings, most important first.
     pub warnings: Vec<String>,
+    /// Those of them that can make what is read wrong.
+    pub(crate) grave: Vec<Doubt>,
     /// True when data was lost or the file is damaged.
     pub doubtful: bool,
 }
@@ -131,7 +134,7 @@ impl<'t> EventListing<'t> {
         trace.gather(Parts::SYSTEM);
         let schemas = Schemas::new(trace.etl(), &query.manifests);
         let window = query.window(trace)?;
-        let mut warnings = trace.trust().warnings();
+        let (mut warnings, grave) = (trace.trust().warnings(), grave(&trace.trust().doubts()));
         warnings.extend(schemas.unreadable.iter().take(20).cloned());
         let (stacks, told) = query.stacks.as_ref().map(|symbols| EventStacks::of_all(trace, symbols)).unzip();
         warnings.extend(told.into_iter().flatten());
@@ -143,7 +146,19 @@ impl<'t> EventListing<'t> {
         let (owners, doubtful) = (Owners::new(trace.processes(), &threads), trace.trust().is_doubtful());
         let labels =
             trace.processes().instances.iter().map(|process| shortened(&process.label()).into_owned()).collect();
-        Ok(EventListing { trace, query, schemas, owners, labels, window, stacks, numbers: None, warnings, doubtful })
+        Ok(EventListing {
+            trace,
+            query,
+            schemas,
+            owners,
+            labels,
+            window,
+            stacks,
+            numbers: None,
+            warnings,
+            grave,
+            doubtful,
+        })
     }
 
     /// Rows with the numbers of their stacks.

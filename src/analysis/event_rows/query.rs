@@ -76,7 +76,12 @@ impl EventRowQuery {
         if self.from.is_none() && self.to.is_none() {
             return Ok(None);
         }
-        Window::between(ends, self.from.as_ref(), self.to.as_ref(), clock).map(Some)
+        let mut window = Window::between(ends, self.from.as_ref(), self.to.as_ref(), clock)?;
+        if self.to.is_none() {
+            // The end of the window is not inside, but the last record is.
+            window.to.time = Ticks(window.to.time.0.saturating_add(1));
+        }
+        Ok(Some(window))
     }
 
     /// True where no condition leaves out any row of the window.

@@ -39,7 +39,7 @@ use crate::units::counted;
 use file_names::FileNames;
 use named::Named;
 use ranges::ReadRanges;
-use requests::Requests;
+use requests::{Request, Requests};
 use std::collections::BTreeMap;
 
 impl FaultSet {
@@ -78,7 +78,7 @@ impl FaultSet {
         let files = FileNames::new(&records.names, &mut named.texts);
         let hard = hard::hard_faults(&records, &mut named, &files, session_pointer(etl), clock.origin);
         let read = query.ranges.map(|asked| (asked, ReadRanges::new(&hard)));
-        let Requests { requests, unfinished } = Requests::new(&records.disk, &mut named, &files);
+        let Requests { requests, unfinished } = Requests::new(&records.disk, &mut named, &files, length_of(trace));
         let counted = rows::Rows::new(trace, &named.texts, range, &query.conditions);
         let of_others = |conditions: &&[Condition<Dimension>]| {
             rows::Rows::new(trace, &named.texts, range, conditions).hard_set(&hard, &query.group_by)
@@ -87,7 +87,7 @@ impl FaultSet {
         let (hard, requests) = (counted.hard_faults(hard), counted.requests(requests));
         let soft = soft(&records, &by_process, trace, &counted);
         let ranges = read.map(|(asked, read)| RangeSet::new(trace, &counted, &read, &hard, (asked, snapshot)));
-        let mut doubts = doubts(trace, &records);
+        let mut doubts = doubts(trace, &records, &requests);
         doubt::add(&mut doubts, query.ranges.map(|_| ranges::doubts(trace, snapshot)).unwrap_or_default());
         let has_file = query.group_by.contains(&Dimension::File);
         let set = FaultSet {
@@ -142,12 +142,24 @@ fn soft(
     (rows, markers)
 }
 
-fn doubts(trace: &Trace, records: &FaultRecords) -> Vec<Doubt> {
+/// Ticks from the start of the trace to its last record: no response is longer.
+fn length_of(trace: &Trace) -> u64 {
+    let last = trace.survey().last().unwrap_or_default();
+    u64::try_from(i128::from(last.0) - i128::from(trace.etl().clock.origin.0)).unwrap_or(0)
+}
+
+fn doubts(trace: &Trace, records: &FaultRecords, requests: &[Request]) -> Vec<Doubt> {
     let mut all = trace.trust().doubts();
     if records.short > 0 {
         let short = counted(records.short, "disk record is", "disk records are");
         let text = format!("{short} shorter than the layout: not counted");
         all.push(Doubt::note(FAULTS.name, "records_left_out", text).of(records.short));
+    }
+    let untrue = requests.iter().filter(|request| request.response.is_none()).count() as u64;
+    if untrue > 0 {
+        let text = counted(untrue, "response of a disk is", "responses of disks are");
+        let text = format!("{text} longer than the trace: the time is not counted");
+        all.push(Doubt::note(FAULTS.name, "records_left_out", text).of(untrue));
     }
     all.extend(trace.trust().not_there_for(FAULTS.name, &trace.missing(&FAULTS)));
     all

@@ -14,7 +14,9 @@ pub mod working_sets;
 use crate::error::Error;
 use crate::event::hooks::{MEM_INFO, MEM_INFO_SESSION_WS, MEM_INFO_WS};
 use crate::event::memory_counters::WorkingSetSizes;
+use crate::facets::Dimension as _;
 use crate::facets::{Condition, Label};
+use crate::load::event_values::MemoryCounters;
 use crate::load::parts::Parts;
 use crate::model::window::{Bound, Ends, Window};
 use crate::moment::{At, Moment};
@@ -100,7 +102,8 @@ impl MemorySet {
         check_recorded(trace, query)?;
         let window = window(trace, query)?;
         let physical = physical(trace);
-        let inside: Vec<&At<_>> = counters.memory.iter().filter(|at| window.holds(at.moment)).collect();
+        let (inside, wrong): (Vec<&At<MemoryCounters>>, Vec<_>) =
+            (counters.memory.iter()).filter(|at| window.holds(at.moment)).partition(|at| at.value.is_possible());
         let sample = |at: &&At<_>| {
             MemorySample::new(etl.clock.nanos(at.moment.time), at.value, physical.map(|(pages, _)| pages))
         };
@@ -113,7 +116,7 @@ impl MemorySet {
             Some(MemoryDimension::Session) => Some(&sessions[..]),
             Some(MemoryDimension::List | MemoryDimension::Priority) | None => None,
         };
-        let timeline = MemoryTimeline::new(etl, query, &window, &counters.memory, &samples, tracks)?;
+        let timeline = MemoryTimeline::new(etl, query, &window, &inside, &samples, tracks)?;
         let virtual_commit = match &timeline {
             Some(MemoryTimeline::Samples(moments) | MemoryTimeline::WorkingSets(moments))
                 if query.group_by == Some(MemoryDimension::Process) =>
@@ -146,7 +149,8 @@ impl MemorySet {
             clock: etl.clock,
         };
         set.doubts.extend(set.own_doubts(has(MEM_INFO), has(MEM_INFO_WS)));
-        set.doubts.extend((impossible > 0).then(|| left_out(impossible)));
+        set.doubts.extend(left_out(impossible, "working set", "working sets"));
+        set.doubts.extend(left_out(wrong.len() as u64, "sample of counters", "samples of counters"));
         set.doubts.extend(commit_doubts.into_iter().flatten());
         (set.warnings, set.doubtful) = (texts(&set.doubts), any_grave(&set.doubts));
         Ok(set)
@@ -184,6 +188,14 @@ impl MemorySet {
         records.into_iter().collect()
     }
 
+    /// True when conditions choose counters, and the trace has none of these.
+    pub(crate) fn no_counter_meets(&self) -> bool {
+        let of_counters = [MemoryDimension::List, MemoryDimension::Priority].map(MemoryDimension::name);
+        self.summaries.is_empty()
+            && !self.samples.is_empty()
+            && self.filter.iter().any(|(name, _)| of_counters.contains(name))
+    }
+
     /// True when, by the samples, no page of the chosen priorities was taken from standby.
     pub fn nothing_repurposed(&self) -> bool {
         self.samples.len() > 1 && !self.repurposed.is_empty() && self.repurposed.iter().all(|of| of.pages == 0)
@@ -196,10 +208,9 @@ impl MemorySet {
     }
 }
 
-fn left_out(impossible: u64) -> Doubt {
-    let entries = counted(impossible, "working set", "working sets");
-    let text = format!("left out: {entries} with more pages than any machine has");
-    Doubt::note(MEMORY_UTILIZATION.name, "records_left_out", text).of(impossible)
+fn left_out(impossible: u64, one: &str, many: &str) -> Option<Doubt> {
+    let text = format!("left out: {} with more pages than any machine has", counted(impossible, one, many));
+    (impossible > 0).then(|| Doubt::note(MEMORY_UTILIZATION.name, "records_left_out", text).of(impossible))
 }
 
 /// # Errors

@@ -36,7 +36,7 @@ impl MemoryTimeline {
         }
     }
 
-    /// What a query asks for, of these counters in the file and `samples` in the window, or of `tracks` in the window where
+    /// What a query asks for, of these counters and `samples` in the window, or of `tracks` in the window where
     /// it groups by processes or sessions; `None` where it asks for no timeline.
     ///
     /// # Errors
@@ -45,14 +45,14 @@ impl MemoryTimeline {
         etl: &EtlFile,
         query: &MemoryQuery,
         window: &Window,
-        counters: &[At<MemoryCounters>],
+        counters: &[&At<MemoryCounters>],
         samples: &[MemorySample],
         tracks: Option<&[MemoryTrack]>,
     ) -> Result<Option<MemoryTimeline>, Error> {
         let Some(step) = query.timeline else { return Ok(None) };
         let mut moments: Vec<Moment> = match tracks {
             Some(tracks) => tracks.iter().flat_map(|track| &track.samples).map(|sample| sample.moment).collect(),
-            None => counters.iter().map(|at| at.moment).filter(|moment| window.holds(*moment)).collect(),
+            None => counters.iter().map(|at| at.moment).collect(),
         };
         moments.sort_unstable();
         moments.dedup();

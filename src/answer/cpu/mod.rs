@@ -88,6 +88,10 @@ pub fn answer(set: &CpuUse, display: CpuDisplay) -> Answer<'_> {
         CpuView::Summary => screen.extend(summary(set, display)),
         _ => screen.push(Block::Rows(0)),
     }
+    if view == CpuView::Timeline && !set.filter.is_empty() {
+        let of_all = "Without the conditions: Threads, Idle, DPC, ISR, Unknown and Ready threads";
+        screen.push(Block::Line(of_all.to_owned()));
+    }
     let is_of_rows =
         matches!(view, CpuView::Summary | CpuView::Rows | CpuView::Timeline | CpuView::Delays | CpuView::Waits);
     let told = stack_shares(set).into_iter().filter(|_| is_of_rows);

@@ -5,12 +5,14 @@ mod json;
 mod sentences;
 
 use crate::analysis::refset::ReferenceSet;
+use crate::analysis::refset::final_state_check::Verification;
 use crate::analysis::refset::totals::timeline::Timeline;
 use crate::analysis::table::Table;
 use crate::answer::block::Block;
 use crate::answer::content::{Answer, Place, Units};
 use crate::answer::numbers::{self, Unit};
 use crate::answer::rows::{Records, Rows};
+use crate::model::window::Origin;
 use crate::trace::doubt::grave;
 use sentences::{agreement, graphics, reasons, row_notes, rows_title, stack_share, title, verdict};
 
@@ -94,7 +96,12 @@ fn summary(set: &ReferenceSet) -> Vec<Block> {
         numbers::count(set.pool_at_stop),
         numbers::count(set.ranges_at_stop)
     );
-    let verification = set.verification.as_ref().map(|verification| ("Verification", verdict(verification)));
+    // The page sequence is where it is, wherever the window of a user ends.
+    let place = |v: &Verification| match set.window.origin {
+        Origin::User => format!("at the page sequence, {:.6} s: ", v.time.seconds()),
+        Origin::Marks | Origin::WholeTrace => String::new(),
+    };
+    let verification = set.verification.as_ref().map(|v| ("Verification", place(v) + &verdict(v)));
     let recorded = set.mem_info_ws.as_ref().map(|sets| ("Working sets", agreement(sets)));
     let pairs = [("Accessed by", accesses), ("Released by", releases), ("Re-accesses", reaccesses)]
         .into_iter()

@@ -11,6 +11,7 @@ use crate::facets::Dimension as _;
 use crate::forms::event_rows::{self, EventForm, RowWriter};
 use crate::forms::text;
 use crate::model::window::{Bound, duration};
+use crate::trace::doubt::of_the_file;
 use crate::units::Nanos;
 use anyhow::Context;
 use clap::Args;
@@ -145,12 +146,21 @@ fn write(common: &Common, listing: &EventListing<'_>, form: EventForm, wraps: bo
     };
     if form == EventForm::Table {
         out.text(|out, look| text::warnings(out, &listing.warnings, look))?;
-    } else if !common.quiet {
-        output::warn(&listing.warnings);
+    } else {
+        output::warn(&if common.quiet { of_the_file(&listing.grave) } else { listing.warnings.clone() });
     }
-    out.write(&event_rows::heading(form, width))?;
+    let heading = event_rows::heading(form, width);
+    out.write(&heading)?;
+    let lines_of = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'\n').count();
+    let mut lines = listing.warnings.len() + lines_of(&heading);
     let new = || RowWriter::new(form, width).wrapping(wraps);
-    let whole = listing.stream(new, RowWriter::row, RowWriter::stack, &mut |bytes| out.write(bytes))?;
+    let whole = listing.stream(new, RowWriter::row, RowWriter::stack, &mut |bytes| {
+        lines += lines_of(bytes);
+        out.write(bytes)
+    })?;
+    if form == EventForm::Table {
+        out.text(|out, look| text::repeated(out, look, &listing.grave, lines))?;
+    }
     out.finish()?;
     Ok(whole)
 }

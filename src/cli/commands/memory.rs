@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::model::window::{Bound, duration};
 use anyhow::Context;
 use clap::Args;
+use std::cell::Cell;
 
 #[derive(Debug, Args)]
 #[command(mut_arg("group_by", grouped_by::<MemoryDimension>))]
@@ -125,12 +126,20 @@ impl Memory {
         self.check_conditions(&query, is_object)?;
         let question = TraceQuestion { common, each: &self.each, schema: "pfnset.memory", unit: rows.unit() };
         let view = MemoryView { top: rows.top, order: self.sort.unwrap_or_default() };
+        let any_counter = Cell::new(false);
+        let no_counter = Cell::new(false);
         let exit = question.answer(|_, trace, show| {
             let set = trace::with_bar(common, trace, 2, || MemorySet::answer(trace, &query))?;
+            let none = set.no_counter_meets();
+            (if none { &no_counter } else { &any_counter }).set(true);
             let answer = output::with_no_match(memory::answer(&set, view, rows.unit()), &query.conditions);
             show(trace::with_columns(&self.columns, self.each.each, answer)?, set.doubtful)
         })?;
-        output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
+        let mut lines = Condition::unmatched(&query.conditions);
+        if lines.is_empty() && no_counter.get() && !any_counter.get() {
+            lines.push("no counter meets the conditions of --where".to_owned());
+        }
+        output::tell_unmatched(common.quiet, &lines);
         Ok(exit)
     }
 

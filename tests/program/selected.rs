@@ -1,0 +1,79 @@
+//! What a number is of: of the rows that conditions choose or of the whole machine, of true records or of impossible ones.
+
+use crate::program::{out, run};
+use etl_writer::{MemorySpec, Session, file_of, generate_memory};
+use std::io::Cursor;
+
+/// The first row of a timeline has the first sample, also where its time in nanoseconds is rounded down.
+#[test]
+fn a_timeline_begins_with_the_first_sample() {
+    let rows = |step: &str| out(&["memory", "faults-x86.etl", "-q", "--timeline", step, "--format", "csv"]);
+    let (all, steps) = (rows("all"), rows("1"));
+    assert_eq!(all.lines().nth(1), steps.lines().nth(1), "{all}{steps}");
+}
+
+/// Conditions on processes say nothing of the machine's counters, and the other way round.
+#[test]
+fn the_first_screen_of_memory_shows_what_conditions_choose() {
+    let spec = MemorySpec { session: Session::windows10(), ..MemorySpec::default() };
+    let (made, _) = generate_memory(&spec, Cursor::new(Vec::new())).expect("memory is large enough");
+    let file = file_of(&made.into_inner());
+    let shown = |condition: &str| {
+        let path = file.path().to_str().expect("UTF-8");
+        run(&["memory", path, "-q", "--top", "2", "--where", condition]).out
+    };
+    let (of_processes, of_counters) = (shown("process=*"), shown("list=Standby"));
+    for (text, has_counters) in [(&of_processes, false), (&of_counters, true)] {
+        assert_eq!(text.contains("Over time"), has_counters, "{text}");
+        assert_eq!(text.contains("Largest working sets"), !has_counters, "{text}");
+    }
+}
+
+/// Conditions choose rows; what else stands there says that it is of all.
+#[test]
+fn numbers_beside_conditions_say_what_they_are_of() {
+    let cpu = out(&["cpu", "cpu-compressed.etl", "-q", "--where", "process=burn*", "--timeline", "50ms"]);
+    assert!(cpu.contains("\nWithout the conditions: Threads, Idle, DPC, ISR, Unknown and Ready threads\n"), "{cpu}");
+    for (more, said) in [
+        (&["--where", "process=*"][..], "\nWithout the conditions: "),
+        (&["--from", "0.1"], "\nOf the whole trace: "),
+        (&["--from", "0.1", "--where", "process=*"], "\nOf the whole trace, without the conditions: "),
+    ] {
+        let text = out(&[&["allocations", "alloc-x86.etl", "-q"], more].concat());
+        assert!(text.contains(said), "{more:?}: {text}");
+    }
+    let all = out(&["allocations", "alloc-x86.etl", "-q"]);
+    assert!(!all.contains("ithout the conditions") && !all.contains("Of the whole trace"), "{all}");
+}
+
+/// The unit that a user chose is that of all sizes.
+#[test]
+fn the_unit_of_allocations_is_that_of_all_lines() {
+    for (unit, others) in [("pages", ["MiB", "KiB"]), ("kib", ["MiB", "pages"])] {
+        let text = out(&["allocations", "alloc-x86.etl", "-q", "--unit", unit]);
+        let lines: Vec<&str> =
+            text.lines().filter(|line| line.starts_with("At start ") || line.starts_with("Peak ")).collect();
+        let is_other = |line: &&str| others.iter().any(|other| line.contains(other));
+        assert!(lines.len() == 2 && !lines.iter().any(is_other), "{text}");
+    }
+}
+
+/// What an analysis alone sees of lost records is a loss too.
+#[test]
+fn lost_records_are_said_when_all_else_is_quiet() {
+    let ran = run(&["resident", "refset-proved.etl", "-q", "--format", "csv"]);
+    assert!(ran.code == 0 && ran.err.contains("are missing in"), "{}", ran.err);
+}
+
+/// Idle threads are no part of a sum without them, in no column.
+#[test]
+fn switches_of_a_total_without_idle_are_those_of_threads() {
+    let text = out(&["cpu", "cpu-compressed.etl", "-q", "--top", "1000", "--columns", "cpu,switches"]);
+    let number =
+        |line: &str| line.split_whitespace().next_back().and_then(|last| last.replace(',', "").parse::<u64>().ok());
+    let is_row = |line: &&str| line.contains(" (") && (line.contains(" ms ") || line.contains("s "));
+    let rows = text.lines().skip_while(|line| !line.starts_with("───")).filter(is_row);
+    let sum: u64 = rows.filter(|line| !line.starts_with("Idle ")).filter_map(number).sum();
+    let total = text.lines().find(|line| line.starts_with("Total without idle")).and_then(number);
+    assert_eq!(total, Some(sum), "{text}");
+}
