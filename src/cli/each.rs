@@ -20,7 +20,7 @@ use std::path::Path;
 /// The flag.
 #[derive(Debug, Args)]
 pub struct Each {
-    /// Analyze each trace by itself, also those in folders (.etl, .etl.gz, .zip, .gz, .zst, .cab), in one table.
+    /// Analyze each trace by itself, also those in folders (.etl, .etl.gz, .zip, .gz, .zst, .cab; kernel.etl and user.etl are one), in one table.
     /// --top counts in each trace; jsonl writes one object for each
     #[arg(long)]
     pub each: bool,
