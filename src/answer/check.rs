@@ -352,7 +352,7 @@ pub(crate) fn reasons(trace: &TraceResult, unit: Unit) -> Vec<Vec<String>> {
 }
 
 /// The trace, and the other files of its recording.
-fn files(trace: &TraceResult) -> String {
+pub(crate) fn files(trace: &TraceResult) -> String {
     trace.files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(" + ")
 }
 
@@ -391,7 +391,7 @@ pub(crate) fn table(trace: &TraceResult, unit: Unit) -> Table {
         let number = |amount: Option<i64>| Cell::maybe(amount, |amount| amounts.cell(amount));
         let optional = |amount: Option<i64>| Cell::maybe(amount.and_then(|amount| amounts.bytes(amount)), Cell::Size);
         vec![
-            Cell::text(trace.path().display().to_string()),
+            Cell::text(files(trace)),
             Cell::text(&result.budget.name),
             Cell::text(result.verdict.name()),
             Cell::maybe(pages_of(result, result.value), Cell::count),

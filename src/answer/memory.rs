@@ -16,6 +16,9 @@ use crate::moment::{At, Moment};
 use crate::trace::doubt::grave;
 use crate::units::{PAGE_BYTES, counted};
 
+/// The schema of its JSON, and the version.
+pub const SCHEMA: (&str, u32) = ("pfnset.memory", 2);
+
 /// The answer of `pfnset memory`.
 pub fn answer(set: &MemorySet, view: MemoryView, unit: Unit) -> Answer<'_> {
     // One unit suits all tables.
@@ -28,8 +31,8 @@ pub fn answer(set: &MemorySet, view: MemoryView, unit: Unit) -> Answer<'_> {
         screen: Some(screen(set, view, &title, unit)),
         tables: vec![set.table(view).titled(title).into()],
         units: Units { size: unit, ..Units::default() },
-        schema: ("pfnset.memory", 2),
-        ..Answer::new("pfnset.memory")
+        schema: SCHEMA,
+        ..Answer::default()
     }
     .chosen_by(&set.filter)
 }

@@ -7,6 +7,7 @@ use crate::answer::{Answer, Units};
 use crate::cli::args::{Common, OutputFormat, refuse};
 use crate::cli::exit::{self, Exit};
 use crate::cli::recordings::Recording;
+use crate::cli::repeated::once;
 use crate::cli::trace_paths::{in_argument, passed_over};
 use crate::cli::{notes, output, trace};
 use crate::error::Error;
@@ -19,8 +20,8 @@ use std::path::Path;
 /// The flag.
 #[derive(Debug, Args)]
 pub struct Each {
-    /// Analyze each trace by itself, also those in folders (.etl, .etl.gz, .zip, .gz, .zst, .cab), in one table; jsonl
-    /// writes one object for each
+    /// Analyze each trace by itself, also those in folders (.etl, .etl.gz, .zip, .gz, .zst, .cab; kernel.etl and user.etl are one), in one table;
+    /// jsonl writes one object for each
     #[arg(long)]
     pub each: bool,
 }
@@ -35,7 +36,7 @@ pub struct TraceQuestion<'a> {
     /// Whether each trace is asked by itself.
     pub each: &'a Each,
     /// The schema of the JSON.
-    pub schema: &'static str,
+    pub schema: (&'static str, u32),
     /// The unit in which amounts of memory are shown.
     pub unit: Unit,
 }
@@ -62,11 +63,11 @@ impl TraceQuestion<'_> {
         let asked: Vec<Recording> = common.traces().map(|path| Recording::new(path.clone(), Vec::new())).collect();
         let (nothing, limits) = (Path::new(""), trace::limits(common));
         let fits = |kernel: &Path, user: &Path| is_one(kernel, user, &limits);
-        let inputs: Vec<Recording> = asked.iter().flat_map(|one| in_argument(&one.trace, nothing, fits)).collect();
+        let (inputs, repeated) = once(asked.iter().flat_map(|one| in_argument(&one.trace, nothing, fits)).collect());
         let read = inputs.iter().filter(|one| one.refused.is_none()).flat_map(Recording::files);
         read.into_iter().try_for_each(|path| output::spare(path, common, "one of the traces"))?;
         if !common.quiet {
-            passed_over(&asked, nothing).iter().for_each(|line| notes::write(line));
+            passed_over(&asked, nothing).iter().chain(&repeated).for_each(|line| notes::write(line));
         }
         let units = Units { size: self.unit, ..Units::default() };
         // Nobody may read the table any more: whether the traces are sound counts all the same.

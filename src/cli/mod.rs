@@ -13,6 +13,7 @@ mod output;
 mod pool_tags;
 mod progress;
 mod recordings;
+mod repeated;
 mod small_file;
 mod symbols;
 mod terminal;

@@ -2,7 +2,7 @@
 
 use crate::cli::recordings::Recording;
 use crate::error::Error;
-use crate::input::{is_trace_name, passed_over as passed_over_in, split_member, traces_in_archive};
+use crate::input::{is_trace_name, passed_over as passed_over_in, traces_in_archive};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
@@ -198,19 +198,6 @@ pub fn in_argument(argument: &Path, without: &Path, fits: impl Fn(&Path, &Path) 
         }
     }
     paired(files, fits).into_iter().chain(refused).collect()
-}
-
-/// Each recording once, whatever its files are called, and the paths that name one again.
-pub fn once(all: Vec<Recording>) -> (Vec<Recording>, Vec<PathBuf>) {
-    let place = |path: &PathBuf| {
-        let (file, member) = split_member(path);
-        (fs::canonicalize(&file).unwrap_or(file), member)
-    };
-    let mut seen = BTreeSet::new();
-    let (first, again): (Vec<Recording>, Vec<Recording>) = all.into_iter().partition(|recording| {
-        recording.refused.is_some() || seen.insert(recording.files().map(place).collect::<Vec<_>>())
-    });
-    (first, again.into_iter().map(|recording| recording.trace).collect())
 }
 
 #[cfg(test)]

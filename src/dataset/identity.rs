@@ -100,6 +100,12 @@ pub fn identify(
     (TraceId::of(&hex(all.finalize())), file)
 }
 
+/// True where two recordings, each of a file and those beside it, consist of the same bytes.
+pub fn is_copy(one: (&Path, &[PathBuf]), other: (&Path, &[PathBuf])) -> bool {
+    let of = |(path, further)| identify(path, further, |path| path.display().to_string(), "", None).0;
+    of(one) == of(other)
+}
+
 /// A digest of these names.
 pub fn digest_of<'n>(names: impl Iterator<Item = &'n [u8]>) -> String {
     let all = names

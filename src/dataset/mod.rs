@@ -23,6 +23,7 @@ mod text_column;
 mod trace_rows;
 
 pub use format::Format;
+pub(crate) use identity::is_copy;
 pub use publish::Refused;
 
 use crate::error::Error;

@@ -21,7 +21,7 @@ Each budget: what is measured, and within which limits it must be.
   max_growth: \"10 MiB\" or \"2 %\", against --baseline FILE
   watch = \"90 %\" (default): the part of a limit from which the verdict is watch
   optional = true: where may match nothing; else that is no match, as a failure
-Limits here are the values of the trace plus a tenth. Keep the budgets that matter to you.
+Limits here are the values of the trace plus a tenth, rounded up. Keep the budgets that matter to you.
 Then: pfnset check TRACE --budgets FILE ends with code 0 when all are met, 1 when one is not.";
 
 /// A text in quotation marks. Hidden characters are written as numbers, so that a reader gets them back.

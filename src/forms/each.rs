@@ -29,7 +29,12 @@ pub trait Answers {
 }
 
 /// The form of the answers of many traces. JSON is one object for each.
-pub fn of_form<'o>(form: Form, units: Units, schema: &'static str, out: &'o mut dyn Write) -> Box<dyn Answers + 'o> {
+pub fn of_form<'o>(
+    form: Form,
+    units: Units,
+    schema: (&'static str, u32),
+    out: &'o mut dyn Write,
+) -> Box<dyn Answers + 'o> {
     match form {
         Form::Text(look) => Box::new(OneTable::new(out, Some(look), units)),
         Form::Markdown => Box::new(OneTable::new(out, None, units)),
@@ -168,12 +173,12 @@ impl Answers for OneCsv<'_> {
 /// One JSON object for each trace, on a line of its own.
 pub struct OneObjectEach<'o> {
     out: &'o mut dyn Write,
-    schema: &'static str,
+    schema: (&'static str, u32),
 }
 
 impl<'o> OneObjectEach<'o> {
-    /// A writer of objects of this schema.
-    pub fn new(out: &'o mut dyn Write, schema: &'static str) -> OneObjectEach<'o> {
+    /// A writer of objects of this schema and its version.
+    pub fn new(out: &'o mut dyn Write, schema: (&'static str, u32)) -> OneObjectEach<'o> {
         OneObjectEach { out, schema }
     }
 }
@@ -185,7 +190,7 @@ impl Answers for OneObjectEach<'_> {
 
     fn add_error(&mut self, trace: &str, error: &str) -> io::Result<()> {
         let facts = Facts::default().is("trace", trace).is("error", error);
-        json::line(&Answer { facts, ..Answer::new(self.schema) }, self.out)
+        json::line(&Answer { facts, schema: self.schema, ..Answer::default() }, self.out)
     }
 
     fn finish(self: Box<Self>) -> io::Result<()> {

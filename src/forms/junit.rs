@@ -4,7 +4,7 @@
 
 use crate::analysis::check::verdict::Verdict;
 use crate::analysis::check::{BudgetResult, TraceResult};
-use crate::answer::check::explained;
+use crate::answer::check::{explained, files};
 use crate::answer::numbers::Unit;
 use crate::escape::visible;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
@@ -70,7 +70,7 @@ pub fn document(
 ) -> Result<String, String> {
     let mut report = Report::new("pfnset check");
     for trace in traces {
-        let name = visible(&trace.path().display().to_string()).into_owned();
+        let name = visible(&files(trace)).into_owned();
         let mut suite = TestSuite::new(name.clone());
         suite.add_test_cases(trace.budgets.iter().map(|result| case_of(result, &name, unit)));
         let doubt = strict.and_then(|of_baseline| trace.grave.first().map(|doubt| doubt.text.as_str()).or(of_baseline));

@@ -53,7 +53,7 @@ impl Exported {
         if head.trim_start().starts_with(['{', '[']) {
             return Ok(Exported::Pfnset(pfnset_json::read(&text.whole())?));
         }
-        if pfnset_csv::is_one(&head) {
+        if pfnset_csv::is_one(text, &head) {
             return pfnset_csv::read(text).map(Exported::Pfnset);
         }
         WpaExport::new(input, options, known).map(Exported::Wpa)

@@ -2,10 +2,12 @@
 
 use crate::error::Reason;
 use crate::facets::vocabulary;
+use crate::imported::expected::HEAD;
 use crate::imported::pfnset_table::{CountedBy, PfnsetForm, PfnsetRow, PfnsetSnapshot, PfnsetTable};
 use crate::imported::selection::Selection;
 use crate::imported::wpa::columns::{Columns, ExportedTable, SNAPSHOT, Says};
 use crate::imported::wpa::culture::Culture;
+use crate::imported::wpa::delimiter;
 use crate::imported::wpa::heading::Heading;
 use crate::imported::wpa::rows::Reading;
 use crate::imported::wpa::text::Text;
@@ -21,6 +23,9 @@ fn dimensions() -> impl Iterator<Item = &'static str> {
 const CLASSIFICATION: &str = "classification";
 const BY_WPA: &str = "wpa";
 
+/// What `refset` calls the reason of release of pages that are held at the end.
+const HELD: &str = "held";
+
 /// Columns of answers on several traces: of which one a row is, and why there are none of it.
 const TRACE: &str = "trace";
 const FAILURE: &str = "error";
@@ -34,6 +39,13 @@ fn is_dimension(name: &str) -> bool {
 fn without_quote(label: &str) -> &str {
     let rest = label.strip_prefix('\'').filter(|rest| rest.trim_start().starts_with(['=', '+', '-', '@']));
     rest.unwrap_or(label)
+}
+
+/// Tables of a dataset have no reason of release where a page is held at the end; tables of `refset` have a word for it.
+fn name_held_pages(columns: &Columns, labels: &mut [Vec<Box<str>>]) {
+    let place = columns.keys.iter().position(|(known, _)| *known == vocabulary::RELEASE_REASON.name);
+    let reasons = place.and_then(|at| labels.get_mut(at)).into_iter().flatten();
+    reasons.filter(|label| label.is_empty()).for_each(|label| *label = HELD.into());
 }
 
 /// Rows of several traces are not added up.
@@ -52,17 +64,64 @@ fn check_one_trace(columns: &Columns, labels: &[Vec<Box<str>>]) -> Result<(), Re
     }
 }
 
-fn headings(head: &str) -> Vec<&str> {
-    head.split(['\r', '\n']).next().unwrap_or_default().split(',').map(|heading| heading.trim_matches('"')).collect()
+/// The first line: what separates cells, and the names of the columns. Spreadsheets write a table again with other signs between its
+/// cells, and some write `sep=;` above it.
+struct HeadLine {
+    delimiter: u8,
+    names: Vec<String>,
+    /// Where the rows begin, in the text.
+    end: usize,
 }
 
-/// True when the headings are those that pfnset writes.
-pub(super) fn is_one(head: &str) -> bool {
-    let headings = headings(head);
-    let has = |name: &str| headings.contains(&name);
-    let is_listing = has("pfn") && has(vocabulary::CATEGORY_WPA.name);
-    (has("pages") && has("bytes") || is_listing)
-        && headings.iter().any(|name| dimensions().any(|dimension| dimension == *name))
+impl HeadLine {
+    fn new(head: &str, line_end: char) -> HeadLine {
+        let (declared, start) = delimiter::declared(head).map_or((None, 0), |(sign, start)| (Some(sign), start));
+        let rest = head.get(start..).unwrap_or_default();
+        let length = rest.find(line_end).map_or(rest.len(), |at| at + 1);
+        let line = rest.get(..length).unwrap_or_default();
+        let is_ours = |heading: &str| is_own(&named(heading));
+        let delimiter = declared.unwrap_or_else(|| delimiter::delimiter(line, is_ours));
+        let names = delimiter::rows_of(line, delimiter).into_iter().next().unwrap_or_default();
+        HeadLine { delimiter, names: names.iter().map(|heading| named(heading)).collect(), end: start + length }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.names.iter().any(|own| own == name)
+    }
+}
+
+/// A heading as pfnset writes it: in small letters.
+fn named(heading: &str) -> String {
+    heading.trim().to_ascii_lowercase()
+}
+
+/// True for names of columns that pfnset writes.
+fn is_own(name: &str) -> bool {
+    ["pages", "bytes", "pages_wpa", "pfn", TIME].contains(&name) || dimensions().any(|dimension| dimension == name)
+}
+
+/// The time of rows of a timeline: the first column, or that after the trace.
+const TIME: &str = "time_s";
+
+/// True when the headings are those that pfnset writes. WPA has neither `bytes` nor `snapshot`.
+pub(super) fn is_one(text: Text<'_>, head: &str) -> bool {
+    let head = HeadLine::new(head, text.line_end());
+    let is_listing = head.has("pfn") && head.has(vocabulary::CATEGORY_WPA.name);
+    let is_counted = head.has("pages") && ["bytes", SNAPSHOT, TIME].iter().any(|name| head.has(name));
+    (is_counted || is_listing)
+        && head.names.iter().any(|name| name == TIME || dimensions().any(|dimension| dimension == name))
+}
+
+/// Rows of several times are not added up.
+fn check_one_time(head: &HeadLine) -> Result<(), Reason> {
+    let first = head.names.iter().find(|name| *name != TRACE);
+    match first.is_some_and(|name| name == TIME) {
+        true => {
+            let text = "its rows are of many times (time_s), as --timeline writes them, and one moment is compared";
+            Err(format!("{text}: write it without --timeline").into())
+        }
+        false => Ok(()),
+    }
 }
 
 /// Reads the file.
@@ -70,8 +129,10 @@ pub(super) fn is_one(head: &str) -> bool {
 /// # Errors
 /// A text with line and column.
 pub(super) fn read(text: Text<'_>) -> Result<PfnsetTable, Reason> {
-    let head = text.head(1 << 16);
-    let names = headings(&head);
+    let head = text.head(HEAD);
+    let head_line = HeadLine::new(&head, text.line_end());
+    check_one_time(&head_line)?;
+    let names: Vec<&str> = head_line.names.iter().map(String::as_str).collect();
     let says = |name: &&str| match *name {
         "pages" => Says::Pages,
         "pages_wpa" => Says::PagesByWpa,
@@ -96,8 +157,8 @@ pub(super) fn read(text: Text<'_>) -> Result<PfnsetTable, Reason> {
     }
     let reading = Reading {
         text,
-        start: head.find(text.line_end()).map_or(head.len(), |at| at + 1),
-        delimiter: b',',
+        start: text.offset_of(&head, head_line.end),
+        delimiter: head_line.delimiter,
         grouped: vec![true; columns.keys.len()],
         columns: &columns,
         culture: Culture::default(),
@@ -107,6 +168,7 @@ pub(super) fn read(text: Text<'_>) -> Result<PfnsetTable, Reason> {
     let mut rows = reading.rows().map_err(|error| reading.error_text(&error))?;
     rows.labels.iter_mut().flatten().for_each(|label| *label = without_quote(label).into());
     check_one_trace(&columns, &rows.labels)?;
+    name_held_pages(&columns, &mut rows.labels);
     let mut snapshots: BTreeMap<u64, PfnsetSnapshot> = BTreeMap::new();
     let mut by_wpa = false;
     for (key, sums) in &rows.sums {
@@ -145,8 +207,12 @@ pub(super) fn read(text: Text<'_>) -> Result<PfnsetTable, Reason> {
 mod tests {
     use super::*;
 
+    fn is_own_table(text: &str) -> bool {
+        is_one(Text::new(text.as_bytes()), text)
+    }
+
     fn table(text: &str) -> PfnsetTable {
-        assert!(is_one(text), "{text}");
+        assert!(is_own_table(text), "{text}");
         read(Text::new(text.as_bytes())).unwrap()
     }
 
@@ -162,7 +228,7 @@ mod tests {
         assert_eq!((pages.snapshots[0].rows[0].pages, pages.counts(true)), (2, true));
         let wpa = table("snapshot,category,pages,bytes,classification\n0,Image,3,12288,wpa\n");
         assert_eq!((wpa.counted_by, wpa.dimensions), (CountedBy::Wpa, vec!["category".to_owned()]));
-        assert!(!is_one("Page Category,Page Count\n") && !is_one("provider,count\n"));
+        assert!(!is_own_table("Page Category,Page Count\n") && !is_own_table("provider,count\n"));
         let safe = table("process,pages,bytes\n'=app.exe (4),3,12288\n'app.exe (8),3,12288\n");
         let mut names: Vec<&str> = safe.snapshots[0].rows.iter().map(|row| &*row.labels[0]).collect();
         names.sort_unstable();

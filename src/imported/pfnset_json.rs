@@ -7,6 +7,9 @@ use crate::imported::selection::{Chosen, ChosenBy, Selection};
 use crate::imported::wpa::columns::ExportedTable;
 use serde_json::Value;
 
+/// The key of the keywords that a trace was recorded without.
+const MISSING_KEYWORDS: &str = "missing_keywords";
+
 /// Version of the two schemas that is read.
 const VERSION: u64 = 1;
 
@@ -65,6 +68,7 @@ pub(super) fn read(text: &str) -> Result<PfnsetTable, String> {
             .get("doubts")
             .and_then(Value::as_array)
             .map(|doubts| doubts.iter().filter_map(|doubt| Some(doubt.get("text")?.as_str()?.to_owned())).collect()),
+        missing_keywords: document.get(MISSING_KEYWORDS).map(|_| texts(MISSING_KEYWORDS)),
     };
     let warnings = texts("warnings");
     Ok(PfnsetTable { form: PfnsetForm::Json, table, counted_by, dimensions, snapshots, warnings, selection })

@@ -48,11 +48,13 @@ pub(crate) struct Selection {
     pub window: Option<(f64, f64)>,
     /// Of the warnings those that make numbers wrong; `None`: the file does not say which.
     pub grave: Option<Vec<String>>,
+    /// Keywords that its trace was recorded without; `None`: the file does not say it.
+    pub missing_keywords: Option<Vec<String>>,
 }
 
 impl Default for Selection {
     fn default() -> Selection {
-        Selection { chosen: Chosen::NotSaid, window: None, grave: None }
+        Selection { chosen: Chosen::NotSaid, window: None, grave: None, missing_keywords: None }
     }
 }
 

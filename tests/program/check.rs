@@ -15,6 +15,15 @@ pub fn folder(budgets: &str) -> TempDir {
     folder
 }
 
+/// A trace with the numbers of a fixture that is no copy of it: another letter in the name of its session.
+pub fn another_run(folder: &TempDir, name: &str, letter: u8) {
+    let mut bytes = std::fs::read(fixtures().join("refset-small.etl")).unwrap();
+    let session: Vec<u8> = "NT Kernel".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let at = bytes.windows(session.len()).position(|window| window == session).unwrap();
+    bytes[at] = letter;
+    std::fs::write(folder.path().join(name), bytes).unwrap();
+}
+
 pub fn check(folder: &TempDir, arguments: &str) -> Ran {
     let arguments: Vec<&str> = std::iter::once("check").chain(arguments.split(' ')).collect();
     finish(pfnset(&arguments).current_dir(folder.path()))
@@ -357,8 +366,8 @@ fn folders_begin_with_traces_and_budgets() {
         "{FILES}max = \"1300 pages\"\n[[budget]]\nname = \"Kernel\"\nwhere = {{ class = \"Kernel\" }}\nmax = \"1 GiB\"\n"
     ));
     std::fs::create_dir(folder.path().join("runs")).unwrap();
-    for name in ["a.etl", "b.etl", "c.etl", "d.etl"] {
-        std::fs::copy(fixtures().join("refset-small.etl"), folder.path().join("runs").join(name)).unwrap();
+    for name in ["a", "b", "c", "d"] {
+        another_run(&folder, &format!("runs/{name}.etl"), name.as_bytes()[0]);
     }
     std::fs::copy(fixtures().join("resident-small.etl"), folder.path().join("runs").join("e.etl")).unwrap();
     let ran = check(&folder, "runs --budgets budgets.toml");
@@ -379,7 +388,7 @@ fn folders_begin_with_traces_and_budgets() {
 fn a_baseline_of_several_runs_has_a_median_and_a_spread() {
     let folder = folder(&format!("{FILES}max_growth = \"0\"\n"));
     // The fixtures have other numbers of pages of files: 1,338 and fewer.
-    std::fs::copy(fixtures().join("refset-small.etl"), folder.path().join("again.etl")).unwrap();
+    another_run(&folder, "again.etl", b'a');
     let saved = check(
         &folder,
         "resident-small.etl refset-small.etl again.etl --budgets budgets.toml --save-baseline runs.json -q",

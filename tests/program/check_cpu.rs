@@ -1,21 +1,20 @@
 //! Budgets of processor time: values are those of `cpu`.
 
 use crate::check_faults::check;
+use crate::cpu_stacks::known;
 use crate::program::out;
 use etl_writer::Ptr::P8;
 use etl_writer::payloads::thread::Switch;
 use etl_writer::{Session, Trace, file_of};
 use serde_json::{Value, json};
 
-const TRACE: &str = "stacks-keys.etl";
-
 fn budget(name: &str, measure: &str, rest: &str) -> String {
     format!("[[budget]]\nname = \"{name}\"\nanalysis = \"cpu\"\nmeasure = \"{measure}\"\n{rest}\n")
 }
 
-fn rows(more: &[&str]) -> Vec<Value> {
+fn rows(trace: &str, more: &[&str]) -> Vec<Value> {
     let json: Value =
-        serde_json::from_str(&out(&[&["cpu", TRACE, "-q", "--format", "json"], more].concat())).expect("JSON");
+        serde_json::from_str(&out(&[&["cpu", trace, "-q", "--format", "json"], more].concat())).expect("JSON");
     json["rows"].as_array().expect("rows").clone()
 }
 
@@ -25,16 +24,19 @@ fn nanos(row: &Value, key: &str) -> u64 {
 
 #[test]
 fn budgets_of_processor_time() {
+    let file = file_of(&known().finish());
+    let trace = file.path().to_str().expect("UTF-8");
+    let rows = |more: &[&str]| rows(trace, more);
     let by_function = rows(&["--group-by", "function", "--where", "process=!Idle (0)"]);
     let all: u64 = by_function.iter().map(|row| nanos(row, "cpu_ns")).sum();
-    let known = by_function.iter().find(|row| row["function"].as_str().is_some_and(|name| name.starts_with("win32k")));
+    let known = by_function.iter().find(|row| row["function"].as_str().is_some_and(|name| name.starts_with("lib.dll")));
     let known = known.expect("a function");
     let (function, own) = (known["function"].as_str().expect("a text"), nanos(known, "cpu_ns"));
     let of_function = format!("where.function = \"{function}\"\nwatch = \"100 %\"\n");
     let text = [
         budget("all", "cpu_ms", &format!("max = \"{} ns\"", all + by_function.len() as u64)),
         budget("less", "cpu_ms", "max = \"0.001\""),
-        budget("share", "cpu_ms", "where.module = \"win32k.sys\"\nmax = \"100 %\""),
+        budget("share", "cpu_ms", "where.module = \"lib.dll\"\nmax = \"100 %\""),
         budget("function", "cpu_ms", &format!("{of_function}max = \"10 s\"")),
         budget("waits", "waiting_ms", "max = \"1 s\""),
         budget("nobody", "cpu_ms", "where.process = \"nobody.exe\"\nmax = \"1\""),
@@ -42,7 +44,7 @@ fn budgets_of_processor_time() {
         budget("processor", "cpu_ms", "where.processor = 0\nmax = \"10 s\""),
     ]
     .concat();
-    let (_, results) = check(TRACE, &text);
+    let (_, results) = check(trace, &text);
     let of = |name: &str, key: &str| {
         results.iter().find(|result| result["name"] == name).map(|result| result[key].clone()).unwrap_or_default()
     };
@@ -62,6 +64,18 @@ fn budgets_of_processor_time() {
     // No context switch was recorded here, and nothing is known.
     let (code, results) = check("resident-small.etl", &text);
     assert!(code == 3 && results.iter().all(|result| result["verdict"] == "invalid"), "{results:?}");
+}
+
+/// Who ran for most of the time is not in these traces: a budget of 10 s passed, and another one failed by a flipped bit.
+#[test]
+fn what_ran_is_invalid_where_the_chain_of_switches_is_broken() {
+    let text = budget("all", "cpu_ms", "max = \"10 s\"");
+    let (code, results) = check("stacks-keys.etl", &text);
+    assert_eq!((code, &results[0]["verdict"]), (3, &json!("invalid")), "{}", results[0]);
+    let reason = results[0]["reason"].as_str().expect("a reason");
+    assert!(reason.contains("the chain of context switches is broken: "), "{reason}");
+    let (code, results) = check("cpu-compressed.etl", &text);
+    assert_eq!((code, &results[0]["verdict"]), (0, &json!("pass")), "{}", results[0]);
 }
 
 /// Without ReadyThread a wait lasts until the thread runs: another quantity, which is said.

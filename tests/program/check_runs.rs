@@ -1,6 +1,6 @@
 //! `pfnset check` of several runs: baselines, folders, traces that are named twice or cannot be read, and files that must stay.
 
-use crate::check::{FILES, check, folder, json};
+use crate::check::{FILES, another_run, check, folder, json};
 use crate::program::fixtures;
 use serde_json::Value;
 use std::fs;
@@ -59,7 +59,7 @@ fn no_output_replaces_a_trace_of_a_folder() {
 fn a_trace_that_is_named_twice_counts_once() {
     let folder = folder(&format!("{FILES}max_growth = \"0\"\n"));
     fs::create_dir(folder.path().join("runs")).expect("a folder");
-    fs::copy(fixtures().join("resident-small.etl"), folder.path().join("runs").join("a.etl")).expect("a trace");
+    another_run(&folder, "runs/a.etl", b'a');
     for (traces, repeated) in [
         ("resident-small.etl resident-small.etl", vec!["resident-small.etl"]),
         ("resident-small.etl ./resident-small.etl", vec!["./resident-small.etl"]),
@@ -85,7 +85,7 @@ fn a_trace_that_is_named_twice_counts_once() {
 #[test]
 fn growth_within_the_spread_is_called_so_in_its_row() {
     let folder = folder(&format!("{FILES}max_growth = \"100 %\"\n"));
-    fs::copy(fixtures().join("refset-small.etl"), folder.path().join("again.etl")).expect("a trace");
+    another_run(&folder, "again.etl", b'a');
     let runs = "resident-small.etl refset-small.etl again.etl";
     check(&folder, &format!("{runs} --budgets budgets.toml --save-baseline runs.json -q"));
     let of = |trace: &str| check(&folder, &format!("{trace} --budgets budgets.toml --baseline runs.json -q"));

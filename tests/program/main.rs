@@ -12,6 +12,7 @@ mod check_cpu;
 mod check_damage;
 mod check_faults;
 mod check_runs;
+mod check_trust;
 mod cli;
 mod contract;
 mod counter;

@@ -42,6 +42,9 @@ struct SavedBudget {
     total_pages: Option<u64>,
     dimensions: Vec<String>,
     rows: Vec<SavedRow>,
+    /// True where nothing met the conditions, of a budget that allows it: the value is 0 for that reason.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    no_match: bool,
     /// Keywords that were not recorded, so that it counts pages of other categories too; not known of older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     unrecorded: Option<Vec<String>>,
@@ -112,6 +115,7 @@ impl Saved {
                 rows: (value.iter().flat_map(|value| &value.rows))
                     .map(|row| SavedRow { labels: row.labels.iter().map(String::from).collect(), pages: row.pages })
                     .collect(),
+                no_match: value.is_some_and(|value| value.has_no_match),
                 unrecorded,
             }
         };
@@ -168,12 +172,14 @@ impl Saved {
         let saved = saved.ok_or(
             "the baseline has no such measure and conditions; save it again with pfnset check --save-baseline",
         )?;
-        let pages = saved.pages.ok_or("the value was invalid when the baseline was saved")?;
+        let pages =
+            saved.pages.ok_or("the value was invalid, or nothing met the conditions, when the baseline was saved")?;
         let labels = |row: &SavedRow| row.labels.iter().map(|label| Label::name(label.as_str())).collect();
         let rows = saved.rows.iter().map(|row| Row { labels: labels(row), pages: row.pages });
         let total = saved.total_pages.unwrap_or(pages);
         let (dimensions, runs, unrecorded) = (saved.dimensions.clone(), saved.runs.clone(), saved.unrecorded.clone());
-        Ok(Value { pages, total, dimensions, rows: rows.collect(), runs, unrecorded, ..Value::default() })
+        let (rows, has_no_match) = (rows.collect(), saved.no_match);
+        Ok(Value { pages, total, dimensions, rows, runs, unrecorded, has_no_match, ..Value::default() })
     }
 }
 

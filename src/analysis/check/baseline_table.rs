@@ -1,6 +1,7 @@
 //! A baseline that is JSON or CSV of `pfnset resident` or `refset`: the value of a budget in its rows.
 
 use crate::analysis::check::budget::{Analysis, Budget, Measure};
+use crate::analysis::check::required_data::unrecorded_of_saved;
 use crate::analysis::check::value::{Row, Value};
 use crate::analysis::diff::dimension::Dimension;
 use crate::facets::Label;
@@ -32,7 +33,12 @@ pub fn table_value(table: &PfnsetTable, budget: &Budget) -> Result<Value, String
     if let Some(reason) = part(table, budget) {
         return Err(reason);
     }
+    let missing = table.selection.missing_keywords.as_ref();
+    let unrecorded = missing.map(|missing| unrecorded_of_saved(missing, &budget.conditions)).transpose();
+    let unrecorded = unrecorded.map_err(|reason| format!("of the baseline: {reason}"))?;
     let mut conditions = Vec::new();
+    // What patterns matched elsewhere does not count.
+    budget.conditions.forget();
     let open = budget.conditions.by_name().into_iter();
     for (name, patterns) in open.filter(|(name, patterns)| !table.selection.is_by(name, &patterns.to_string())) {
         if [FUNCTION.name, MODULE.name, STACK.name].contains(&name) {
@@ -60,11 +66,14 @@ pub fn table_value(table: &PfnsetTable, budget: &Budget) -> Result<Value, String
         labels: row.labels.iter().cloned().map(Label::name).collect(),
         pages: row.amount.pages(),
     };
+    let pages = sum(&mut selected().map(|row| row.amount.pages()));
     Ok(Value {
-        pages: sum(&mut selected().map(|row| row.amount.pages())),
+        pages,
         total: sum(&mut counted.iter().map(|row| row.amount.pages())),
         dimensions: table.dimensions.clone(),
         rows: selected().map(row).collect(),
+        unrecorded,
+        has_no_match: selected().next().is_none() && budget.conditions.has_no_match(),
         ..Value::default()
     })
 }

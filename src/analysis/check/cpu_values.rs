@@ -4,6 +4,7 @@ use super::budget::{Budget, Measure};
 use super::required_data::Evidence;
 use super::value::{Row, Value};
 use crate::analysis::cpu::query::{CpuQuery, Dimension};
+use crate::analysis::cpu::replay::processor::ProcessorUse;
 use crate::analysis::cpu::{CpuRow, CpuUse};
 use crate::event::hooks::{CSWITCH, READY_THREAD};
 use crate::facets::{Condition, Dimension as _};
@@ -11,6 +12,7 @@ use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::CPU;
 use crate::trace::doubt::Doubt;
+use crate::units::counted;
 
 /// What threads did, or why it is not known.
 pub struct CpuValues<'t> {
@@ -43,6 +45,9 @@ impl<'t> CpuValues<'t> {
         let all = self.all.as_ref().map_err(String::clone)?;
         if let Some(fault) = self.evidence.fault("the trace", &[CSWITCH], all.window_times, &budget.conditions) {
             return Err(fault);
+        }
+        if let Some(reason) = unknown_threads(all) {
+            return Err(reason);
         }
         let is_ready_known = trace.survey().kernel_count(READY_THREAD) > 0;
         if budget.measure == Measure::ReadyTime && !is_ready_known {
@@ -81,6 +86,24 @@ impl<'t> CpuValues<'t> {
             ..Value::default()
         })
     }
+}
+
+/// Why it is not known which threads ran. A processor without any switch may have been idle all the time: that is only said.
+fn unknown_threads(set: &CpuUse) -> Option<String> {
+    if set.breaks > 0 {
+        let switches = counted(set.breaks, "switch is", "switches are");
+        let text = "from another thread than the one that ran, so the time before is of nobody who is known";
+        return Some(format!("the chain of context switches is broken: {switches} {text}"));
+    }
+    let (mut unknown, mut all) = (0u128, 0u128);
+    for times in set.by_processor.iter().filter(|times| times.switches > 0) {
+        all += times.by_use.iter().map(|ticks| u128::from(*ticks)).sum::<u128>();
+        unknown += times.by_use.get(ProcessorUse::Unknown as usize).map_or(0, |ticks| u128::from(*ticks));
+    }
+    (unknown * 2 > all).then(|| {
+        let share = unknown as f64 * 100.0 / all as f64;
+        format!("which threads ran is unknown for {share:.1} % of the time of the processors")
+    })
 }
 
 /// The rows without the idle threads, which run where nothing else does, unless nothing else was asked for: as `pfnset cpu` adds up.

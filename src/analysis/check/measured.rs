@@ -97,6 +97,8 @@ impl TraceValues {
             }
             all.values.push(value);
         }
+        // Whether the file can be trusted does not depend on the budgets: also one of which nothing was measured can have losses.
+        all.add_doubts(&trace.trust().doubts());
         all
     }
 

@@ -160,6 +160,9 @@ pub fn worst(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
 
 fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Result<Value, String>>) -> BudgetResult {
     let earlier = baseline.and_then(|baseline| baseline.as_ref().ok());
+    let has_no_earlier = earlier.is_some_and(|earlier| earlier.has_no_match);
+    // Of a name that is not there nobody knows whether it needed nothing or was another one.
+    let earlier = earlier.filter(|_| !has_no_earlier || budget.optional);
     let mut result = BudgetResult {
         budget: budget.clone(),
         verdict: Verdict::Invalid,
@@ -186,6 +189,12 @@ fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Resu
         result.fault = Some(value.unmatched.join("; "));
         return result;
     }
+    if has_no_earlier && budget.optional && budget.max_growth.is_some() {
+        result.warnings.push("nothing in the baseline meets its conditions: all of it counts as growth".to_owned());
+    }
+    let nothing =
+        "nothing in the baseline meets its conditions, so there is no growth to judge; optional = true counts from 0";
+    let absent = (has_no_earlier && !budget.optional).then(|| nothing.to_owned());
     let differs = earlier.and_then(|earlier| value.differs_from(earlier));
     let comparable = result.baseline.filter(|_| differs.is_none());
     let runs = comparable.map(|median| (median, result.spread.map(|spread| spread.most)));
@@ -194,7 +203,7 @@ fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Resu
     result.limits = judge(&known, value.pages, value.total, runs);
     result.verdict = worst(result.limits.iter().map(|limit| limit.verdict));
     // A limit that cannot be judged makes the budget invalid, unless another one is exceeded for certain.
-    let unknown = differs.or_else(|| baseline.and_then(|baseline| baseline.as_ref().err().cloned()));
+    let unknown = differs.or(absent).or_else(|| baseline.and_then(|baseline| baseline.as_ref().err().cloned()));
     if let (Some(_), Some(reason)) = (budget.max_growth, unknown) {
         result.fault = Some(reason);
         result.verdict = result.verdict.max(Verdict::Invalid);

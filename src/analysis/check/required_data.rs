@@ -247,9 +247,7 @@ impl<'t> Evidence<'t> {
                 absence_reason if absence_reason.is_incomplete() => Some(format!(
                     "the events of {keyword}, which tell {needed_for}, are in the part of the trace that is lost"
                 )),
-                AbsenceReason::NotRecorded if named.is_some() || needs => {
-                    Some(format!("{needed_for} cannot be known: the keyword {keyword} was not recorded"))
-                }
+                AbsenceReason::NotRecorded if named.is_some() || needs => Some(not_recorded(named, keyword)),
                 AbsenceReason::NotLogged => Some(format!(
                     "{needed_for} cannot be known: the keyword {keyword} was on, but none of its events are in the trace"
                 )),
@@ -330,9 +328,35 @@ fn use_of(recorded: &Recorded, exchange: &Exchange, conditions: &Conditions) -> 
 /// by this recording's measure, and is none to compare with one that has them. Each with what it means.
 pub fn unrecorded(trace: &Trace, analysis: &AnalysisNeeds, conditions: &Conditions) -> Vec<(&'static str, String)> {
     let missing = trace.missing(analysis);
-    let is_missing = |recorded: &&&Recorded| missing.iter().any(|need| need.keyword == recorded.keyword);
+    counted_as_others(|keyword| missing.iter().any(|need| need.keyword == keyword), conditions)
+}
+
+/// The same of a result that was saved, by the keywords that its trace was recorded without.
+///
+/// # Errors
+/// What cannot be known without one of them: then the value is none.
+pub fn unrecorded_of_saved(missing: &[String], conditions: &Conditions) -> Result<Vec<String>, String> {
+    let is_missing = |keyword: &str| missing.iter().any(|name| name == keyword);
+    for recorded in NEEDED.iter().filter(|recorded| is_missing(recorded.keyword)) {
+        for exchange in recorded.exchanges {
+            let Use { named, needs, .. } = use_of(recorded, exchange, conditions);
+            if named.is_some() || needs {
+                return Err(not_recorded(named, recorded.keyword));
+            }
+        }
+    }
+    let found = counted_as_others(is_missing, conditions);
+    Ok(found.into_iter().map(|(keyword, _)| keyword.to_owned()).collect())
+}
+
+/// Why a value is not known without a keyword.
+fn not_recorded(named: Option<&str>, keyword: &str) -> String {
+    format!("{} cannot be known: the keyword {keyword} was not recorded", named.unwrap_or("its categories"))
+}
+
+fn counted_as_others(is_missing: impl Fn(&str) -> bool, conditions: &Conditions) -> Vec<(&'static str, String)> {
     let mut found = Vec::new();
-    for recorded in NEEDED.iter().filter(is_missing) {
+    for recorded in NEEDED.iter().filter(|recorded| is_missing(recorded.keyword)) {
         let taken = |exchange: &&Exchange| {
             let Use { named, splits, needs } = use_of(recorded, exchange, conditions);
             named.is_none() && splits && !needs

@@ -35,3 +35,10 @@ pub struct Value {
     /// True when nothing meets the conditions, and a name may be wrong.
     pub(crate) has_no_match: bool,
 }
+
+impl Value {
+    /// True when nothing meets the conditions, and a name may be wrong.
+    pub fn has_no_match(&self) -> bool {
+        self.has_no_match
+    }
+}

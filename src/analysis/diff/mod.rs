@@ -270,13 +270,16 @@ fn read<'s>(sources: [&'s Source; 2], plan: &DiffPlan, query: &DiffQuery) -> Res
 fn held(sources: [&Source; 2], plan: &DiffPlan) -> Held {
     let is_once =
         |source: &&Source| matches!(&source.content, SourceContent::Wpa(export) if export.columns.is_system_view);
-    let has_ended = |source: &&Source| {
-        let ended = [Dimension::ReleaseReason, Dimension::Impact];
-        source.trace().is_none() && source.dimensions(plan.table).iter().any(|dimension| ended.contains(dimension))
+    let has = |source: &&Source, wanted: Dimension| {
+        source.trace().is_none() && source.dimensions(plan.table).contains(&wanted)
     };
+    let by_impact = |source: &&Source| has(source, Dimension::Impact) && !source.is_export();
     match () {
         () if sources.iter().any(is_once) => Held::InWindowOnce,
-        () if sources.iter().any(|source| source.is_export() || has_ended(source)) => Held::InWindow,
+        () if sources.iter().any(by_impact) => Held::ByImpact,
+        () if sources.iter().any(|source| source.is_export() || has(source, Dimension::ReleaseReason)) => {
+            Held::InWindow
+        }
         () => Held::AtStop,
     }
 }

@@ -188,6 +188,8 @@ pub enum Held {
     InWindow,
     /// The same, but a page of several processes counts once.
     InWindowOnce,
+    /// Those by impact: less what was held before the window and released in it.
+    ByImpact,
 }
 
 impl ReferenceSide {
@@ -207,7 +209,7 @@ impl ReferenceSide {
             Held::InWindow if !group_by.iter().any(|dimension| has_ended.contains(dimension)) => {
                 group_by.push(ReferenceDimension::ReleaseReason);
             }
-            Held::InWindowOnce if !group_by.contains(&ReferenceDimension::Impact) => {
+            Held::InWindowOnce | Held::ByImpact if !group_by.contains(&ReferenceDimension::Impact) => {
                 group_by.push(ReferenceDimension::Impact);
             }
             _ => {}

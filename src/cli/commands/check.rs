@@ -2,7 +2,7 @@
 
 use crate::analysis::check::baseline::{Baseline, Run, Saved, differing_run};
 use crate::analysis::check::budget::{Analysis, Budget};
-use crate::analysis::check::measured::TraceValues;
+use crate::analysis::check::measured::{TraceValues, Value};
 use crate::analysis::check::suggest::suggest;
 use crate::analysis::check::verdict::Verdict;
 use crate::analysis::check::{TraceResult, file, worst};
@@ -12,8 +12,9 @@ use crate::answer::numbers::Unit;
 use crate::cli::args::{Base, Common, OutputFormat, UNITS, file_to_write, refuse};
 use crate::cli::exit::Exit;
 use crate::cli::recordings::{Recording, Recordings};
+use crate::cli::repeated::{once, without_copies};
 use crate::cli::symbols::SymbolArgs;
-use crate::cli::trace_paths::{once, passed_over};
+use crate::cli::trace_paths::passed_over;
 use crate::cli::{new_file, notes, output, small_file, trace, trace_paths};
 use crate::error::Error;
 use crate::forms::{budgets as suggestions, junit};
@@ -149,11 +150,10 @@ impl Check {
         let fits = |kernel: &Path, user: &Path| is_one(kernel, user, &limits);
         let (recordings, repeated) = once(trace_paths::named_recordings(&self.recordings.traces, Path::new(""), fits)?);
         self.spare_found(&recordings)?;
+        let (recordings, copies) = without_copies(recordings);
         if !common.quiet {
             passed_over(&self.recordings.traces, Path::new("")).iter().for_each(|line| notes::write(line));
-            repeated
-                .iter()
-                .for_each(|path| notes::write(&format!("{} is named twice: it counts once", path.display())));
+            repeated.iter().chain(&copies).for_each(|line| notes::write(line));
         }
         let of_each = |recording: &Recording| self.of_trace(recording, &budgets, earlier.as_ref());
         let (traces, runs): (Vec<TraceResult>, Vec<Run>) = recordings.iter().map(of_each).unzip();
@@ -177,12 +177,12 @@ impl Check {
         output::print(&check::answer(checked, &traces, doubts, unit), common.format, common.csv.cells(), common)?;
         Ok(match (verdict, first_doubt) {
             (Verdict::Fail | Verdict::NoMatch, _) => Exit::Difference,
-            (Verdict::Invalid, _) => Exit::BadInput,
-            // All verdicts are good: who sees the code has to learn where it comes from.
-            (Verdict::Pass | Verdict::Watch, Some(text)) if common.strict => {
+            // Who sees the code has to learn where it comes from, also where budgets are invalid for another reason.
+            (Verdict::Pass | Verdict::Watch | Verdict::Invalid, Some(text)) if common.strict => {
                 notes::write(&format!("--strict: code 3, because numbers can be wrong: {text}"));
                 Exit::BadInput
             }
+            (Verdict::Invalid, _) => Exit::BadInput,
             (Verdict::Pass | Verdict::Watch, _) => Exit::Fine,
         })
     }
@@ -276,7 +276,11 @@ impl Check {
         let values = trace::with_bar(common, &trace, 2, || TraceValues::answer(&trace, budgets));
         // Rows of many runs are much: only a baseline needs them.
         let is_kept = self.save_baseline.is_some();
-        let kept = values.values.iter().filter(|_| is_kept).map(|value| value.as_ref().ok().cloned());
+        // A name may be wrong, or what it names was not there: that is no 0 which growth counts from.
+        let known = |(value, budget): (&Result<Value, String>, &Budget)| {
+            value.as_ref().ok().filter(|value| !value.has_no_match() || budget.optional).cloned()
+        };
+        let kept = values.values.iter().zip(budgets).filter(|_| is_kept).map(known);
         let run = run(kept.collect(), texts(&values.grave));
         (TraceResult::new(files, budgets, values, earlier.map(|earlier| earlier.values.as_slice())), run)
     }

@@ -66,7 +66,7 @@ impl Events {
             return self.rows.list(common, filter);
         }
         refuse("--symbols", &[(!self.rows.symbols.symbols.is_empty(), "names the functions of --rows --stacks")])?;
-        let question = TraceQuestion { common, each: &self.each, schema: "pfnset.events", unit: Unit::default() };
+        let question = TraceQuestion { common, each: &self.each, schema: ("pfnset.events", 1), unit: Unit::default() };
         let exit = question.answer(|_, trace, show| {
             let statistics = trace::with_bar(common, trace, 1, || EventStatistics::answer(trace, &filter));
             let digest = self.digest.then(|| TraceDigest::new(trace.etl()));

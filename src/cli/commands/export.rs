@@ -4,6 +4,7 @@ use crate::analysis::export::schema::Table;
 use crate::cli::args::{OneOf, Reading, refuse};
 use crate::cli::exit::Exit;
 use crate::cli::recordings::{Recording, Recordings};
+use crate::cli::repeated::once;
 use crate::cli::symbols::SymbolArgs;
 use crate::cli::trace_paths::{passed_over, recordings};
 use crate::cli::{notes, output, progress, terminal, threads};
@@ -256,9 +257,10 @@ impl Export {
         }
         let limits = self.reading.limits();
         let fits = |kernel: &Path, user: &Path| is_one(kernel, user, &limits);
-        let traces = recordings(&self.recordings.traces, &self.out, fits)?;
+        let (traces, repeated) = once(recordings(&self.recordings.traces, &self.out, fits)?);
         if !self.quiet {
-            passed_over(&self.recordings.traces, &self.out).iter().for_each(|line| notes::write(line));
+            let passed_over = passed_over(&self.recordings.traces, &self.out);
+            passed_over.iter().chain(&repeated).for_each(|line| notes::write(line));
         }
         Ok(traces)
     }

@@ -26,7 +26,8 @@ impl Info {
     pub fn run(&self) -> anyhow::Result<Exit> {
         let common = &self.common;
         if self.each.each {
-            let question = TraceQuestion { common, each: &self.each, schema: "pfnset.info", unit: Unit::default() };
+            let question =
+                TraceQuestion { common, each: &self.each, schema: ("pfnset.info", 1), unit: Unit::default() };
             return question.answer(|path, trace, show| {
                 let found = self.of(trace);
                 show(info::answer(&found, path, &[]), found.is_doubtful())

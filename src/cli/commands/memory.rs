@@ -124,7 +124,7 @@ impl Memory {
         let whole = "cuts rows by process or session: lists and priorities are shown as a whole";
         refuse("--top", &[(rows.top.is_some() && query.group_by.is_some() && !has_order, whole)])?;
         self.check_conditions(&query, is_object)?;
-        let question = TraceQuestion { common, each: &self.each, schema: "pfnset.memory", unit: rows.unit() };
+        let question = TraceQuestion { common, each: &self.each, schema: memory::SCHEMA, unit: rows.unit() };
         let view = MemoryView { top: rows.top, order: self.sort.unwrap_or_default() };
         let any_counter = Cell::new(false);
         let no_counter = Cell::new(false);

@@ -159,7 +159,7 @@ impl Refset {
             query.symbols = self.symbols.folders(common.quiet, common.output.as_deref())?;
         }
         self.check(&query)?;
-        let question = TraceQuestion { common, each: &self.each, schema: "pfnset.refset", unit: rows.unit() };
+        let question = TraceQuestion { common, each: &self.each, schema: ("pfnset.refset", 1), unit: rows.unit() };
         let exit = question.answer(|path, trace, show| self.of_trace(&query, path, trace, show))?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
         Ok(exit)

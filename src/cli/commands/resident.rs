@@ -234,7 +234,7 @@ impl Resident {
         query.pool_tags = self.tags.read(common)?;
         check_order(&query)?;
         self.check_view(&query, &view)?;
-        let question = TraceQuestion { common, each: &self.each, schema: "pfnset.resident", unit: rows.unit() };
+        let question = TraceQuestion { common, each: &self.each, schema: ("pfnset.resident", 1), unit: rows.unit() };
         let exit = question.answer(|_, trace, show| {
             // One walk for the events, one for the pages; stacks take two more.
             let walks = if has_names { 4 } else { 2 };

@@ -5,7 +5,7 @@
 
 pub mod columns;
 pub mod culture;
-mod delimiter;
+pub(super) mod delimiter;
 mod error_text;
 pub mod heading;
 mod labels;
@@ -106,10 +106,7 @@ impl WpaExport {
         };
         let rest = head.get(skipped..).unwrap_or_default();
         let end = rest.find(is_end).map_or(head.len(), |at| skipped + at + 1);
-        match text.is_utf16() {
-            true => head.get(..end).map_or(0, |heading| heading.encode_utf16().count() * 2),
-            false => end,
-        }
+        text.offset_of(&head, end)
     }
 
     fn check(&self) -> Result<(), Reason> {

@@ -70,6 +70,14 @@ impl<'f> Text<'f> {
         }
     }
 
+    /// The offset in bytes of a place in `head`, the start of the text.
+    pub fn offset_of(&self, head: &str, at: usize) -> usize {
+        match self.is_utf16() {
+            true => head.get(..at).map_or(0, |before| before.encode_utf16().count() * 2),
+            false => at,
+        }
+    }
+
     /// Whole lines from the start, at least `bytes` bytes where the text has them.
     pub fn head(&self, bytes: usize) -> Cow<'f, str> {
         let rest = |from: usize| self.units(from..self.bytes.len(), self.end, self.end).map(|(at, _)| at).next();

@@ -146,7 +146,7 @@ fn trace_of(records: Vec<Rec>) -> Trace {
 
 /// On one processor: thread 16 waits twice in lib.dll (100 and 300 ticks), is readied by thread 20 each time, and once without a
 /// stack; thread 20 waits in the kernel and loses the processor once.
-fn known() -> Trace {
+pub(super) fn known() -> Trace {
     let mut records = beginning();
     let at = |ticks: u64| T0 + 1000 + ticks;
     records.extend([

@@ -1,0 +1,76 @@
+//! Traces that are named several times: by other paths, as one file of a recording of two, or as copies.
+
+use crate::cli::recordings::Recording;
+use crate::dataset::is_copy;
+use crate::input::{STANDARD_INPUT, split_member};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What a file is found by: its place without links, and its name in an archive.
+type Place = (PathBuf, Option<String>);
+
+fn place(path: &Path) -> Place {
+    let (file, member) = split_member(path);
+    (fs::canonicalize(&file).unwrap_or(file), member)
+}
+
+fn name(recording: &Recording) -> String {
+    recording.files().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" + ")
+}
+
+/// Each recording once, whatever its files are called, and a line for each one that was named again.
+pub fn once(all: Vec<Recording>) -> (Vec<Recording>, Vec<String>) {
+    let mut of_several: BTreeMap<Place, String> = BTreeMap::new();
+    let is_file = |path: &Path| path.as_os_str() != STANDARD_INPUT;
+    for recording in all.iter().filter(|recording| !recording.with.is_empty()) {
+        recording.files().for_each(|path| _ = of_several.entry(place(path)).or_insert_with(|| name(recording)));
+    }
+    let (mut seen, mut first, mut lines) = (BTreeSet::new(), Vec::new(), Vec::new());
+    for recording in all {
+        let is_alone = recording.with.is_empty() && is_file(&recording.trace);
+        let whole = of_several.get(&place(&recording.trace)).filter(|_| is_alone);
+        let again = recording.trace.display();
+        if recording.refused.is_some() {
+            first.push(recording);
+        } else if let Some(whole) = whole {
+            lines.push(format!("{again} is a file of {whole}: it counts once"));
+        } else if seen.insert(recording.files().map(|path| place(path.as_path())).collect::<Vec<_>>()) {
+            first.push(recording);
+        } else {
+            lines.push(format!("{again} is named twice: it counts once"));
+        }
+    }
+    (first, lines)
+}
+
+/// The size of each file, and its name in an archive: what copies have in common before anything is read.
+fn shape(recording: &Recording) -> Option<Vec<(u64, Option<String>)>> {
+    let of_file = |path: &PathBuf| {
+        let (file, member) = split_member(path);
+        let metadata = fs::metadata(file).ok().filter(fs::Metadata::is_file)?;
+        Some((metadata.len(), member))
+    };
+    recording.files().map(of_file).collect()
+}
+
+/// The first of each recording whose files have the same bytes, and a line for each copy. Only files of one size are read.
+pub fn without_copies(all: Vec<Recording>) -> (Vec<Recording>, Vec<String>) {
+    let mut by_shape: BTreeMap<Vec<(u64, Option<String>)>, Vec<Recording>> = BTreeMap::new();
+    let (mut first, mut lines) = (Vec::new(), Vec::new());
+    for recording in all {
+        let Some(shape) = shape(&recording).filter(|_| recording.refused.is_none()) else {
+            first.push(recording);
+            continue;
+        };
+        let like = by_shape.entry(shape).or_default();
+        match like.iter().find(|other| is_copy((&recording.trace, &recording.with), (&other.trace, &other.with))) {
+            Some(other) => lines.push(format!("{} is a copy of {}: it counts once", name(&recording), name(other))),
+            None => {
+                like.push(recording.clone());
+                first.push(recording);
+            }
+        }
+    }
+    (first, lines)
+}

@@ -1,0 +1,161 @@
+//! `pfnset check`: doubts about a file that no budget measures, baselines that say nothing of a condition, traces that are there twice.
+
+use crate::check::{FILES, check, folder, json};
+use crate::program::{Ran, finish, fixtures, pfnset};
+use crate::recording::split;
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use tempfile::TempDir;
+
+fn copy(name: &str, folder: &TempDir, to: &str) {
+    let path = folder.path().join(to);
+    fs::create_dir_all(path.parent().unwrap_or(Path::new(""))).expect("a folder");
+    fs::copy(fixtures().join(name), path).expect("a trace");
+}
+
+fn run(folder: &TempDir, line: &str) -> Ran {
+    finish(pfnset(&line.split(' ').collect::<Vec<_>>()).current_dir(folder.path()))
+}
+
+fn budget_of<'j>(json: &'j Value, trace: usize) -> &'j Value {
+    &json["traces"][trace]["budgets"][0]
+}
+
+/// Where no page was recorded, the budget is invalid for that, and the losses of the file were not said at all.
+#[test]
+fn losses_are_told_where_no_budget_can_be_measured() {
+    let folder = folder("[[budget]]\nname = \"All\"\nmax = \"1 GiB\"\n");
+    let mut bytes = fs::read(fixtures().join("cpu-compressed.etl")).expect("a fixture");
+    bytes.truncate(bytes.len() * 2 / 3);
+    fs::write(folder.path().join("cut.etl"), bytes).expect("a trace");
+    let line = "cut.etl --budgets budgets.toml --strict --junit verdicts.xml --format json";
+    let ran = check(&folder, line);
+    assert!(ran.code == 3 && ran.err.contains("--strict: code 3, because numbers can be wrong: "), "{ran:?}");
+    assert_eq!(budget_of(&json(&ran), 0)["verdict"], "invalid");
+    assert!(json(&ran)["doubts"].as_array().is_some_and(|doubts| !doubts.is_empty()), "{}", ran.out);
+    let junit = fs::read_to_string(folder.path().join("verdicts.xml")).expect("verdicts");
+    assert!(junit.contains("name=\"--strict\""), "{junit}");
+}
+
+/// JSON of `resident` says which keywords its trace lacks; growth was judged of pages that other keywords put elsewhere.
+#[test]
+fn growth_against_a_saved_result_of_other_keywords_is_not_judged() {
+    let of = |name: &str, more: &str| format!("[[budget]]\nname = \"x\"\nwhere.category = \"{name}\"\n{more}\n");
+    let folder = folder(&of("VirtualAlloc", "max_growth = \"1 %\""));
+    let ran = run(&folder, "resident resident-small.etl --group-by process,category --format json -o base.json");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let line = "resident-small.etl --budgets budgets.toml --baseline base.json --format json";
+    assert_eq!(budget_of(&json(&check(&folder, line)), 0)["verdict"], "pass");
+    let path = folder.path().join("base.json");
+    let mut base: Value = serde_json::from_slice(&fs::read(&path).expect("JSON")).expect("JSON");
+    base["missing_keywords"] = vec!["Win32HeapRanges"].into();
+    fs::write(&path, base.to_string()).expect("room for a file");
+    let ran = check(&folder, line);
+    assert_eq!((ran.code, &budget_of(&json(&ran), 0)["verdict"]), (3, &"invalid".into()), "{}", ran.out);
+    assert!(ran.out.contains("this trace was recorded with the keyword Win32HeapRanges, the baseline without"));
+    // What cannot be without the keyword is no 0 of the baseline.
+    fs::write(folder.path().join("budgets.toml"), of("Win32Heap", "max_growth = \"1 %\"")).expect("room for a file");
+    let ran = check(&folder, line);
+    let reason = "of the baseline: its categories cannot be known: the keyword Win32HeapRanges was not recorded";
+    assert!(ran.code == 3 && ran.out.contains(reason), "{ran:?}");
+}
+
+/// A process with another id in the baseline counted as 0 there, and all of it as growth.
+#[test]
+fn a_condition_that_matches_nothing_in_the_baseline_gives_no_growth() {
+    let by =
+        |more: &str| format!("[[budget]]\nname = \"a\"\nwhere.process = \"csrss.exe\"\nmax_growth = \"0\"\n{more}");
+    let folder = folder(&by(""));
+    let other = "[[budget]]\nname = \"a\"\nwhere.process = \"nobody.exe\"\nmax_growth = \"0\"\n";
+    // The baseline is the same trace, in which the process has another name.
+    let base = run(&folder, "resident resident-small.etl --group-by process,category --format json -o base.json");
+    assert_eq!(base.code, 0, "{base:?}");
+    let path = folder.path().join("base.json");
+    let text = fs::read_to_string(&path).expect("JSON").replace("csrss.exe", "other.exe");
+    fs::write(&path, text).expect("room for a file");
+    let line = "resident-small.etl --budgets budgets.toml --baseline base.json --format json";
+    let ran = check(&folder, line);
+    let found = json(&ran);
+    assert_eq!((ran.code, &budget_of(&found, 0)["verdict"]), (3, &"invalid".into()), "{}", ran.out);
+    assert!(budget_of(&found, 0)["baseline_value"].is_null(), "{}", ran.out);
+    assert!(ran.out.contains("nothing in the baseline meets its conditions, so there is no growth to judge"));
+    // Who allows it counts from 0, and a warning says so.
+    fs::write(folder.path().join("budgets.toml"), by("optional = true\n")).expect("room for a file");
+    let ran = check(&folder, line);
+    assert_eq!((ran.code, &budget_of(&json(&ran), 0)["verdict"]), (1, &"fail".into()), "{}", ran.out);
+    assert!(ran.out.contains("nothing in the baseline meets its conditions: all of it counts as growth"));
+    // Nor is it a run with the value 0.
+    fs::write(folder.path().join("budgets.toml"), format!("{other}{FILES}max = \"1 GiB\"\n")).expect("room for a file");
+    let line = "resident-small.etl refset-small.etl --budgets budgets.toml --save-baseline runs.json";
+    let ran = check(&folder, line);
+    assert!(ran.err.contains("runs.json has no value of \"a\": resident-small.etl lacks it"), "{ran:?}");
+    let saved: Value = serde_json::from_slice(&fs::read(folder.path().join("runs.json")).expect("a baseline")).unwrap();
+    assert!(saved["budgets"][0]["pages"].is_null() && saved["budgets"][1]["pages"].is_u64(), "{saved}");
+}
+
+/// Median and spread were of one run that counted several times.
+#[test]
+fn copies_of_a_trace_are_one_run() {
+    let folder = folder(&format!("{FILES}max = \"1 GiB\"\n"));
+    copy("resident-small.etl", &folder, "runs/a.etl");
+    copy("resident-small.etl", &folder, "runs/b.etl");
+    copy("refset-small.etl", &folder, "runs/c.etl");
+    let line = "runs --budgets budgets.toml --save-baseline base.json --format json";
+    let ran = check(&folder, line);
+    assert!(ran.err.contains("pfnset: runs/b.etl is a copy of runs/a.etl: it counts once\n"), "{ran:?}");
+    assert_eq!(json(&ran)["traces"].as_array().map(Vec::len), Some(2));
+    let saved: Value = serde_json::from_slice(&fs::read(folder.path().join("base.json")).expect("a baseline")).unwrap();
+    assert_eq!(saved["budgets"][0]["runs"].as_array().map(Vec::len), Some(2), "{saved}");
+}
+
+/// The kernel session's file of a recording of two, named again, was a trace of its own; CSV and JUnit called both alike.
+#[test]
+fn a_file_of_a_pair_counts_once_and_a_pair_has_both_names() {
+    let folder = folder(&format!("{FILES}max = \"1 GiB\"\n"));
+    fs::create_dir(folder.path().join("pair")).expect("a folder");
+    for (path, name) in split(folder.path(), |n| n % 2 == 0).iter().zip(["kernel.etl", "user.etl"]) {
+        fs::rename(path, folder.path().join("pair").join(name)).expect("a trace");
+    }
+    let both = "pair/kernel.etl + pair/user.etl";
+    for traces in ["pair pair/kernel.etl", "pair/kernel.etl pair", "pair pair/user.etl"] {
+        let line = format!("{traces} --budgets budgets.toml --format csv --junit verdicts.xml");
+        let ran = check(&folder, &line);
+        assert!(ran.err.contains(&format!("is a file of {both}: it counts once")), "{ran:?}");
+        let rows: Vec<&str> = ran.out.lines().skip(1).collect();
+        assert!(rows.len() == 1 && rows[0].starts_with(both), "{traces}: {}", ran.out);
+        let junit = fs::read_to_string(folder.path().join("verdicts.xml")).expect("verdicts");
+        assert!(junit.contains(&format!("<testsuite name=\"{both}\"")), "{junit}");
+    }
+    let ran = run(&folder, "export pair pair/kernel.etl --out data");
+    assert!(ran.err.contains(&format!("pair/kernel.etl is a file of {both}: it counts once")), "{ran:?}");
+    let parts = fs::read_dir(folder.path().join("data/resident")).expect("a table").count();
+    assert_eq!(parts, 1);
+}
+
+/// `check` counts it once; sums over the rows of `--each` had its pages twice.
+#[test]
+fn each_has_a_trace_that_is_named_twice_once() {
+    let folder = folder("");
+    copy("refset-small.etl", &folder, "week/a.etl");
+    let line = "resident --each resident-small.etl ./resident-small.etl week week/a.etl --group-by class --format csv";
+    let ran = run(&folder, line);
+    for path in ["./resident-small.etl", "week/a.etl"] {
+        assert!(ran.err.contains(&format!("pfnset: {path} is named twice: it counts once\n")), "{ran:?}");
+    }
+    let rows = |name: &str| ran.out.lines().filter(|line| line.starts_with(name) && line.contains(",Dynamic,")).count();
+    assert_eq!((rows("resident-small.etl"), rows("./"), rows("week/a.etl")), (1, 0, 1), "{}", ran.out);
+    assert!(!run(&folder, &format!("{line} -q")).err.contains("named twice"));
+}
+
+/// Lines with an error had version 1 beside others of version 2.
+#[test]
+fn lines_with_an_error_have_the_version_of_the_others() {
+    let folder = folder("");
+    fs::write(folder.path().join("bad.etl"), "no trace").expect("a file");
+    for (command, version) in [("memory", 2), ("resident", 1)] {
+        let ran = run(&folder, &format!("{command} --each bad.etl --format jsonl"));
+        let line: Value = serde_json::from_str(&ran.out).expect("a line");
+        assert_eq!((&line["version"], line["error"].is_string()), (&Value::from(version), true), "{}", ran.out);
+    }
+}
