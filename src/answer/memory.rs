@@ -17,7 +17,7 @@ use crate::trace::doubt::grave;
 use crate::units::{PAGE_BYTES, counted};
 
 /// The schema of its JSON, and the version.
-pub const SCHEMA: (&str, u32) = ("pfnset.memory", 2);
+pub(crate) const SCHEMA: (&str, u32) = ("pfnset.memory", 2);
 
 /// The answer of `pfnset memory`.
 pub fn answer(set: &MemorySet, view: MemoryView, unit: Unit) -> Answer<'_> {

@@ -117,8 +117,8 @@ fn check_one_time(head: &HeadLine) -> Result<(), Reason> {
     let first = head.names.iter().find(|name| *name != TRACE);
     match first.is_some_and(|name| name == TIME) {
         true => {
-            let text = "its rows are of many times (time_s), as --timeline writes them, and one moment is compared";
-            Err(format!("{text}: write it without --timeline").into())
+            let text = "its rows are of many times (time_s), as a timeline has them, and one moment is compared";
+            Err(format!("{text}: write it without the timeline").into())
         }
         false => Ok(()),
     }

@@ -18,7 +18,7 @@ fn run(folder: &TempDir, line: &str) -> Ran {
     finish(pfnset(&line.split(' ').collect::<Vec<_>>()).current_dir(folder.path()))
 }
 
-fn budget_of<'j>(json: &'j Value, trace: usize) -> &'j Value {
+fn budget_of(json: &Value, trace: usize) -> &Value {
     &json["traces"][trace]["budgets"][0]
 }
 

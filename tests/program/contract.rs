@@ -260,6 +260,7 @@ fn outputs(schema: &str) -> Vec<Vec<&str>> {
             "diff two.etl resident-small.etl --format json --group-by pid,session,file,priority,cold,pinned,non_tradeable",
             "diff two.etl resident-small.etl --format json --group-by process,pool_tag",
             "diff two.etl resident-small.etl --format json --group-by process_name,service,command_line,folder,extension",
+            "diff two.etl resident-small.etl --format json --group-by pool_tag",
             "diff two.etl two.etl --all --format json --group-by process,category,class,list,use,rule,detail",
             "diff two.etl two.etl --all --format json --group-by pid,session,file,priority,cold,pinned,non_tradeable",
             "diff two.etl two.etl --all --format json --group-by process_name,service,command_line,folder,extension",

@@ -6,6 +6,7 @@ use crate::analysis::check::value::{Row, Value};
 use crate::analysis::diff::dimension::Dimension;
 use crate::facets::Label;
 use crate::facets::vocabulary::{FUNCTION, IMPACT, MODULE, RELEASE_REASON, STACK};
+use crate::imported::CountedRow;
 use crate::imported::pfnset_table::PfnsetTable;
 use crate::imported::selection::{Chosen, ChosenBy};
 use crate::imported::wpa::columns::ExportedTable;
@@ -13,15 +14,7 @@ use crate::pattern::Patterns;
 
 /// The value of a budget in a table.
 pub fn table_value(table: &PfnsetTable, budget: &Budget) -> Result<Value, String> {
-    let has = |name: &str| table.dimensions.iter().any(|dimension| dimension == name);
-    let fits = match (budget.analysis, table.table) {
-        (Analysis::Resident, ExportedTable::Resident) => true,
-        (Analysis::Reference, ExportedTable::Reference) => {
-            budget.measure == Measure::HeldAtStop && !has(RELEASE_REASON.name) && !has(IMPACT.name)
-        }
-        _ => false,
-    };
-    if !fits {
+    if !fits(table, budget) {
         return Err(format!(
             "the baseline holds no {}; save one with pfnset check --save-baseline",
             budget.measure.name()
@@ -33,9 +26,7 @@ pub fn table_value(table: &PfnsetTable, budget: &Budget) -> Result<Value, String
     if let Some(reason) = part(table, budget) {
         return Err(reason);
     }
-    let missing = table.selection.missing_keywords.as_ref();
-    let unrecorded = missing.map(|missing| unrecorded_of_saved(missing, &budget.conditions)).transpose();
-    let unrecorded = unrecorded.map_err(|reason| format!("of the baseline: {reason}"))?;
+    let unrecorded = unrecorded(table, budget)?;
     let mut conditions = Vec::new();
     // What patterns matched elsewhere does not count.
     budget.conditions.forget();
@@ -60,22 +51,44 @@ pub fn table_value(table: &PfnsetTable, budget: &Budget) -> Result<Value, String
         conditions.iter().all(|(at, of, patterns)| labels.get(*at).is_some_and(|label| meets(label, *of, patterns)))
     };
     let counted = table.rows(snapshot, false);
-    let sum = |all: &mut dyn Iterator<Item = i64>| u64::try_from(all.sum::<i64>()).unwrap_or(0);
     let selected = || counted.iter().filter(|row| passes(&row.labels));
-    let row = |row: &crate::imported::CountedRow| Row {
+    let row = |row: &CountedRow| Row {
         labels: row.labels.iter().cloned().map(Label::name).collect(),
         pages: row.amount.pages(),
     };
-    let pages = sum(&mut selected().map(|row| row.amount.pages()));
+    let pages = sum(selected());
     Ok(Value {
         pages,
-        total: sum(&mut counted.iter().map(|row| row.amount.pages())),
+        total: sum(counted.iter()),
         dimensions: table.dimensions.clone(),
         rows: selected().map(row).collect(),
         unrecorded,
         has_no_match: selected().next().is_none() && budget.conditions.has_no_match(),
         ..Value::default()
     })
+}
+
+/// True where the table is of what the budget measures.
+fn fits(table: &PfnsetTable, budget: &Budget) -> bool {
+    let has = |name: &str| table.dimensions.iter().any(|dimension| dimension == name);
+    match (budget.analysis, table.table) {
+        (Analysis::Resident, ExportedTable::Resident) => true,
+        (Analysis::Reference, ExportedTable::Reference) => {
+            budget.measure == Measure::HeldAtStop && !has(RELEASE_REASON.name) && !has(IMPACT.name)
+        }
+        _ => false,
+    }
+}
+
+fn sum<'r>(rows: impl Iterator<Item = &'r CountedRow>) -> u64 {
+    u64::try_from(rows.map(|row| row.amount.pages()).sum::<i64>()).unwrap_or(0)
+}
+
+/// Keywords without which the table counts pages of other categories too; `None` where it does not say it.
+fn unrecorded(table: &PfnsetTable, budget: &Budget) -> Result<Option<Vec<String>>, String> {
+    let missing = table.selection.missing_keywords.as_ref();
+    let found = missing.map(|missing| unrecorded_of_saved(missing, &budget.conditions)).transpose();
+    found.map_err(|reason| format!("of the baseline: {reason}"))
 }
 
 /// Why the rows of a table are not all that the budget counts.
