@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wildmatch::WildMatch;
 
+/// How labels of processes without a name begin.
+const UNKNOWN: &str = "Unknown";
 /// WPA's label for pages of several processes.
 pub(crate) const SEVERAL: &str = "Unknown (-1)";
 
@@ -25,6 +27,8 @@ pub struct Pattern {
     matcher: WildMatch,
     /// A name or an id of a process stands for `name (*)` or `* (id)` too.
     of_process: Option<WildMatch>,
+    /// True when it means processes without a name, not pages of several processes, for which WPA has such a label.
+    spares_several: bool,
     has_matched: Arc<AtomicBool>,
 }
 
@@ -32,7 +36,7 @@ impl Pattern {
     fn new(text: &str) -> Pattern {
         let matcher = WildMatch::new_case_insensitive(text);
         let text = text.to_owned();
-        Pattern { text, matcher, of_process: None, has_matched: Arc::default() }
+        Pattern { text, matcher, of_process: None, spares_several: false, has_matched: Arc::default() }
     }
 
     fn of_process(text: &str) -> Pattern {
@@ -43,7 +47,12 @@ impl Pattern {
             () if is_id => Some(format!("* ({text})")),
             () => Some(format!("{text} (*)")),
         };
-        Pattern { of_process: label.map(|label| WildMatch::new_case_insensitive(&label)), ..plain }
+        let means_unknown = text.get(..UNKNOWN.len()).is_some_and(|start| start.eq_ignore_ascii_case(UNKNOWN));
+        Pattern {
+            of_process: label.map(|label| WildMatch::new_case_insensitive(&label)),
+            spares_several: means_unknown && !text.eq_ignore_ascii_case(SEVERAL),
+            ..plain
+        }
     }
 
     /// True when it matches nothing but its own text.
@@ -61,9 +70,8 @@ impl Pattern {
     }
 
     fn matches(&self, text: &str) -> bool {
-        // A name means processes. Pages of several are of none, though WPA has a label of that form for them.
-        let of_process = self.of_process.as_ref().filter(|_| text != SEVERAL);
-        let hit = self.matcher.matches(text) || of_process.is_some_and(|label| label.matches(text));
+        let hit = self.matcher.matches(text) || self.of_process.as_ref().is_some_and(|label| label.matches(text));
+        let hit = hit && !(self.spares_several && text == SEVERAL);
         if hit {
             self.has_matched.store(true, Ordering::Relaxed);
         }

@@ -5,9 +5,6 @@
 use crate::event::virtual_memory::VirtualRange;
 use crate::units::{PointerSize, counted};
 
-/// Largest allocation of pool that is believed, bytes: a driver asks for megabytes at most, and a wrong size would hide all others.
-const MOST_POOL_BYTES: u64 = 1 << 40;
-
 /// What a record of an allocation is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
@@ -15,7 +12,7 @@ pub enum Verdict {
     Allocates,
     /// It is true and allocates nothing: reserved, reset, or of physical pages (AWE), which are not charged as commit.
     AllocatesNothing,
-    /// It cannot be true: of no bytes, beyond the end of the address space or larger than all pool, at address 0, or without a flag that says what was done.
+    /// It cannot be true: of no bytes, beyond the end of the address space, at address 0, or without a flag that says what was done.
     Impossible,
     /// The allocation failed: there is no block.
     Failed,
@@ -38,8 +35,8 @@ impl Verdict {
     }
 
     /// Of `0x0e20`, `0x0e21`.
-    pub fn of_pool(address: u64, size_bytes: u64) -> Verdict {
-        if address == 0 || size_bytes > MOST_POOL_BYTES { Verdict::Impossible } else { Verdict::Allocates }
+    pub fn of_pool(address: u64) -> Verdict {
+        if address == 0 { Verdict::Impossible } else { Verdict::Allocates }
     }
 
     /// Of `0x1021`, and of the new block of `0x1022`.
@@ -93,13 +90,6 @@ impl std::ops::AddAssign for LeftOut {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_pool_allocation_has_an_address_and_a_size_that_can_be() {
-        let of = Verdict::of_pool;
-        assert_eq!([of(8, 0), of(8, 1 << 40)], [Verdict::Allocates; 2]);
-        assert_eq!([of(0, 16), of(8, (1 << 40) + 1), of(u64::MAX, u64::MAX)], [Verdict::Impossible; 3]);
-    }
 
     #[test]
     fn a_range_allocates_what_it_commits() {

@@ -20,6 +20,7 @@ const CODES: &[(&str, bool)] = &[
     ("not_left", false),
     ("heaps_not_recorded", false),
     ("records_left_out", false),
+    ("responses_too_long", false),
     // Pages of RAM.
     ("sequence_lost_buffers", true),
     ("sequence_gaps", true),

@@ -293,15 +293,15 @@ fn an_image_name_is_every_instance_and_a_number_the_process_id() {
     assert!(checked.code == 0 && checked.out.contains("pass"), "{checked:?}");
 }
 
-/// A pattern with `*` is compared with the whole label, also that of shareable pages. A name means processes, and these are of none.
+/// Shareable pages are of several processes, not of an unknown one: only their whole label means them.
 #[test]
-fn the_label_of_shared_pages_is_a_label() {
+fn unknown_processes_are_not_the_pages_of_several() {
     for (condition, is_shared, is_unknown) in [
-        ("process=Unknown*", true, true),
-        ("process=Unknown (*", true, true),
-        ("process=!Unknown*", false, false),
+        ("process=Unknown*", false, true),
+        ("process=!Unknown*", true, false),
         ("process=Unknown", false, true),
-        ("process=!Unknown", true, false),
+        ("process=Unknown (-1)", true, false),
+        ("process=shared*", true, false),
     ] {
         let ran = run(&["resident", RESIDENT, "--group-by", "process", "--where", condition, "--format", "csv"]);
         assert_eq!(ran.out.contains("Unknown (-1)"), is_shared, "{condition}: {}", ran.out);

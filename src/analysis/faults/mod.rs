@@ -78,7 +78,7 @@ impl FaultSet {
         let files = FileNames::new(&records.names, &mut named.texts);
         let hard = hard::hard_faults(&records, &mut named, &files, session_pointer(etl), clock.origin);
         let read = query.ranges.map(|asked| (asked, ReadRanges::new(&hard)));
-        let Requests { requests, unfinished } = Requests::new(&records.disk, &mut named, &files, length_of(trace));
+        let Requests { requests, unfinished } = Requests::new(&records.disk, &mut named, &files);
         let counted = rows::Rows::new(trace, &named.texts, range, &query.conditions);
         let of_others = |conditions: &&[Condition<Dimension>]| {
             rows::Rows::new(trace, &named.texts, range, conditions).hard_set(&hard, &query.group_by)
@@ -142,7 +142,7 @@ fn soft(
     (rows, markers)
 }
 
-/// Ticks from the start of the trace to its last record: no response is longer.
+/// Ticks from the start of the trace to its last record.
 fn length_of(trace: &Trace) -> u64 {
     let last = trace.survey().last().unwrap_or_default();
     u64::try_from(i128::from(last.0) - i128::from(trace.etl().clock.origin.0)).unwrap_or(0)
@@ -155,11 +155,16 @@ fn doubts(trace: &Trace, records: &FaultRecords, requests: &[Request]) -> Vec<Do
         let text = format!("{short} shorter than the layout: not counted");
         all.push(Doubt::note(FAULTS.name, "records_left_out", text).of(records.short));
     }
-    let untrue = requests.iter().filter(|request| request.response.is_none()).count() as u64;
+    let untrue = {
+        let longest = length_of(trace);
+        requests.iter().filter(|request| request.response > longest).count() as u64
+    };
     if untrue > 0 {
         let text = counted(untrue, "response of a disk is", "responses of disks are");
-        let text = format!("{text} longer than the trace: the time is not counted");
-        all.push(Doubt::note(FAULTS.name, "records_left_out", text).of(untrue));
+        let text = format!(
+            "{text} longer than the trace up to its end: damaged, or begun before the trace; sums have it as it is recorded"
+        );
+        all.push(Doubt::note(FAULTS.name, "responses_too_long", text).of(untrue));
     }
     all.extend(trace.trust().not_there_for(FAULTS.name, &trace.missing(&FAULTS)));
     all

@@ -26,8 +26,8 @@ pub struct Request {
     pub bytes: u64,
     /// Bytes of a read that earlier reads of the disk had read.
     pub bytes_again: u64,
-    /// How long it took by its record, in ticks; `None` where that cannot be true.
-    pub response: Option<u64>,
+    /// How long it took by its record, in ticks.
+    pub response: u64,
     /// From when on the disk worked on it alone.
     pub served_from: Ticks,
     /// Thread that issued it.
@@ -64,8 +64,8 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// Joins the records, which are in their order. `longest`: of a response, in ticks.
-    pub fn new(records: &[At<DiskEvent>], named: &mut Named<'_>, files: &FileNames, longest: u64) -> Requests {
+    /// Joins the records, which are in their order.
+    pub fn new(records: &[At<DiskEvent>], named: &mut Named<'_>, files: &FileNames) -> Requests {
         let mut all = Requests::default();
         let mut open: FastMap<(DiskOperation, u64), (Moment, DiskStart)> = FastMap::default();
         let mut last_end: FastMap<u32, Ticks> = FastMap::default();
@@ -77,11 +77,9 @@ impl Requests {
                     left.extend(replaced.map(|(when, start)| (when, operation, start)));
                 }
                 DiskEvent::End(operation, end) => {
-                    let response = Some(end.response).filter(|ticks| *ticks <= longest);
                     let started = open.remove(&(operation, end.irp));
                     let before = last_end.insert(end.disk, moment.time);
-                    let request = request(operation, (&end, response), *moment, (started, before), named, files);
-                    all.requests.push(request);
+                    all.requests.push(request(operation, &end, *moment, (started, before), named, files));
                 }
             }
         }
@@ -124,7 +122,7 @@ fn unfinished(start: Moment, operation: DiskOperation, record: DiskStart, named:
 
 fn request(
     operation: DiskOperation,
-    (end, response): (&DiskEnd, Option<u64>),
+    end: &DiskEnd,
     moment: Moment,
     (started, before): (Option<(Moment, DiskStart)>, Option<Ticks>),
     named: &mut Named<'_>,
@@ -136,7 +134,7 @@ fn request(
     let thread_id = thread_id.filter(|id| *id != NO_THREAD);
     let asked = start.unwrap_or(moment);
     let process_id = thread_id.and_then(|thread| named.owners.process_of(Owner::Thread(thread), asked));
-    let by_response = || Ticks(moment.time.0.saturating_sub_unsigned(response.unwrap_or(0)));
+    let by_response = || Ticks(moment.time.0.saturating_sub_unsigned(end.response));
     let begin = start.map_or_else(by_response, |start| start.time);
     Request {
         start,
@@ -146,7 +144,7 @@ fn request(
         priority: end.priority(),
         bytes: end.byte_count.into(),
         bytes_again: 0,
-        response,
+        response: end.response,
         served_from: begin.max(before.unwrap_or(begin)),
         thread_id,
         process: named.process(process_id, asked),

@@ -270,7 +270,7 @@ impl<'a> Rows<'a> {
             operations: inside().count() as u64,
             bytes: sum(|request| request.bytes),
             bytes_again: sum(|request| request.bytes_again),
-            response_ns: self.ns(inside().filter_map(|request| request.response).map(u128::from).sum()),
+            response_ns: self.ns(inside().map(|request| u128::from(request.response)).sum()),
             service_ns: self.ns(inside().map(|request| u128::from(served(request))).sum()),
             queue_max: deepest(group.iter().copied(), self.range),
             no_start: inside().filter(|request| request.start.is_none()).count() as u64,

@@ -179,7 +179,7 @@ impl Reader<'_> {
                 counted(found.byte_count.into(), of_thread(found.thread_id))
             }
             (EventChoice::Pool, Some(Event::Pool { action: PoolAction::Alloc, piece })) => {
-                self.allocated(Verdict::of_pool(piece.address, piece.size_bytes), piece.size_bytes, of_header)
+                self.allocated(Verdict::of_pool(piece.address), piece.size_bytes, of_header)
             }
             (EventChoice::Heap, _) => match HeapRecord::read(&Payload::of(record)?).ok()?.value {
                 HeapRecord::Alloc(found) => {
