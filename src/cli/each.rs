@@ -63,7 +63,8 @@ impl TraceQuestion<'_> {
         let asked: Vec<Recording> = common.traces().map(|path| Recording::new(path.clone(), Vec::new())).collect();
         let (nothing, limits) = (Path::new(""), trace::limits(common));
         let fits = |kernel: &Path, user: &Path| is_one(kernel, user, &limits);
-        let (inputs, repeated) = once(asked.iter().flat_map(|one| in_argument(&one.trace, nothing, fits)).collect());
+        let (inputs, repeated) =
+            once(&asked, asked.iter().flat_map(|one| in_argument(&one.trace, nothing, fits)).collect());
         let read = inputs.iter().filter(|one| one.refused.is_none()).flat_map(Recording::files);
         read.into_iter().try_for_each(|path| output::spare(path, common, "one of the traces"))?;
         if !common.quiet {

@@ -19,11 +19,13 @@ fn name(recording: &Recording) -> String {
     recording.files().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" + ")
 }
 
-/// Each recording once, whatever its files are called, and a line for each one that was named again.
-pub fn once(all: Vec<Recording>) -> (Vec<Recording>, Vec<String>) {
+/// Each recording once, whatever its files are called, and a line for each one that was named again. A file of a recording of two that
+/// was found in a folder counts there; what the `arguments` put together is together beside each of its files.
+pub fn once(arguments: &[Recording], all: Vec<Recording>) -> (Vec<Recording>, Vec<String>) {
     let mut of_several: BTreeMap<Place, String> = BTreeMap::new();
     let is_file = |path: &Path| path.as_os_str() != STANDARD_INPUT;
-    for recording in all.iter().filter(|recording| !recording.with.is_empty()) {
+    let was_found = |recording: &&Recording| !recording.with.is_empty() && !arguments.contains(recording);
+    for recording in all.iter().filter(was_found) {
         recording.files().for_each(|path| _ = of_several.entry(place(path)).or_insert_with(|| name(recording)));
     }
     let (mut seen, mut first, mut lines) = (BTreeSet::new(), Vec::new(), Vec::new());

@@ -99,8 +99,9 @@ pub fn out(arguments: &[&str]) -> String {
 
 /// What stands on standard error beside the losses that analyses see in fixtures: also `-q` leaves these.
 pub fn beside_losses(err: &str) -> String {
-    let is_loss =
-        |line: &&str| line.contains(" PFNs between the first") || line.contains("of context switches is broken");
+    const LOSSES: [&str; 3] =
+        [" PFNs between the first", "of context switches is broken", "THE SESSION WAS NEVER STOPPED"];
+    let is_loss = |line: &&str| LOSSES.iter().any(|loss| line.contains(loss));
     err.lines().filter(|line| !is_loss(line)).collect()
 }
 

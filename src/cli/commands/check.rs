@@ -148,9 +148,12 @@ impl Check {
         let earlier: Option<TraceValues> = baseline.map(|baseline| baseline.values(&budgets));
         let limits = trace::limits(common);
         let fits = |kernel: &Path, user: &Path| is_one(kernel, user, &limits);
-        let (recordings, repeated) = once(trace_paths::named_recordings(&self.recordings.traces, Path::new(""), fits)?);
+        let named = &self.recordings.traces;
+        let (recordings, repeated) = once(named, trace_paths::named_recordings(named, Path::new(""), fits)?);
         self.spare_found(&recordings)?;
-        let (recordings, copies) = without_copies(recordings);
+        // A copy is a trace to check as any other, and no run of its own.
+        let are_runs = self.save_baseline.is_some();
+        let (recordings, copies) = if are_runs { without_copies(recordings) } else { (recordings, Vec::new()) };
         if !common.quiet {
             passed_over(&self.recordings.traces, Path::new("")).iter().for_each(|line| notes::write(line));
             repeated.iter().chain(&copies).for_each(|line| notes::write(line));

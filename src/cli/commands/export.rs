@@ -257,7 +257,7 @@ impl Export {
         }
         let limits = self.reading.limits();
         let fits = |kernel: &Path, user: &Path| is_one(kernel, user, &limits);
-        let (traces, repeated) = once(recordings(&self.recordings.traces, &self.out, fits)?);
+        let (traces, repeated) = once(&self.recordings.traces, recordings(&self.recordings.traces, &self.out, fits)?);
         if !self.quiet {
             let passed_over = passed_over(&self.recordings.traces, &self.out);
             passed_over.iter().chain(&repeated).for_each(|line| notes::write(line));
