@@ -191,6 +191,7 @@ class Trace:
         caller_of: _Patterns | None = None,
         callee_of: _Patterns | None = None,
         depth: int | None = None,
+        sort: str | None = None,
         top: int | None = None,
         unit: str | None = None,
         columns: _Names | None = None,

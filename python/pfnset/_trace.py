@@ -283,6 +283,7 @@ class Trace:
         caller_of=None,
         callee_of=None,
         depth=None,
+        sort=None,
         top=None,
         unit=None,
         columns=None,
@@ -308,7 +309,7 @@ class Trace:
             # Its lists and trees are cut in all forms.
             "top": top,
         }
-        return self._answer("stacks", arguments, {"unit": unit, "columns": columns})
+        return self._answer("stacks", arguments, {"sort": sort, "unit": unit, "columns": columns})
 
     def faults(
         self,
