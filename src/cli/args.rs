@@ -7,7 +7,7 @@ use crate::cli::threads;
 use crate::code_page::CodePage;
 use crate::error::Error;
 use crate::forms::csv::Cells;
-use crate::input::UnpackLimits;
+use crate::input::{STANDARD_INPUT, UnpackLimits};
 use crate::model::window::duration;
 use crate::units::Nanos;
 use anyhow::Context;
@@ -103,7 +103,7 @@ impl Reading {
 
 /// A file to write. `-` is standard input elsewhere, and would be a file of that name here.
 pub fn file_to_write() -> impl TypedValueParser<Value = PathBuf> {
-    PathBufValueParser::new().try_map(|path| match path.as_os_str() == "-" {
+    PathBufValueParser::new().try_map(|path| match path.as_os_str() == STANDARD_INPUT {
         true => Err("- is not standard output: name a file (./- is one of that name)"),
         false => Ok(path),
     })

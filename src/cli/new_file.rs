@@ -132,6 +132,11 @@ pub fn write(name: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     new.keep()
 }
 
+/// True where a trace lies, by its name: nobody wants an answer in its place.
+pub fn is_trace(output: &Path) -> bool {
+    output.is_file() && output.extension().is_some_and(|name| name.eq_ignore_ascii_case("etl"))
+}
+
 /// Whether this name of an output means the same file as an input: by a link, another name of the file, as an archive with the
 /// trace in it, or as the file that is standard input.
 pub fn is_same_file(output: &Path, input: &Path) -> bool {

@@ -11,7 +11,7 @@ use crate::facets::{Condition, Dimension};
 use crate::forms::ascii::Ascii;
 use crate::forms::csv::Cells;
 use crate::forms::{self, Form, Look};
-use crate::trace::doubt::of_the_file;
+use crate::trace::doubt::of_losses;
 use anstream::{AutoStream, ColorChoice};
 use std::cell::Cell;
 use std::io::{self, BufWriter, IntoInnerError, Write};
@@ -35,7 +35,7 @@ pub fn print(answer: &Answer<'_>, format: OutputFormat, cells: Cells, printing: 
 
 /// The warnings of an answer for standard error: `--quiet` leaves what is lost, cut off or damaged.
 pub fn warnings(answer: &Answer<'_>, is_quiet: bool) -> Vec<String> {
-    if is_quiet { of_the_file(&answer.grave) } else { answer.warnings.clone() }
+    if is_quiet { of_losses(&answer.grave) } else { answer.warnings.clone() }
 }
 
 /// Whether all was written. Where the reader of the output wants no more, what the command found decides the exit code all the
@@ -246,7 +246,7 @@ impl Output {
     fn new(printing: &Printing) -> anyhow::Result<Output> {
         let name = || STANDARD_OUTPUT.into();
         Ok(match &printing.output {
-            Some(path) if path.is_file() && path.extension().is_some_and(|name| name.eq_ignore_ascii_case("etl")) => {
+            Some(path) if new_file::is_trace(path) => {
                 let text =
                     format!("-o {} is a trace by its name, and would be gone; name another file", path.display());
                 return Err(Error::Usage(text).into());

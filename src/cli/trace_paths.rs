@@ -137,27 +137,12 @@ fn paired(files: Vec<PathBuf>, fits: impl Fn(&Path, &Path) -> bool) -> Vec<Recor
         .collect()
 }
 
-/// The recordings of a command line, each once. In folders, the file of a kernel session and that of a user session are one
-/// if `fits` says so; each trace of an archive of several is one.
+/// The recordings of a command line, as often as each is named. In folders, the file of a kernel session and that of a user session
+/// are one if `fits` says so; each trace of an archive of several is one.
 ///
 /// # Errors
-/// A usage error for a folder without traces, and for one with a further file.
+/// [`Error::Unreadable`] for a folder without traces, a usage error for one with a further file.
 pub fn recordings(
-    arguments: &[Recording],
-    without: &Path,
-    fits: impl Fn(&Path, &Path) -> bool,
-) -> Result<Vec<Recording>, Error> {
-    let mut all = named_recordings(arguments, without, fits)?;
-    let mut seen = BTreeSet::new();
-    all.retain(|recording| seen.insert(recording.clone()));
-    Ok(all)
-}
-
-/// The same, as often as each is named.
-///
-/// # Errors
-/// As [`recordings`].
-pub fn named_recordings(
     arguments: &[Recording],
     without: &Path,
     fits: impl Fn(&Path, &Path) -> bool,
@@ -203,6 +188,7 @@ pub fn in_argument(argument: &Path, without: &Path, fits: impl Fn(&Path, &Path) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::repeated::once;
 
     #[test]
     fn folders_stand_for_the_traces_in_them() {
@@ -235,8 +221,10 @@ mod tests {
         let two = Recording::new(path("z.etl"), vec![path("a.txt")]);
         let asked = [alone(folder.path().into()), alone(path("z.etl")), two.clone(), alone(path("none.etl"))];
         let all = recordings(&asked, &path("out"), |_, _| true).unwrap();
-        assert_eq!(all.len(), 6, "{all:?}");
-        assert_eq!(all[4..], [two, alone(path("none.etl"))], "what is not there is told later");
+        assert_eq!(all.len(), 7, "{all:?}");
+        assert_eq!(all[4..], [alone(path("z.etl")), two, alone(path("none.etl"))], "what is not there is told later");
+        let (each, again) = once(&asked, all);
+        assert_eq!((each.len(), again.len()), (6, 1), "{again:?}");
         let none = recordings(&[alone(path("d"))], &path("out"), |_, _| true).unwrap_err();
         assert!(format!("{none:?}").contains("holds no trace"), "{none:?}");
         let folder = Recording::new(path("b"), vec![path("z.etl")]);

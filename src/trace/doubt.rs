@@ -143,8 +143,8 @@ pub(crate) fn grave(doubts: &[Doubt]) -> Vec<Doubt> {
 const OF_LOST_RECORDS: [&str; 6] =
     ["sequence_lost_buffers", "sequence_gaps", "sequence_too_few", "sequence_broken", "residue", "switches_broken"];
 
-/// Of these the lines on what is lost, cut off or damaged: nobody may miss them.
-pub(crate) fn of_the_file(doubts: &[Doubt]) -> Vec<String> {
+/// Of these the lines on what is lost, cut off or damaged, by the file or by what an analysis sees of it: nobody may miss them.
+pub(crate) fn of_losses(doubts: &[Doubt]) -> Vec<String> {
     // Without trims an account differs from the final pages, though nothing was lost.
     let has_reason = doubts.iter().any(|doubt| doubt.is_of(&["no_trims"]));
     let is_of_loss = |doubt: &&Doubt| {
@@ -177,10 +177,9 @@ mod tests {
     #[test]
     fn what_an_analysis_sees_of_lost_records_is_a_loss() {
         let residue = Doubt::grave("reference_set", "residue", "differs".into());
-        let told = |doubts: &[Doubt]| of_the_file(doubts);
-        assert_eq!(told(&[residue.clone(), Doubt::note("cpu", "by_samples", "note".into())]), ["differs"]);
+        assert_eq!(of_losses(&[residue.clone(), Doubt::note("cpu", "by_samples", "note".into())]), ["differs"]);
         let no_trims = Doubt::grave("reference_set", "no_trims", "no trims".into());
-        assert_eq!(told(&[no_trims, residue, Doubt::grave("cpu", "switches_broken", "gaps".into())]), ["gaps"]);
+        assert_eq!(of_losses(&[no_trims, residue, Doubt::grave("cpu", "switches_broken", "gaps".into())]), ["gaps"]);
     }
 
     /// Rows of the table of codes in docs/export.md: `| `code` | yes | … |`.

@@ -71,8 +71,9 @@ impl PageSequences {
     }
 
     /// True for a snapshot that is a part of a sequence, whose other part is the one before or after it.
-    pub(crate) fn is_broken(&self, index: usize, clock: &Clock) -> bool {
-        self.broken(clock).any(|first| first == index || first + 1 == index)
+    pub(crate) fn is_broken(&self, snapshot: &Snapshot, clock: &Clock) -> bool {
+        let parts = self.broken(clock).flat_map(|first| [first, first + 1]);
+        parts.filter_map(|part| self.snapshots.get(part)).any(|part| part.first == snapshot.first)
     }
 
     /// A line on records that say what others say too.

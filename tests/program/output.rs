@@ -480,6 +480,12 @@ fn no_answer_is_written_over_a_trace() {
         let ran = finish(pfnset(&["resident", trace.to_str().unwrap(), "-o", to]).current_dir(folder.path()));
         assert!(ran.code == 2 && (ran.err.contains("name another file") || ran.err.contains("name a file")), "{ran:?}");
     }
+    let budgets = file_of(b"[[budget]]\nname = \"a\"\nmax = \"1 GiB\"\n");
+    for flag in ["--junit", "--save-baseline"] {
+        let to = other.to_str().unwrap();
+        let ran = run(&["check", trace.to_str().unwrap(), "--budgets", budgets.path().to_str().unwrap(), flag, to]);
+        assert!(ran.code == 2 && ran.err.contains("is a trace by its name"), "{flag}: {ran:?}");
+    }
     assert_eq!(std::fs::read(&other).unwrap(), b"a trace");
     assert!(!folder.path().join("-").exists());
 }

@@ -187,11 +187,9 @@ impl<'t> ResidentValues<'t> {
         if let Some(fault) = faults.next() {
             return Err(fault);
         }
-        let is_same = |other: &Snapshot| other.first == snapshot.first;
-        let index = trace.snapshots().iter().position(is_same);
-        if index.is_some_and(|index| trace.page_sequences().is_broken(index, &trace.etl().clock)) {
+        if trace.page_sequences().is_broken(snapshot, &trace.etl().clock) {
             return Err(
-                "the page sequence is broken in two: the next snapshot goes on where it ends, and neither is whole"
+                "the page sequence is broken in two: one snapshot goes on where another ends, and neither is whole"
                     .to_owned(),
             );
         }

@@ -155,16 +155,14 @@ fn doubts(trace: &Trace, records: &FaultRecords, requests: &[Request]) -> Vec<Do
         let text = format!("{short} shorter than the layout: not counted");
         all.push(Doubt::note(FAULTS.name, "records_left_out", text).of(records.short));
     }
-    let untrue = {
-        let longest = length_of(trace);
-        requests.iter().filter(|request| request.response > longest).count() as u64
-    };
-    if untrue > 0 {
-        let text = counted(untrue, "response of a disk is", "responses of disks are");
+    let longest = length_of(trace);
+    let too_long = requests.iter().filter(|request| request.response > longest).count() as u64;
+    if too_long > 0 {
+        let text = counted(too_long, "response of a disk is", "responses of disks are");
         let text = format!(
             "{text} longer than the trace up to its end: damaged, or begun before the trace; sums have it as it is recorded"
         );
-        all.push(Doubt::note(FAULTS.name, "responses_too_long", text).of(untrue));
+        all.push(Doubt::note(FAULTS.name, "responses_too_long", text).of(too_long));
     }
     all.extend(trace.trust().not_there_for(FAULTS.name, &trace.missing(&FAULTS)));
     all

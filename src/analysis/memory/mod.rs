@@ -14,8 +14,7 @@ pub mod working_sets;
 use crate::error::Error;
 use crate::event::hooks::{MEM_INFO, MEM_INFO_SESSION_WS, MEM_INFO_WS};
 use crate::event::memory_counters::WorkingSetSizes;
-use crate::facets::Dimension as _;
-use crate::facets::{Condition, Label};
+use crate::facets::{Condition, Dimension as _, Label};
 use crate::load::event_values::MemoryCounters;
 use crate::load::parts::Parts;
 use crate::model::window::{Bound, Ends, Window};
@@ -93,8 +92,8 @@ impl MemorySet {
     /// Answers a query.
     ///
     /// # Errors
-    /// [`Error::MissingEvents`] or [`Error::MissingPart`] without memory counters, or without those that the rows are made of, [`Error::Usage`] for a window or a
-    /// timeline that cannot be.
+    /// [`Error::MissingEvents`] or [`Error::MissingPart`] without memory counters, or without those that the rows are made of,
+    /// [`Error::Usage`] for a window or a timeline that cannot be.
     pub fn answer(trace: &Trace, query: &MemoryQuery) -> Result<MemorySet, Error> {
         trace.gather(MemorySet::PARTS);
         let (etl, counters, trust) = (trace.etl(), trace.counters(), trace.trust());

@@ -65,7 +65,7 @@ pub(super) fn whose_rules(set: &ResidentSet) -> &'static str {
     match () {
         () if set.is_by_wpa() => ", by WPA's rules",
         // Conditions are on our categories: WPA has other pages in those of the same names.
-        () if set.compares && !set.filter.is_empty() => "; WPA: of these",
+        () if set.compares && !set.filter.is_empty() => "; WPA: same pages",
         () => "",
     }
 }

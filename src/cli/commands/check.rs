@@ -20,7 +20,7 @@ use crate::error::Error;
 use crate::forms::{budgets as suggestions, junit};
 use crate::imported::wpa::WpaOptions;
 use crate::input::{Input, STANDARD_INPUT};
-use crate::trace::doubt::{Doubt, of_the_file, texts};
+use crate::trace::doubt::{Doubt, of_losses, texts};
 use crate::trace::recording::is_one;
 use anyhow::Context;
 use clap::Args;
@@ -128,7 +128,7 @@ impl Check {
         if is_surprise && !common.quiet {
             suggestions::missing(&found).iter().for_each(|line| notes::write(line));
         }
-        let told = if common.quiet { of_the_file(&found.grave) } else { texts(&found.grave) };
+        let told = if common.quiet { of_losses(&found.grave) } else { texts(&found.grave) };
         output::warn(&told);
         Ok(if common.strict && !found.grave.is_empty() { Exit::BadInput } else { Exit::Fine })
     }
@@ -149,7 +149,7 @@ impl Check {
         let limits = trace::limits(common);
         let fits = |kernel: &Path, user: &Path| is_one(kernel, user, &limits);
         let named = &self.recordings.traces;
-        let (recordings, repeated) = once(named, trace_paths::named_recordings(named, Path::new(""), fits)?);
+        let (recordings, repeated) = once(named, trace_paths::recordings(named, Path::new(""), fits)?);
         self.spare_found(&recordings)?;
         // A copy is a trace to check as any other, and no run of its own.
         let are_runs = self.save_baseline.is_some();
@@ -197,11 +197,16 @@ impl Check {
         (values.warnings.iter().map(|line| format!("{name}: {line}")).collect(), grave.collect())
     }
 
+    /// Files that are written beside the answer, with their flags.
+    fn written(&self) -> impl Iterator<Item = (&'static str, &PathBuf)> {
+        let written = [("--junit", &self.junit), ("--save-baseline", &self.save_baseline)];
+        written.into_iter().filter_map(|(flag, path)| Some((flag, path.as_ref()?)))
+    }
+
     /// # Errors
     /// A usage error for one of these inputs that would be written over.
     fn spare_inputs(&self, inputs: &[&PathBuf]) -> Result<(), Error> {
-        let written = [("--junit", &self.junit), ("--save-baseline", &self.save_baseline)];
-        for (flag, path) in written.into_iter().filter_map(|(flag, path)| Some((flag, path.as_ref()?))) {
+        for (flag, path) in self.written() {
             if inputs.iter().any(|input| is_same(path, input)) {
                 return Err(Error::Usage(format!("{flag} {} is an input; name another file", path.display())));
             }
@@ -213,6 +218,12 @@ impl Check {
     fn spare_found(&self, found: &[Recording]) -> anyhow::Result<()> {
         let files: Vec<&PathBuf> = found.iter().flat_map(Recording::files).collect();
         self.spare_inputs(&files)?;
+        // Those that are no input would be gone just the same.
+        if let Some((flag, path)) = self.written().find(|(_, path)| new_file::is_trace(path)) {
+            return Err(
+                Error::Usage(format!("{flag} {} is a trace by its name; name another file", path.display())).into()
+            );
+        }
         files.iter().try_for_each(|path| output::spare(path, &self.common.printing, "one of the traces"))
     }
 

@@ -18,7 +18,7 @@ use crate::forms::lines::wrapped;
 use crate::input::{STANDARD_INPUT, refuse_remote};
 use crate::pattern::{Pattern, Patterns};
 use crate::symbols::folders::SymbolFolders;
-use crate::trace::doubt::{of_the_file, texts};
+use crate::trace::doubt::{of_losses, texts};
 use crate::trace::recording::is_one;
 use crate::units::{count, counted};
 use anyhow::Context;
@@ -371,7 +371,7 @@ impl Export {
         let name = shown(recording);
         // What was not recorded is in the table of warnings; here it would fill the screen.
         let lines = match self.quiet {
-            true => of_the_file(&outcome.grave),
+            true => of_losses(&outcome.grave),
             false => [texts(&outcome.grave), texts(&outcome.of_symbols)].concat(),
         };
         output::warn(&lines.iter().map(|line| format!("{name}: {line}")).collect::<Vec<_>>());

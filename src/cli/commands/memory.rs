@@ -126,17 +126,16 @@ impl Memory {
         self.check_conditions(&query, is_object)?;
         let question = TraceQuestion { common, each: &self.each, schema: memory::SCHEMA, unit: rows.unit() };
         let view = MemoryView { top: rows.top, order: self.sort.unwrap_or_default() };
-        let any_counter = Cell::new(false);
-        let no_counter = Cell::new(false);
+        // Of all traces that answer; `None`: none did.
+        let no_counter_meets = Cell::new(None);
         let exit = question.answer(|_, trace, show| {
             let set = trace::with_bar(common, trace, 2, || MemorySet::answer(trace, &query))?;
-            let none = set.no_counter_meets();
-            (if none { &no_counter } else { &any_counter }).set(true);
+            no_counter_meets.set(Some(no_counter_meets.get().unwrap_or(true) && set.no_counter_meets()));
             let answer = output::with_no_match(memory::answer(&set, view, rows.unit()), &query.conditions);
             show(trace::with_columns(&self.columns, self.each.each, answer)?, set.doubtful)
         })?;
         let mut lines = Condition::unmatched(&query.conditions);
-        if lines.is_empty() && no_counter.get() && !any_counter.get() {
+        if lines.is_empty() && no_counter_meets.get() == Some(true) {
             lines.push("no counter meets the conditions of --where".to_owned());
         }
         output::tell_unmatched(common.quiet, &lines);

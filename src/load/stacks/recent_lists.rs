@@ -42,7 +42,7 @@ pub struct RecentLists {
     hasher: foldhash::fast::RandomState,
 }
 
-/// Place of no copy.
+/// Place of no copy. An `Option` would take four bytes more in each entry.
 const NO_COPY: u32 = u32::MAX;
 
 impl RecentLists {
