@@ -60,7 +60,13 @@ fn say(trace: &Trace) {
     query.group_by("process,thread").expect("dimensions");
     if let Ok(set) = CpuUse::answer(trace, &query) {
         for view in [CpuView::Rows, CpuView::Wakers] {
-            let display = CpuDisplay { view, order: CpuOrder::default(), top: None, unit: TimeUnit::default(), is_grouped: false };
+            let display = CpuDisplay {
+                view,
+                order: CpuOrder::default(),
+                top: None,
+                unit: TimeUnit::default(),
+                is_grouped: false,
+            };
             written(answer::cpu::answer(&set, display));
         }
     }
