@@ -111,12 +111,17 @@ fn title(set: &MemorySet, unit: Unit) -> String {
         ),
         _ => "No samples of page lists in the window".to_owned(),
     };
+    let (of_counters, of_processes) = chosen(set);
+    if !of_counters && set.timeline.is_none() && set.group_by.is_none() {
+        return title_of_processes(set, unit);
+    }
     let physical = match set.physical {
         Some((pages, _)) => format!("physical memory {}", numbers::bytes(pages.saturating_mul(4096))),
         None => "physical memory is unknown, and so is what is in use".to_owned(),
     };
     let processes = match set.processes.len() as u64 {
         0 => String::new(),
+        _ if !of_processes => String::new(),
         processes => format!("; {}", counted(processes, "process", "processes")),
     };
     let what = match (&set.timeline, set.group_by) {
@@ -126,6 +131,19 @@ fn title(set: &MemorySet, unit: Unit) -> String {
     };
     let unit = unit.name();
     format!("{samples}{processes}; {physical}; {what} in {unit}")
+}
+
+/// `1 process, 13 samples of working sets from 0.000 s to 6.000 s; sizes in MiB`: where conditions choose no counters.
+fn title_of_processes(set: &MemorySet, unit: Unit) -> String {
+    let first = set.processes.iter().map(|track| track.first.moment).min();
+    let last = set.processes.iter().map(|track| track.last.moment).max();
+    let span = first.zip(last).map_or_else(String::new, |(first, last)| {
+        let [first, last] = [first, last].map(|moment| set.time(moment).seconds());
+        format!(" from {first:.3} s to {last:.3} s")
+    });
+    let processes = counted(set.processes.len() as u64, "process", "processes");
+    let samples = counted(set.processes.iter().map(|track| track.count).sum(), "sample", "samples");
+    format!("{processes}, {samples} of working sets{span}; sizes in {}", unit.name())
 }
 
 /// Rows that the user asked for, and what is to be said of them.
@@ -168,12 +186,19 @@ fn screen(set: &MemorySet, view: MemoryView, title: &str, unit: Unit) -> Vec<Blo
     let mut height = TITLE + usize::from(!set.filter.is_empty()) + counters.as_ref().map_or(0, height_of);
     screen.extend(counters.into_iter().flat_map(below));
     let is_short = |sample: &MemorySample| sample.counters.commit.is_none();
-    let mut notes = Vec::new();
+    let mut notes: Vec<String> = Vec::new();
     if of_counters && !set.samples.is_empty() && set.samples.iter().all(is_short) {
-        notes.push("Not in records of this form: pools, MDL, system commit");
+        notes.push("Not in records of this form: pools, MDL, system commit".to_owned());
     }
     if of_counters && set.nothing_repurposed() {
-        notes.push("No page was repurposed from standby.");
+        notes.push("No page was repurposed from standby.".to_owned());
+    }
+    let all = set.samples.len() as u64;
+    let of_commit = set.summaries.iter().find(|summary| summary.column.name == "commit");
+    let in_some = of_commit.map(|summary| summary.samples).filter(|samples| *samples < all);
+    if let Some(some) = in_some.filter(|_| of_counters) {
+        let (some, all) = (numbers::count(some), numbers::count(all));
+        notes.push(format!("Pools, MDL and system commit are in {some} of {all} samples: their numbers are of these."));
     }
     let notes_count = notes.len();
     height += notes_count + 1;
@@ -194,7 +219,7 @@ fn screen(set: &MemorySet, view: MemoryView, title: &str, unit: Unit) -> Vec<Blo
         height + tables.iter().map(|part| height_of(&part.table)).sum::<usize>() + 2 * lines.len() < most
     };
     let tables = (0..=parts.len()).rev().find(fits).unwrap_or(0);
-    let mut lines: Vec<Block> = notes.into_iter().map(|note| Block::Line(note.to_owned())).collect();
+    let mut lines: Vec<Block> = notes.into_iter().map(Block::Line).collect();
     for (number, part) in parts.into_iter().enumerate() {
         match number < tables {
             true => screen.extend(below(part.table)),

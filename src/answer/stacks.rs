@@ -133,12 +133,13 @@ fn first_screen(set: &StackSet, StackDisplay { top, order, unit }: StackDisplay)
     let innermost = |row: &ModuleRow| of_share(set, row.counts.self_events, row.counts.self_weight);
     let modules = most(&set.modules, innermost).into_iter();
     let modules = modules.filter_map(|row| Some((row.module.as_deref()?, innermost(row))));
-    let mut blocks = vec![
-        Block::Title(title(set, unit)),
+    let mut blocks = vec![Block::Title(title(set, unit))];
+    blocks.extend(base(set).map(Block::Text));
+    blocks.extend([
         by_share("By process", set, processes),
         by_share("Innermost module", set, modules),
         Block::Fitting(vec![named(set)]),
-    ];
+    ]);
     blocks.extend(without_names(set));
     blocks.extend(not_joined(set));
     let mut table = functions(set, order, Some(top.unwrap_or(FIRST)));
@@ -271,6 +272,15 @@ fn title(set: &StackSet, unit: Unit) -> String {
         time(set.span_ns),
         percent(totals.events - totals.with_stack, totals.events),
     )
+}
+
+/// What shares are of where the user chose events.
+fn base(set: &StackSet) -> Option<String> {
+    let leaf = set.leaf.as_ref().map(|patterns| format!("whose innermost function matches {patterns}"));
+    let is_chosen = leaf.is_some() || !set.filter.is_empty();
+    let by = leaf.unwrap_or_else(|| "that meet the conditions".to_owned());
+    let both = if set.leaf.is_some() && !set.filter.is_empty() { " and that meet the conditions" } else { "" };
+    is_chosen.then(|| format!("Shares and sums are of the events {by}{both}, not of all"))
 }
 
 /// Those with most events first.

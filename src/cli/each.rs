@@ -104,7 +104,7 @@ impl TraceQuestion<'_> {
     /// Tells of a trace's doubts, which the text table has in itself.
     fn warn(&self, name: &str, answer: &Answer<'_>) {
         if self.common.format != OutputFormat::Table {
-            let warnings = output::warnings(answer, self.common.quiet);
+            let warnings = output::told(&answer.warnings, &answer.grave, self.common.quiet);
             let lines = warnings.iter().map(|line| format!("{name}: {line}"));
             output::warn(&lines.collect::<Vec<_>>());
         }

@@ -11,7 +11,7 @@ use crate::facets::{Condition, Dimension};
 use crate::forms::ascii::Ascii;
 use crate::forms::csv::Cells;
 use crate::forms::{self, Form, Look};
-use crate::trace::doubt::of_losses;
+use crate::trace::doubt::{Doubt, of_losses};
 use anstream::{AutoStream, ColorChoice};
 use std::cell::Cell;
 use std::io::{self, BufWriter, IntoInnerError, Write};
@@ -28,14 +28,15 @@ pub fn print(answer: &Answer<'_>, format: OutputFormat, cells: Cells, printing: 
     }
     let written = writing(printing, |out| Ok(forms::write(answer, form, &mut *for_people(out, format, printing))?));
     if unless_closed(written)? && format != OutputFormat::Table {
-        warn(&warnings(answer, printing.quiet));
+        warn(&told(&answer.warnings, &answer.grave, printing.quiet));
     }
     Ok(())
 }
 
-/// The warnings of an answer for standard error: `--quiet` leaves what is lost, cut off or damaged.
-pub fn warnings(answer: &Answer<'_>, is_quiet: bool) -> Vec<String> {
-    if is_quiet { of_losses(&answer.grave) } else { answer.warnings.clone() }
+/// What of these warnings is said on standard error: with `--quiet` only what is lost, cut off or damaged, by the doubts among them.
+pub fn told(warnings: &[String], doubts: &[Doubt], is_quiet: bool) -> Vec<String> {
+    let losses = if is_quiet { of_losses(doubts) } else { Vec::new() };
+    warnings.iter().filter(|text| !is_quiet || losses.contains(text)).cloned().collect()
 }
 
 /// Whether all was written. Where the reader of the output wants no more, what the command found decides the exit code all the

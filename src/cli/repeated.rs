@@ -4,7 +4,8 @@ use crate::cli::recordings::Recording;
 use crate::dataset::is_copy;
 use crate::input::{STANDARD_INPUT, split_member};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// What a file is found by: its place without links, and its name in an archive.
@@ -46,22 +47,37 @@ pub fn once(arguments: &[Recording], all: Vec<Recording>) -> (Vec<Recording>, Ve
     (first, lines)
 }
 
-/// The size of each file, and its name in an archive: what copies have in common before anything is read.
-fn shape(recording: &Recording) -> Option<Vec<(u64, Option<String>)>> {
+/// What copies of a file have in common before it is read.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Shape {
+    bytes: u64,
+    /// Its first bytes: the header of a trace has the time of its start, so that traces of one size differ here.
+    start: Vec<u8>,
+    /// Its name in an archive.
+    member: Option<String>,
+}
+
+/// Bytes at the start of a file that are compared first.
+const START: u64 = 1024;
+
+fn shapes(recording: &Recording) -> Option<Vec<Shape>> {
     let of_file = |path: &PathBuf| {
-        let (file, member) = split_member(path);
-        let metadata = fs::metadata(file).ok().filter(fs::Metadata::is_file)?;
-        Some((metadata.len(), member))
+        let (path, member) = split_member(path);
+        let bytes = fs::metadata(&path).ok().filter(fs::Metadata::is_file)?.len();
+        let mut start = Vec::new();
+        File::open(path).and_then(|file| file.take(START).read_to_end(&mut start)).ok()?;
+        Some(Shape { bytes, start, member })
     };
     recording.files().map(of_file).collect()
 }
 
-/// The first of each recording whose files have the same bytes, and a line for each copy. Only files of one size are read.
+/// The first of each recording whose files have the same bytes, and a line for each copy. Only files of one size with the same first
+/// bytes are read.
 pub fn without_copies(all: Vec<Recording>) -> (Vec<Recording>, Vec<String>) {
-    let mut by_shape: BTreeMap<Vec<(u64, Option<String>)>, Vec<Recording>> = BTreeMap::new();
+    let mut by_shape: BTreeMap<Vec<Shape>, Vec<Recording>> = BTreeMap::new();
     let (mut first, mut lines) = (Vec::new(), Vec::new());
     for recording in all {
-        let Some(shape) = shape(&recording).filter(|_| recording.refused.is_none()) else {
+        let Some(shape) = shapes(&recording).filter(|_| recording.refused.is_none()) else {
             first.push(recording);
             continue;
         };

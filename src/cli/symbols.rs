@@ -3,7 +3,7 @@
 use crate::cli::call::Call;
 use crate::cli::notes;
 use crate::error::Error;
-use crate::symbols::folders::SymbolFolders;
+use crate::symbols::folders::{SourceRoot, SymbolFolders};
 use crate::symbols::source_lines::SourceChoice;
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -35,13 +35,13 @@ pub struct SourceArgs {
     pub inlines: bool,
     /// With --lines, paths of source files that begin with FROM begin with TO instead; repeatable
     #[arg(long, value_name = "FROM=TO", requires = "lines", value_parser = source_root)]
-    pub source_root: Vec<(String, String)>,
+    pub source_root: Vec<SourceRoot>,
 }
 
 /// Reads `FROM=TO`.
-fn source_root(text: &str) -> Result<(String, String), String> {
+fn source_root(text: &str) -> Result<SourceRoot, String> {
     match text.split_once('=') {
-        Some((from, to)) if !from.is_empty() => Ok((from.to_owned(), to.to_owned())),
+        Some((from, to)) if !from.is_empty() => Ok(SourceRoot::new(from.to_owned(), to.to_owned())),
         _ => Err("write FROM=TO, as in D:\\a\\1\\s=/home/me/app".to_owned()),
     }
 }

@@ -202,6 +202,9 @@ mod tests {
             "a.txt",
             "a.etl.expected.json",
             "b/w.etl.gz",
+            "b/notes.txt.gz",
+            "all.tar.zst",
+            "packed.gz",
             "b/etl",
             ".hidden/e.etl",
             "out/f.etl",
@@ -212,8 +215,11 @@ mod tests {
         let found = |without: Option<&Path>| -> Vec<PathBuf> {
             named(folder.path(), without).into_iter().map(Result::unwrap).collect()
         };
-        assert_eq!(found(Some(&path("out"))), ["b/c/y.ETL", "b/w.etl.gz", "b/x.zip", "z.etl"].map(path));
-        assert_eq!(found(None).len(), 5);
+        assert_eq!(found(Some(&path("out"))), ["b/c/y.ETL", "b/w.etl.gz", "b/x.zip", "packed.gz", "z.etl"].map(path));
+        assert_eq!(found(None).len(), 6);
+        let passed = passed_over(&[Recording::new(folder.path().into(), Vec::new())], &path("out"));
+        let [line] = &passed[..] else { panic!("{passed:?}") };
+        assert!(line.ends_with("all.tar.zst, notes.txt.gz") || line.ends_with("notes.txt.gz, all.tar.zst"), "{line}");
         assert_eq!(named(&path("d"), None), [Err((path("d"), "the folder holds no trace".into()))]);
         assert_eq!(named(&path("a.txt"), None), [Ok(path("a.txt"))], "what is named is asked");
 
@@ -221,10 +227,10 @@ mod tests {
         let two = Recording::new(path("z.etl"), vec![path("a.txt")]);
         let asked = [alone(folder.path().into()), alone(path("z.etl")), two.clone(), alone(path("none.etl"))];
         let all = recordings(&asked, &path("out"), |_, _| true).unwrap();
-        assert_eq!(all.len(), 7, "{all:?}");
-        assert_eq!(all[4..], [alone(path("z.etl")), two, alone(path("none.etl"))], "what is not there is told later");
+        assert_eq!(all.len(), 8, "{all:?}");
+        assert_eq!(all[5..], [alone(path("z.etl")), two, alone(path("none.etl"))], "what is not there is told later");
         let (each, again) = once(&asked, all);
-        assert_eq!((each.len(), again.len()), (6, 1), "{again:?}");
+        assert_eq!((each.len(), again.len()), (7, 1), "{again:?}");
         let none = recordings(&[alone(path("d"))], &path("out"), |_, _| true).unwrap_err();
         assert!(format!("{none:?}").contains("holds no trace"), "{none:?}");
         let folder = Recording::new(path("b"), vec![path("z.etl")]);

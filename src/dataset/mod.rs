@@ -28,8 +28,10 @@ pub use publish::Refused;
 
 use crate::error::Error;
 use crate::input::refuse_remote;
+use identity::TraceId;
 use places::Places;
 use staging::Staging;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use tags::Tags;
@@ -48,6 +50,8 @@ pub struct Dataset {
     tags: Tags,
     /// A path, and what stands in its place at the start of `traces.trace_file`.
     name: Option<(String, String)>,
+    /// Traces that could not be read, by digests of the names of their files, when the dataset was opened.
+    unreadable: BTreeMap<String, Vec<TraceId>>,
 }
 
 impl Dataset {
@@ -66,7 +70,9 @@ impl Dataset {
         fs::create_dir_all(folder).map_err(Error::not_written(folder))?;
         let places = Places { folder: folder.to_path_buf() };
         let refused = publish::recover(&places)?;
-        Ok(Dataset { places, format, version: version.to_owned(), refused, tags: Tags::default(), name: None })
+        let unreadable = publish::unreadable(&places)?;
+        let (version, tags) = (version.to_owned(), Tags::default());
+        Ok(Dataset { places, format, version, refused, tags, name: None, unreadable })
     }
 
     /// The same dataset: traces get these tags, and the start of their names is another.

@@ -34,7 +34,15 @@ impl Places {
     /// # Errors
     /// As [`Places::made`].
     pub fn state(&self, id: &TraceId) -> Result<PathBuf, Error> {
-        Ok(self.made(&[OWN, "traces"])?.join(format!("{id}.json")))
+        Ok(self.states()?.join(format!("{id}.json")))
+    }
+
+    /// The folder of these files.
+    ///
+    /// # Errors
+    /// As [`Places::made`].
+    pub fn states(&self) -> Result<PathBuf, Error> {
+        self.made(&[OWN, "traces"])
     }
 
     /// The file that a process locks while it changes the dataset.

@@ -20,6 +20,7 @@ use crate::dataset::ready::{READY, Ready, STATE};
 use crate::dataset::staging::{Staged, WRITING, lock_of};
 use crate::dataset::state::State;
 use crate::error::Error;
+use std::collections::BTreeMap;
 use std::fs::{self, DirEntry, File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -176,6 +177,40 @@ fn remove_parts(places: &Places, table: Table, id: &TraceId, but: impl Fn((u32, 
     Ok(())
 }
 
+/// Traces of a dataset that could not be read, by digests of the names of their files.
+///
+/// # Errors
+/// [`Error::NotWritten`].
+pub fn unreadable(places: &Places) -> Result<BTreeMap<String, Vec<TraceId>>, Error> {
+    let folder = places.states()?;
+    let mut found: BTreeMap<String, Vec<TraceId>> = BTreeMap::new();
+    for entry in fs::read_dir(&folder).map_err(Error::not_written(&folder))?.flatten() {
+        let path = entry.path();
+        let id = path.file_stem().and_then(|name| name.to_str()).and_then(TraceId::parse);
+        let file = State::read(&path).ok().and_then(|state| state.unreadable_file);
+        if let (Some(id), Some(file)) = (id, file) {
+            found.entry(file).or_default().push(id);
+        }
+    }
+    Ok(found)
+}
+
+/// Removes the row of a trace that could not be read, unless it was read meanwhile.
+///
+/// # Errors
+/// [`Error::NotWritten`].
+pub fn remove_unreadable(places: &Places, id: &TraceId) -> Result<(), Error> {
+    let _one_at_a_time = lock_dataset(places)?;
+    let path = places.state(id)?;
+    if !State::read(&path).is_ok_and(|state| state.error.is_some()) {
+        return Ok(());
+    }
+    // It has nothing but this row.
+    remove_parts(places, Table::Traces, id, |_| false)?;
+    places.remove_empty(Table::Traces, id);
+    unless_done(fs::remove_file(&path)).map_err(Error::not_written(&path))
+}
+
 /// Waits until no other process publishes, recovers or begins to stage.
 ///
 /// # Errors
@@ -262,7 +297,6 @@ mod tests {
     use crate::dataset::Dataset;
     use crate::dataset::tags::Tags;
     use crate::random_cases::one_in;
-    use std::collections::BTreeMap;
 
     fn id() -> TraceId {
         TraceId::parse("t0123456789abcdef0123").unwrap()
@@ -279,6 +313,7 @@ mod tests {
             parts: tables.iter().map(|table| (*table, 1)).collect(),
             asked: tables.iter().copied().collect(),
             error: None,
+            unreadable_file: None,
             tags: Tags::default(),
             name: None,
             events: None,

@@ -196,6 +196,7 @@ impl Dataset {
             parts: BTreeMap::new(),
             asked: choice.tables.iter().copied().collect(),
             error: None,
+            unreadable_file: None,
             tags: self.tags.clone(),
             name: None,
             events: choice.events_text(),
@@ -301,7 +302,9 @@ impl Dataset {
         let staged = staging.finish()?;
         let (rows, bytes) = (staged.rows, staged.bytes);
         let (doubts, error) = doubts.map_or_else(|error| (Vec::new(), Some(error)), |doubts| (doubts, None));
-        let mut state = State { error, rows, bytes, name: self.given(file), ..self.state_for(choice) };
+        let name_digest = digest_of(std::iter::once(file.file.as_bytes()));
+        let unreadable_file = error.is_some().then(|| name_digest.clone());
+        let mut state = State { error, unreadable_file, rows, bytes, name: self.given(file), ..self.state_for(choice) };
         state.add_doubts(doubts);
         if let Some(before) = before.filter(|before| before.error.is_none() && state.error.is_none()) {
             state.parts = before.parts;
@@ -313,6 +316,9 @@ impl Dataset {
         state.parts.extend(&staged.parts);
         let done = outcome(id, &state, false);
         publish::publish(&self.places, staged, id, &state)?;
+        // What was at this path and could not be read is there no more.
+        let before = self.unreadable.get(&name_digest).into_iter().flatten().filter(|other| *other != id);
+        before.into_iter().try_for_each(|other| publish::remove_unreadable(&self.places, other))?;
         Ok(done)
     }
 }

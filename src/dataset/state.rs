@@ -44,6 +44,8 @@ pub struct State {
     pub asked: BTreeSet<Table>,
     /// Why there is nothing but the row in `traces`.
     pub error: Option<String>,
+    /// A digest of `traces.trace_file` of a trace that could not be read.
+    pub unreadable_file: Option<String>,
     /// What the user said of the trace.
     pub tags: Tags,
     /// The name that the user gave it; `None` where it has its path.
@@ -73,6 +75,8 @@ struct Stored {
     asked: Vec<String>,
     error: Option<String>,
     #[serde(default)]
+    unreadable_file: Option<String>,
+    #[serde(default)]
     tags: Tags,
     #[serde(default)]
     name: Option<String>,
@@ -99,6 +103,7 @@ impl From<State> for Stored {
             parts: parts.into_iter().map(|(table, parts)| (table.name().to_owned(), parts)).collect(),
             asked: asked.into_iter().map(|table| table.name().to_owned()).collect(),
             error: state.error,
+            unreadable_file: state.unreadable_file,
             tags: state.tags,
             name: state.name,
             events: state.events,
@@ -127,6 +132,7 @@ impl TryFrom<Stored> for State {
             parts: parts.collect::<Result<_, String>>()?,
             asked: asked.iter().map(|name| table(name)).collect::<Result<_, String>>()?,
             error: stored.error,
+            unreadable_file: stored.unreadable_file,
             tags: stored.tags,
             name: stored.name,
             events: stored.events,

@@ -7,10 +7,16 @@
 use crate::etl::buffer::Buffer;
 use crate::etl::file::EtlFile;
 use crate::etl::stamp_limits::StampLimits;
+use crate::units::FileTime;
 use std::ops::Range;
 
 /// Two boot times that differ by less are of one boot, 100 ns: Windows corrects the time of the boot when its clock is set.
 const SAME_BOOT: u64 = 10 * 10_000_000;
+
+/// True for two boot times of one boot.
+pub fn is_same_boot(one: FileTime, other: FileTime) -> bool {
+    one.0.abs_diff(other.0) <= SAME_BOOT
+}
 
 impl EtlFile {
     /// Adds another file of the same recording. Times are those since the start of this one.
@@ -51,7 +57,7 @@ impl EtlFile {
         if build != other_build {
             return Err(format!("it is of Windows build {other_build}, not {build}"));
         }
-        if self.header.boot_time.0.abs_diff(other.header.boot_time.0) > SAME_BOOT {
+        if !is_same_boot(self.header.boot_time, other.header.boot_time) {
             return Err("it was recorded after another boot of Windows".into());
         }
         let same = |file: &EtlFile| file.header == other.header && file.own_buffers() == other.own_buffers();

@@ -14,7 +14,7 @@ pub mod file;
 pub(crate) mod header_error;
 pub(crate) mod header_type;
 mod index;
-mod joined_files;
+pub(crate) mod joined_files;
 pub mod logfile;
 pub mod record;
 pub mod record_id;

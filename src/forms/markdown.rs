@@ -16,14 +16,44 @@ const NOTHING: &str = "<!-- -->";
 /// # Errors
 /// What the writer says.
 pub fn write(answer: &Answer<'_>, out: &mut dyn Write) -> io::Result<()> {
+    answer.headline.iter().try_for_each(|text| writeln!(out, "**{}**\n", plain(text)))?;
     for warning in &answer.warnings {
         writeln!(out, "> {}\n", line(warning))?;
     }
     answer.chosen_by.iter().try_for_each(|text| writeln!(out, "{}\n", line(text)))?;
     match &answer.document {
         Some(blocks) => blocks.iter().try_for_each(|part| block(out, part, answer)),
-        None => tables(out, answer.tables.iter().map(Rows::table), answer.units),
+        None => with_sentences(out, answer),
     }
+}
+
+/// Writes the tables of an answer, and the sentences that stand above the first and below the last table of its screen: sums, and what is
+/// not known.
+fn with_sentences(out: &mut dyn Write, answer: &Answer<'_>) -> io::Result<()> {
+    let screen = answer.screen.as_deref().unwrap_or_default();
+    let is_table =
+        |part: &Block| matches!(part, Block::Rows(_) | Block::Table(_) | Block::Ranked(..) | Block::Either(..));
+    let first = screen.iter().position(is_table).unwrap_or(screen.len());
+    let last = screen.iter().rposition(is_table).map_or(screen.len(), |at| at + 1);
+    let (above, below) = (screen.get(..first).unwrap_or_default(), screen.get(last..).unwrap_or_default());
+    let is_sentence =
+        |part: &&Block| matches!(part, Block::Text(_) | Block::Line(_) | Block::Fitting(_) | Block::Course(..));
+    let mut all = answer.tables.iter().map(Rows::table);
+    if let Some(one) = all.next() {
+        title(out, &one)?;
+        above.iter().filter(is_sentence).try_for_each(|part| block(out, part, answer))?;
+        rows(out, &one, answer.units)?;
+    }
+    let mut others = all.peekable();
+    if others.peek().is_some() {
+        writeln!(out)?;
+        tables(out, others, answer.units)?;
+    }
+    let mut below = below.iter().filter(is_sentence).peekable();
+    if below.peek().is_some() {
+        writeln!(out)?;
+    }
+    below.try_for_each(|part| block(out, part, answer))
 }
 
 /// Writes tables, each below its title.
@@ -65,11 +95,17 @@ fn block(out: &mut dyn Write, block: &Block, answer: &Answer<'_>) -> io::Result<
 }
 
 fn table(out: &mut dyn Write, table: &Table, units: Units) -> io::Result<()> {
+    title(out, table)?;
+    rows(out, table, units)
+}
+
+fn title(out: &mut dyn Write, table: &Table) -> io::Result<()> {
+    table.title.iter().try_for_each(|title| writeln!(out, "**{}**\n", plain(title)))
+}
+
+fn rows(out: &mut dyn Write, table: &Table, units: Units) -> io::Result<()> {
     let units = for_table(units, table);
     let cell = |text: &String| plain(text).replace('|', "\\|").replace("  ", "&emsp;");
-    if let Some(title) = &table.title {
-        writeln!(out, "**{}**\n", plain(title))?;
-    }
     let titles = table.columns.iter().map(|column| cell(&heading(column, units.size)));
     writeln!(out, "| {} |", titles.collect::<Vec<_>>().join(" | "))?;
     let rules = table.columns.iter().map(|column| if column.align == Align::Left { "---" } else { "---:" });

@@ -3,7 +3,7 @@
 use crate::imported::amount::{Amount, CountedRow};
 use crate::imported::selection::Selection;
 use crate::imported::wpa::columns::ExportedTable;
-use crate::trace::doubt::Doubt;
+use crate::trace::doubt::{Doubt, OF_TRACE};
 
 /// Form of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +81,22 @@ impl PfnsetTable {
 
     /// What was wrong when it was written.
     pub(crate) fn doubts(&self) -> Vec<Doubt> {
-        self.selection.doubts(self.form == PfnsetForm::Json, &self.warnings)
+        let mut doubts = self.selection.doubts(self.form == PfnsetForm::Json, &self.warnings);
+        doubts.extend(self.guessed_last());
+        doubts
+    }
+
+    /// That a snapshot was taken for the last whole one because the later ones have fewer pages: they may be fragments, or of rows that
+    /// were chosen and became fewer.
+    fn guessed_last(&self) -> Option<Doubt> {
+        let (taken, end) = (self.last()?, self.snapshots.last()?);
+        let is_said = self.snapshots.iter().any(|snapshot| snapshot.is_last.is_some());
+        let text = format!(
+            "the file does not say which snapshot is the last whole one: snapshot {} is taken, because the rows of snapshot {} \
+             have less than nine tenths of the most pages; JSON says it",
+            taken.index, end.index
+        );
+        (!is_said && taken.index != end.index).then(|| Doubt::grave(OF_TRACE, "last_snapshot_guessed", text))
     }
 
     /// The last whole snapshot of the trace; `None` where the file holds others only.
@@ -126,18 +141,20 @@ mod tests {
             let row = PfnsetRow { labels: Vec::new(), pages, pages_wpa: 0 };
             PfnsetSnapshot { index, is_last, rows: vec![row] }
         };
-        let last = |snapshots: Vec<PfnsetSnapshot>| {
-            let table = PfnsetTable {
-                form: PfnsetForm::Csv,
-                table: ExportedTable::Resident,
-                counted_by: CountedBy::Corrected,
-                dimensions: Vec::new(),
-                snapshots,
-                warnings: Vec::new(),
-                selection: Selection::default(),
-            };
-            table.last().map(|snapshot| snapshot.index)
+        let table_of = |snapshots: Vec<PfnsetSnapshot>| PfnsetTable {
+            form: PfnsetForm::Csv,
+            table: ExportedTable::Resident,
+            counted_by: CountedBy::Corrected,
+            dimensions: Vec::new(),
+            snapshots,
+            warnings: Vec::new(),
+            selection: Selection::default(),
         };
+        let last = |snapshots: Vec<PfnsetSnapshot>| table_of(snapshots).last().map(|snapshot| snapshot.index);
+        let is_guessed = |snapshots: Vec<PfnsetSnapshot>| table_of(snapshots).guessed_last().is_some();
+        assert!(is_guessed(vec![snapshot(0, 3000, None), snapshot(1, 1500, None)]));
+        assert!(!is_guessed(vec![snapshot(0, 3000, None), snapshot(1, 2900, None)]));
+        assert!(!is_guessed(vec![snapshot(0, 9, Some(true)), snapshot(1, 1, Some(false))]));
         assert_eq!(last(vec![snapshot(0, 3000, None), snapshot(1, 2900, None), snapshot(2, 1500, None)]), Some(1));
         assert_eq!(last(vec![snapshot(0, 1500, None), snapshot(1, 2900, None)]), Some(1));
         assert_eq!(last(vec![snapshot(0, 9, Some(true)), snapshot(1, 9, Some(false))]), Some(0));

@@ -5,12 +5,13 @@
 
 use crate::error::DamageLog;
 use crate::etl::buffer_order::Span;
+use crate::etl::logfile::LogFileHeader;
 use crate::etl::record::HeaderType;
 use crate::etl::record_id::HookId;
 use crate::event::payload::hook_of;
 use crate::load::event_kind_counts::{KindCount, KindCounts};
 use crate::load::misfits::Misfits;
-use crate::units::Ticks;
+use crate::units::{FileTime, Ticks};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A change of what the kernel session records.
@@ -22,6 +23,31 @@ pub struct MasksChange {
     pub is_start: bool,
     /// The eight masks.
     pub masks: [u32; 8],
+}
+
+/// What a log-file header says of which recording the records are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct RecordingKey {
+    /// When the session began.
+    pub start: FileTime,
+    /// When Windows booted.
+    pub boot: FileTime,
+    frequency_hz: u64,
+    os_build: u32,
+    pointer_bytes: u32,
+}
+
+impl RecordingKey {
+    /// Of a header.
+    pub fn of(header: &LogFileHeader) -> RecordingKey {
+        RecordingKey {
+            start: header.start_time,
+            boot: header.boot_time,
+            frequency_hz: header.perf_frequency_hz,
+            os_build: header.os_build,
+            pointer_bytes: header.pointer_bytes,
+        }
+    }
 }
 
 /// Result of one pass over all records.
@@ -49,6 +75,8 @@ pub struct Survey {
     pub unlisted: (u64, u64),
     /// Group masks in time order, at most [`Survey::MOST_MASKS`].
     pub group_masks: BTreeSet<MasksChange>,
+    /// The recordings that log-file headers name, at most [`Survey::MOST_RECORDINGS`].
+    pub(crate) recordings: BTreeSet<RecordingKey>,
     /// Processors on which events were dropped, with the time of the last one (hook 0x0052).
     pub dropped: BTreeMap<u32, Ticks>,
     /// Processors of the machine, from the configuration records.
@@ -70,6 +98,9 @@ impl Survey {
 
     /// Largest number of group mask changes that are kept; a session has a handful.
     pub const MOST_MASKS: usize = 10_000;
+
+    /// Largest number of recordings that are kept; a file that was not put together has one.
+    pub(crate) const MOST_RECORDINGS: usize = 1000;
 
     /// Every bit of the group masks that was on at some time.
     pub fn masks_ever_on(&self) -> [u32; 8] {

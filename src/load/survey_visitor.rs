@@ -15,7 +15,7 @@ use crate::event::system_config::DeviceFamily;
 use crate::load::count_only::CountOnly;
 use crate::load::event_kind_counts::{KindCount, KindCounts, KindKey, Tallies, Tally};
 use crate::load::misfits::{Misfit, Misfits};
-use crate::load::survey::{MasksChange, Survey};
+use crate::load::survey::{MasksChange, RecordingKey, Survey};
 use crate::load::walk::{KindRun, Run, Visitor, walk};
 use crate::units::Ticks;
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,6 +44,7 @@ impl Survey {
             add_counts(&mut survey.by_processor, part.by_processor);
             survey.misfits.append(part.misfits);
             part.group_masks.into_iter().for_each(|masks| keep_first(&mut survey.group_masks, masks));
+            survey.recordings.extend(part.recordings);
             part.dropped.into_iter().for_each(|(processor, time)| keep_last(&mut survey.dropped, processor, time));
             survey.os_text = survey.os_text.take().max(part.os_text);
             survey.computer_name = survey.computer_name.take().max(part.computer_name);
@@ -136,6 +137,7 @@ struct SurveyVisitor {
     damage: DamageByBuffer,
     spans: Vec<(u32, Span)>,
     group_masks: BTreeSet<MasksChange>,
+    recordings: BTreeSet<RecordingKey>,
     dropped: BTreeMap<u32, Ticks>,
     os_text: Option<(u8, String)>,
     computer_name: Option<String>,
@@ -216,6 +218,9 @@ impl Visitor for SurveyVisitor {
         // The most exact text is kept: 3 = build with revision, 2 = product and build lab, 1 = build lab alone.
         let mut system = |exactness, text| self.os_text = self.os_text.take().max(Some((exactness, text)));
         match *event {
+            Event::LogFile(file) if self.recordings.len() < Survey::MOST_RECORDINGS => {
+                self.recordings.insert(RecordingKey::of(&file.header));
+            }
             Event::GroupMasks { phase, masks } => {
                 let is_start = phase == MasksPhase::AfterChange;
                 keep_first(&mut self.group_masks, MasksChange { time, is_start, masks: masks.masks });

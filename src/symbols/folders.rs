@@ -12,6 +12,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Entries of a folder that are looked at. The largest symbol servers have some hundred thousand.
 const MOST_ENTRIES: usize = 4_000_000;
@@ -21,6 +22,49 @@ type Listing = FastMap<String, Vec<PathBuf>>;
 
 /// Largest database that is read instead of mapped, bytes.
 const MOST_COPIED: u64 = 2 << 30;
+
+/// A beginning of paths of source files, and what stands for it instead. Copies share the note of whether it was used.
+#[derive(Debug, Clone)]
+pub struct SourceRoot {
+    from: String,
+    to: String,
+    is_used: Arc<AtomicBool>,
+}
+
+impl SourceRoot {
+    /// Paths that begin with `from` begin with `to` instead.
+    pub fn new(from: String, to: String) -> SourceRoot {
+        SourceRoot { from, to, is_used: Arc::default() }
+    }
+
+    /// As the user wrote it.
+    pub fn text(&self) -> String {
+        format!("{}={}", self.from, self.to)
+    }
+
+    /// True when a path was changed by it.
+    pub fn is_used(&self) -> bool {
+        self.is_used.load(Ordering::Relaxed)
+    }
+
+    /// What follows in a path that begins with it. `/` and `\` are the same, and so are letters of both cases.
+    fn rest<'p>(&self, path: &'p str) -> Option<&'p str> {
+        let same = |a: u8, b: u8| a.eq_ignore_ascii_case(&b) || matches!((a, b), (b'/', b'\\') | (b'\\', b'/'));
+        let (begin, rest) = path.split_at_checked(self.from.len())?;
+        let fits = begin.bytes().zip(self.from.bytes()).all(|(a, b)| same(a, b));
+        // Whole names only.
+        let ends = self.from.ends_with(['/', '\\']) || rest.is_empty() || rest.starts_with(['/', '\\']);
+        (fits && ends).then_some(rest)
+    }
+}
+
+impl PartialEq for SourceRoot {
+    fn eq(&self, other: &SourceRoot) -> bool {
+        (&self.from, &self.to) == (&other.from, &other.to)
+    }
+}
+
+impl Eq for SourceRoot {}
 
 /// Folders in which databases are looked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -32,7 +76,7 @@ pub struct SymbolFolders {
     /// What is wanted of functions beside their names.
     pub sources: SourceChoice,
     /// Beginnings of paths of source files, and what stands for them instead; the first that fits counts.
-    pub roots: Vec<(String, String)>,
+    pub roots: Vec<SourceRoot>,
 }
 
 /// The same, with what they list.
@@ -75,20 +119,13 @@ impl SymbolFolders {
         ListedFolders { folders, copied: self.copied, sources: self.sources, warnings }
     }
 
-    /// The path of a source file, with its beginning as the user has it. `/` and `\` are the same, and so are letters of both cases.
+    /// The path of a source file, with its beginning as the user has it.
     pub fn path(&self, path: &str) -> String {
-        let same = |a: u8, b: u8| a.eq_ignore_ascii_case(&b) || matches!((a, b), (b'/', b'\\') | (b'\\', b'/'));
-        let rest = |from: &str| {
-            let (begin, rest) = path.split_at_checked(from.len())?;
-            let fits = begin.bytes().zip(from.bytes()).all(|(a, b)| same(a, b));
-            // Whole names only.
-            let ends = from.ends_with(['/', '\\']) || rest.is_empty() || rest.starts_with(['/', '\\']);
-            (fits && ends).then_some(rest)
-        };
-        let found = self.roots.iter().find_map(|(from, to)| Some((to, rest(from)?)));
-        let Some((to, rest)) = found else { return path.to_owned() };
-        let rest = if to.contains('/') { rest.replace('\\', "/") } else { rest.to_owned() };
-        format!("{to}{rest}")
+        let found = self.roots.iter().find_map(|root| Some((root, root.rest(path)?)));
+        let Some((root, rest)) = found else { return path.to_owned() };
+        root.is_used.store(true, Ordering::Relaxed);
+        let rest = if root.to.contains('/') { rest.replace('\\', "/") } else { rest.to_owned() };
+        format!("{}{rest}", root.to)
     }
 }
 
@@ -230,7 +267,7 @@ mod tests {
     #[test]
     fn paths_of_sources_begin_as_the_user_has_them() {
         let roots = [(r"d:\a\1\s", "/home/me/app"), (r"D:\a", r"E:\b"), ("c:/x/", "y/")];
-        let roots = roots.map(|(from, to)| (from.to_owned(), to.to_owned())).to_vec();
+        let roots = roots.map(|(from, to)| SourceRoot::new(from.to_owned(), to.to_owned())).to_vec();
         let folders = SymbolFolders { roots, ..SymbolFolders::default() };
         for (path, mapped) in [
             (r"D:\A\1\s\src\main.cpp", "/home/me/app/src/main.cpp"),
@@ -241,5 +278,10 @@ mod tests {
         ] {
             assert_eq!(folders.path(path), mapped);
         }
+        assert!(folders.roots.iter().all(SourceRoot::is_used));
+        let unused = SourceRoot::new("nosuch".to_owned(), "/x".to_owned());
+        let folders = SymbolFolders { roots: vec![unused], ..SymbolFolders::default() };
+        assert_eq!(folders.path(r"C:\x\z.c"), r"C:\x\z.c");
+        assert!(!folders.roots[0].is_used());
     }
 }

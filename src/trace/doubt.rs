@@ -9,6 +9,7 @@ const CODES: &[(&str, bool)] = &[
     ("data_lost", true),
     ("file_cut", true),
     ("file_damaged", true),
+    ("several_recordings", true),
     ("loss_unknown", true),
     ("buffers_missing", false),
     ("buffers_advice", false),
@@ -75,6 +76,7 @@ const CODES: &[(&str, bool)] = &[
     // Sides of a comparison and baselines.
     ("written_of_doubtful_trace", true),
     ("selections_differ", true),
+    ("last_snapshot_guessed", true),
     ("written_with_warning", false),
     ("csv_says_less", false),
     ("column_by_content", false),

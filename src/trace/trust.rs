@@ -3,18 +3,19 @@
 
 use crate::error::{Error, Missing};
 use crate::etl::EtlFile;
-use crate::etl::buffer::{TYPE_GENERIC, type_name};
+use crate::etl::buffer::{TYPE_GENERIC, TYPE_HEADER, type_name};
 use crate::etl::buffer_order::{circular_start, is_circular_order};
+use crate::etl::joined_files::is_same_boot;
 use crate::etl::logfile::MODE_CIRCULAR;
 use crate::event::hooks::LOG_FILE;
 use crate::event::keywords;
-use crate::load::survey::Survey;
+use crate::load::survey::{RecordingKey, Survey};
 use crate::trace::analysis_needs::HEAPS;
 use crate::trace::doubt::{Doubt, OF_TRACE, any_grave, texts};
 use crate::trace::loss::{DescribedHole, Loss};
 use crate::trace::readiness::Need;
 use crate::units::{count, counted};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Everything that makes the numbers of a trace doubtful.
 #[derive(Debug, Clone, Default)]
@@ -40,6 +41,8 @@ pub struct TrustReport {
     cut_inside: bool,
     /// Every bit of the group masks that was on at some time.
     masks: [u32; 8],
+    /// How the file's records are of more than one recording.
+    several_recordings: Option<String>,
     other: Vec<String>,
     /// The same about the further files of the recording, by their names.
     pub further: Vec<(String, TrustReport)>,
@@ -59,7 +62,8 @@ impl TrustReport {
             other.push(format!("{buffers} records out of time order; they were sorted"));
         }
         let headers = survey.kernel_count(LOG_FILE).saturating_sub(all.further.len() as u64);
-        if headers > 1 {
+        all.several_recordings = several_recordings(etl, survey);
+        if headers > 1 && all.several_recordings.is_none() {
             let headers = count(headers);
             other.push(format!("the file holds {headers} log-file headers; the first one defines time and session"));
         }
@@ -139,6 +143,11 @@ impl TrustReport {
             }
             None => self.cut_inside.then(|| "it ends inside of its last buffer".to_owned()),
         }
+    }
+
+    /// How the file's records are of more than one recording, whose numbers cannot be told apart.
+    pub(crate) fn several_recordings(&self) -> Option<&str> {
+        self.several_recordings.as_deref()
     }
 
     /// Why the trace holds no events of a recorder keyword.
@@ -279,6 +288,13 @@ impl TrustReport {
         if let (Some(text), Some((held, named))) = (self.lacks_line(), self.lacks) {
             lines.push(grave("file_cut", text).of(named.saturating_sub(held)));
         }
+        lines.extend(self.several_recordings.iter().map(|how| {
+            let text = format!(
+                "THE FILE HOLDS SEVERAL RECORDINGS: {how}. All records count as those of the first one, so totals are of several. \
+                 Take the files apart"
+            );
+            grave("several_recordings", text)
+        }));
         lines.extend(self.loss.summary().map(|text| grave("data_lost", text)));
         for (missing, hole) in self.holes_by_silence().into_iter().take(3) {
             let processor = hole.processor.map_or_else(String::new, |p| format!(", most likely on processor {p}"));
@@ -355,6 +371,33 @@ fn cut(etl: &EtlFile, loss: &Loss) -> Option<(u64, u64)> {
 fn lacks(etl: &EtlFile) -> Option<(u64, u64)> {
     let (held, named) = (etl.own_buffers().len() as u64, u64::from(etl.header.buffers_written));
     (held < named && etl.header.mode & MODE_CIRCULAR == 0).then_some((held, named))
+}
+
+/// Files that were put together, one behind the other: a further log-file header is of another session than those of the recording. A
+/// merge leaves one header.
+fn several_recordings(etl: &EtlFile, survey: &Survey) -> Option<String> {
+    let own: BTreeSet<RecordingKey> = std::iter::once(&etl.header)
+        .chain(etl.further().map(|(_, file, _)| &file.header))
+        .map(RecordingKey::of)
+        .collect();
+    let others: Vec<&RecordingKey> = survey.recordings.difference(&own).collect();
+    let boot = etl.header.boot_time;
+    let Some(first) = others.first() else {
+        // Whoever writes a file writes one header buffer, its first.
+        let more = etl.own_buffers().iter().skip(1).filter(|buffer| buffer.kind == TYPE_HEADER).count() as u64;
+        let buffers = counted(more, "more buffer of it is a header buffer", "more buffers of it are header buffers");
+        return (more > 0).then_some(buffers);
+    };
+    let headers = counted(others.len() as u64, "log-file header in it is", "log-file headers in it are");
+    let of = match others.iter().find(|other| !is_same_boot(other.boot, boot)) {
+        Some(_) => "another boot of Windows or another machine".to_owned(),
+        None => {
+            let seconds = (i128::from(first.start.0) - i128::from(etl.header.start_time.0)) / 10_000_000;
+            let when = if seconds < 0 { "before" } else { "after" };
+            format!("another session, which began {} s {when} the first", count(seconds.unsigned_abs() as u64))
+        }
+    };
+    Some(format!("{headers} of {of}"))
 }
 
 /// A circular file is ordered by sequence numbers. They must agree with the first buffer by its header.

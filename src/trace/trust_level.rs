@@ -18,6 +18,8 @@ pub enum TrustLevel {
     Lost,
     /// Bytes of the file are damaged.
     Damaged,
+    /// Files of several recordings were put together.
+    SeveralRecordings,
     /// The file is cut.
     Cut,
 }
@@ -27,6 +29,7 @@ impl TrustLevel {
     pub fn of(report: &TrustReport) -> TrustLevel {
         match () {
             () if report.is_cut() => TrustLevel::Cut,
+            () if report.several_recordings().is_some() => TrustLevel::SeveralRecordings,
             () if report.damaged > 0 => TrustLevel::Damaged,
             () if report.any() => TrustLevel::Lost,
             () if !report.counters_known() => TrustLevel::LossUnknown,
@@ -45,6 +48,7 @@ impl TrustLevel {
             TrustLevel::LossUnknown => "loss_unknown",
             TrustLevel::Lost => "lost",
             TrustLevel::Damaged => "damaged",
+            TrustLevel::SeveralRecordings => "several_recordings",
             TrustLevel::Cut => "cut",
         }
     }
@@ -61,6 +65,9 @@ impl TrustLevel {
             }
             TrustLevel::Lost => "trust it in part; data was lost, and the warnings say what that concerns".into(),
             TrustLevel::Damaged => "trust it in part; the file is damaged, and what is damaged is not counted".into(),
+            TrustLevel::SeveralRecordings => {
+                "do not trust its totals; the file holds several recordings, take them apart".into()
+            }
             TrustLevel::Cut => "do not trust its totals; the file is cut, copy it again".into(),
         }
     }

@@ -159,3 +159,38 @@ fn lines_with_an_error_have_the_version_of_the_others() {
         assert_eq!((&line["version"], line["error"].is_string()), (&Value::from(version), true), "{}", ran.out);
     }
 }
+
+/// A wildcard over names that pfnset knows was looked at for the keywords that its categories need, and counted as met: 0, and a pass.
+#[test]
+fn a_wildcard_that_no_page_meets_is_no_match() {
+    let budget =
+        |of: &str, more: &str| format!("[[budget]]\nname = \"x\"\nwhere = {{ {of} }}\nmax = \"1 GiB\"\n{more}");
+    let verdict = |text: &str| {
+        let folder = folder(text);
+        let ran = check(&folder, "resident-small.etl --budgets budgets.toml --format json");
+        (ran.code, budget_of(&json(&ran), 0)["verdict"].as_str().expect("a verdict").to_owned())
+    };
+    assert_eq!(verdict(&budget("category = \"*15\"", "")), (1, "no match".into()));
+    assert_eq!(verdict(&budget("category = \"*15\"", "optional = true")), (0, "no match".into()));
+    assert_eq!(verdict(&budget("process = \"nosuch*\", category = \"Im*\"", "")), (1, "no match".into()));
+    // What has pages is met, and of a name that is known 0 is a value.
+    assert_eq!(verdict(&budget("category = \"Im*\"", "")), (0, "pass".into()));
+    assert_eq!(verdict(&budget("category = \"Use15\"", "")), (0, "pass".into()));
+}
+
+/// Two recordings in one file count as one: nothing said it but a note, and budgets passed.
+#[test]
+fn a_file_of_several_recordings_makes_every_budget_invalid() {
+    let folder = folder(&format!("{FILES}max = \"1 GiB\"\n"));
+    let [one, other] =
+        ["resident-small.etl", "refset-small.etl"].map(|name| fs::read(fixtures().join(name)).expect("a fixture"));
+    fs::write(folder.path().join("glued.etl"), [one, other].concat()).expect("a trace");
+    let ran = check(&folder, "glued.etl --budgets budgets.toml --format json");
+    assert_eq!((ran.code, &budget_of(&json(&ran), 0)["verdict"]), (3, &"invalid".into()), "{}", ran.out);
+    assert!(ran.out.contains("the file holds several recordings: "), "{}", ran.out);
+    let ran = run(&folder, "resident glued.etl --format csv -q");
+    assert!(ran.code == 0 && ran.err.contains("THE FILE HOLDS SEVERAL RECORDINGS: "), "{}", ran.err);
+    assert_eq!(run(&folder, "resident glued.etl --strict").code, 3);
+    let info = run(&folder, "info glued.etl --format json").out;
+    assert_eq!(serde_json::from_str::<Value>(&info).expect("JSON")["trust"], "several_recordings");
+}

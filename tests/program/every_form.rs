@@ -137,3 +137,21 @@ fn warnings_are_told_in_every_form() {
     }
     assert!(out(&["refset", "refset-small.etl", "--format", "json", "-q"]).contains("trims were not recorded"));
 }
+
+/// Markdown had rows alone: sums and what is not known stand in sentences around them.
+#[test]
+fn markdown_has_the_sentences_of_the_screen() {
+    for (arguments, above, below) in [
+        (&["cpu", "cpu-compressed.etl"][..], "Processor time: threads 733.57 ms (40.8 %)", None),
+        (&["allocations", "alloc-x86.etl"], "At start 10.52 MiB + allocated 101.81 MiB", Some("Other kinds: ")),
+        (&["faults", "faults-x86.etl"], "289 hard faults read 2.40 MiB", None),
+        (&["stacks", "stacks-keys.etl"], "By process: Idle (0) 53.3 %", None),
+        (&["refset", "refset-small.etl"], "", Some("4 of the others held pages before")),
+    ] {
+        let shown = crate::program::run(&[arguments, &["--format", "markdown"]].concat()).out;
+        let (head, rows) = shown.split_once("\n| ").expect("a table");
+        assert!(head.contains("**") && head.contains(above), "{shown}");
+        let (_, end) = rows.rsplit_once(" |\n").expect("rows");
+        assert!(below.is_none_or(|below| end.starts_with(&format!("\n{below}"))), "{shown}");
+    }
+}

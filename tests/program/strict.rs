@@ -67,7 +67,7 @@ fn what_info_does_not_check_it_names() {
         "Verdict: trust it with care; no loss was found, but there is 1 warning"
     );
     assert_eq!(
-        headline(&["cpu-compressed.etl", "--strict"]),
-        "Verdict: trust it; no loss, damage or cut was found, and the checks of pfnset cpu passed"
+        headline(&["faults-x86.etl", "--strict"]),
+        "Verdict: trust it; no loss, damage or cut was found, and the checks of pfnset faults passed"
     );
 }

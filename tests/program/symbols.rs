@@ -205,6 +205,11 @@ fn lines_are_in_labels_and_conditions_match_without_them() {
     let moved = asked(&["--lines", "--source-root", r"C:/Users/sentry=/src"]);
     let foo = "CrashWithException.exe!X::foo (/src/source/repos/crashwithexception/crashwithexception/crashwithexception.cpp:";
     assert!(labels(&moved).iter().any(|label| label.starts_with(foo)), "{:?}", labels(&moved));
+    let told =
+        |root: &str| run(&["stacks", &trace, "--symbols", &path, "--lines", "--source-root", root, "--format", "csv"]);
+    let unused = "pfnset: warning: --source-root: no path of a source file is changed by d:/none=/x";
+    assert!(told("d:/none=/x").err.lines().any(|line| line == unused), "{:?}", told("d:/none=/x").err);
+    assert!(!told(r"C:/Users/sentry=/src").err.contains("--source-root"));
     // With and without lines a condition on a function chooses the same.
     let where_foo = ["--where", "function=*!X::foo"];
     let (bare, told) = (asked(&where_foo), asked(&[&where_foo[..], &["--lines"]].concat()));

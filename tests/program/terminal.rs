@@ -144,3 +144,25 @@ fn title_and_doubts_of_every_trace_are_in_sight() {
     }
     assert!(seen >= 5, "{seen}");
 }
+
+/// Work over a second shows a bar, and nothing of it comes into what is written; what is no terminal gets none.
+#[test]
+fn long_work_shows_a_bar_on_the_terminal_alone() {
+    let test = "long_work_shows_a_bar_on_the_terminal_alone";
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = |name: &str| folder.path().join(name);
+    let slow = "(head -c 100000 resident-small.etl; sleep 2; tail -c +100001 resident-small.etl) | pfnset resident -";
+    let (out, err) = (place("out.txt"), place("err.txt"));
+    let Some(shown) = on_a_terminal(test, 80, &format!("{slow} > {}", out.display())) else { return };
+    assert!(shown.contains("unpacking "), "{shown:?}");
+    // It is wiped away when the work ends.
+    assert!(shown.trim_end_matches(['\n', ' ']).ends_with("\r\u{1b}[2K"), "{shown:?}");
+    let read = |path: &std::path::Path| std::fs::read_to_string(path).expect("a file");
+    let table = read(&out);
+    assert!(table.contains("Physical memory at 3.001 s") && !table.contains(['\u{1b}', '\r']), "{table}");
+    let shown = on_a_terminal(test, 80, &format!("{slow} > {} 2> {}", out.display(), err.display())).expect("as above");
+    assert_eq!((shown.as_str(), read(&err).as_str(), read(&out)), ("", "", table));
+    let quiet = on_a_terminal(test, 80, &format!("{slow} -q > {}", out.display())).expect("as above");
+    let short = on_a_terminal(test, 80, &format!("pfnset resident - < resident-small.etl > {}", out.display()));
+    assert_eq!((quiet.as_str(), short.as_deref()), ("", Some("")), "with -q, and for short work");
+}

@@ -190,3 +190,19 @@ fn what_faults_and_allocations_leave_out_is_in_a_dataset() {
         assert!(warnings(&[command, trace]).contains(&row[2].to_owned()), "{row:?}");
     }
 }
+
+/// `cpu` said of a processor that nothing is known of it, and `info --strict` that its checks had passed.
+#[test]
+fn a_strict_info_says_what_the_commands_say() {
+    const READINESS: [&str; 3] =
+        ["not in the trace, therefore unknown", "recorded, but not in the part", "no heap ranges"];
+    for (command, trace) in [("cpu", "cpu-compressed.etl"), ("allocations", "alloc-x86.etl"), ("refset", DOUBTFUL)] {
+        let info = warnings(&["info", trace, "--strict"]);
+        for line in warnings(&[command, trace]) {
+            let is_of_readiness = READINESS.iter().any(|words| line.starts_with(words));
+            assert!(is_of_readiness || info.contains(&line), "{command} {trace}: {line}: {info:?}");
+        }
+    }
+    let text = run(&["info", "cpu-compressed.etl", "--strict"]).out;
+    assert!(text.starts_with("Verdict: trust it with care; no loss was found, but there is 1 warning"), "{text}");
+}

@@ -358,7 +358,7 @@ fn held(set: &ReferenceSet, measure: Measure, all: &ReferenceSet) -> Value {
 fn by_reason(counts: &[u64; AccessReason::ALL.len()], conditions: &[Condition<ReferenceDimension>]) -> Value {
     let passes = |reason: AccessReason| conditions.iter().all(|condition| condition.patterns.matches(reason.name()));
     let rows: Vec<(AccessReason, u64)> =
-        AccessReason::ALL.into_iter().zip(*counts).filter(|(reason, pages)| passes(*reason) && *pages > 0).collect();
+        AccessReason::ALL.into_iter().zip(*counts).filter(|(reason, pages)| *pages > 0 && passes(*reason)).collect();
     let row = |(reason, pages): &(AccessReason, u64)| Row {
         labels: vec![Label::name(reason.name())],
         pages: i64::try_from(*pages).unwrap_or(i64::MAX),

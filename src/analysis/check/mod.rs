@@ -186,7 +186,9 @@ fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Resu
     result.warnings = [&value.unmatched[..], &value.doubts[..]].concat();
     if value.has_no_match {
         result.verdict = Verdict::NoMatch;
-        result.fault = Some(value.unmatched.join("; "));
+        let lines = value.unmatched.join("; ");
+        result.fault =
+            Some(if lines.is_empty() { "nothing in the trace meets its conditions".to_owned() } else { lines });
         return result;
     }
     if has_no_earlier && budget.optional && budget.max_growth.is_some() {

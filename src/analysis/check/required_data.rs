@@ -151,7 +151,7 @@ impl<'t> Evidence<'t> {
         let FileEvidence { etl, trust, spans, .. } = file;
         let loss = &trust.loss;
         let known = self.losses.len();
-        self.anywhere = self.anywhere.take().or_else(|| cut(trust).map(|reason| file.named(reason)));
+        self.anywhere = self.anywhere.take().or_else(|| not_one(trust).map(|reason| file.named(reason)));
         for hole in &loss.holes {
             let what = format!("{} missing", counted(hole.missing, "buffer is", "buffers are"));
             self.losses.push(LossAt { from: hole.silent.0, to: hole.silent.1, what });
@@ -310,11 +310,12 @@ fn use_of(recorded: &Recorded, exchange: &Exchange, conditions: &Conditions) -> 
         let mut rules = Rule::ALL.into_iter().filter(|rule| rule.set() != RuleSet::Wpa && rule.category() == *category);
         rules.any(|rule| patterns.could_pass(&[rule.id()]))
     };
+    // What could be met is no match: whether anything in the trace meets a pattern, its rows say.
     let passes = |category: &Category| {
         by_name.iter().all(|(name, patterns)| match *name {
             of if of == RULE.name => has_rule(category, patterns),
-            of if of == CATEGORY.name || of == CATEGORY_WPA.name => patterns.matches(category.name()),
-            of if of == CLASS.name || of == CLASS_WPA.name => patterns.matches(category.class().name()),
+            of if of == CATEGORY.name || of == CATEGORY_WPA.name => patterns.could_pass(&[category.name()]),
+            of if of == CLASS.name || of == CLASS_WPA.name => patterns.could_pass(&[category.class().name()]),
             _ => true,
         })
     };
@@ -377,7 +378,7 @@ fn counted_as_others(is_missing: impl Fn(&str) -> bool, conditions: &Conditions)
 
 /// True when a condition takes some of the kinds of hard faults that the keyword tells apart, and not others.
 fn splits_kinds(recorded: &Recorded, patterns: &Patterns) -> bool {
-    let taken = recorded.fault_kinds.iter().filter(|kind| patterns.matches(kind)).count();
+    let taken = recorded.fault_kinds.iter().filter(|kind| patterns.could_pass(&[**kind])).count();
     taken > 0 && taken < recorded.fault_kinds.len()
 }
 
@@ -397,6 +398,8 @@ fn lacks_a_processor(etl: &EtlFile, spans: &[Option<Span>]) -> bool {
     etl.header.mode & MODE_NO_PER_PROCESSOR == 0 && (seen.len() as u64) < u64::from(etl.header.processors)
 }
 
-fn cut(trust: &TrustReport) -> Option<String> {
-    trust.cut_text().map(|cut| format!("the file is cut: {cut}; copy it again"))
+/// What concerns all numbers of a file.
+fn not_one(trust: &TrustReport) -> Option<String> {
+    let several = || trust.several_recordings().map(|how| format!("the file holds several recordings: {how}"));
+    trust.cut_text().map(|cut| format!("the file is cut: {cut}; copy it again")).or_else(several)
 }

@@ -10,6 +10,7 @@ use crate::analysis::stacks::{Names, Owners, ProfileIntervals, Texts};
 use crate::analysis::table::{Group, Measured, Node, Table, Value};
 use crate::error::Error;
 use crate::etl::buffer_order::ranks;
+use crate::etl::clock::Clock;
 use crate::event::hooks::SAMPLED_PROFILE;
 use crate::event::perfinfo::ProfileSample;
 use crate::event::{Decoded, Event, decode};
@@ -72,6 +73,19 @@ impl std::ops::AddAssign for RowSamples {
     }
 }
 
+/// What the samples of the window tell of themselves.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SampleFacts {
+    /// Records that stand for another number of intervals than one.
+    pub of_several: u64,
+    /// Samples that met a deferred procedure call or an interrupt.
+    pub of_interrupts: u64,
+    /// Times of the first and the last one.
+    pub span: Option<(Nanos, Nanos)>,
+    /// The same of the whole trace.
+    pub span_of_trace: Option<(Nanos, Nanos)>,
+}
+
 /// What `pfnset cpu` shows of a trace without context switches.
 #[derive(Debug)]
 pub struct SampledUse {
@@ -97,6 +111,8 @@ pub struct SampledUse {
     pub all: SampleCounts,
     /// Those of idle threads.
     pub idle: SampleCounts,
+    /// What else is to be said of them.
+    pub facts: SampleFacts,
     /// True when the conditions chose nothing but idle threads.
     is_of_idle: bool,
     /// Conditions that chose the rows: dimensions and patterns.
@@ -181,6 +197,7 @@ impl SampledUse {
             interval_ns: ProfileIntervals::new(&parts.intervals).nanos(first),
             all,
             idle,
+            facts: facts(&samples, range, clock),
             is_of_idle,
             rows: rows_by(&query.group_by),
             modules: if has_modules { Vec::new() } else { rows_by(&[Dimension::Module]) },
@@ -257,6 +274,23 @@ fn samples(trace: &Trace) -> Vec<Sample> {
     let mut all: Vec<Sample> = found.into_iter().flatten().collect();
     all.sort_unstable_by_key(|sample| sample.moment);
     all
+}
+
+fn facts(samples: &[Sample], range: TickRange, clock: &Clock) -> SampleFacts {
+    let span = |first: Option<&Sample>, last: Option<&Sample>| {
+        Some((clock.nanos(first?.moment.time), clock.nanos(last?.moment.time)))
+    };
+    let mut own = samples.iter().filter(|sample| range.holds(sample.moment.time));
+    let count = |is_counted: fn(&ProfileSample) -> bool| {
+        let own = samples.iter().filter(|sample| range.holds(sample.moment.time));
+        own.filter(|sample| is_counted(&sample.value.0)).count() as u64
+    };
+    SampleFacts {
+        of_several: count(|sample| sample.count != 1),
+        of_interrupts: count(|sample| sample.flags & 3 != 0),
+        span_of_trace: span(samples.first(), samples.last()),
+        span: span(own.clone().next(), own.next_back()),
+    }
 }
 
 /// Counts the samples of the window; the modules are texts.

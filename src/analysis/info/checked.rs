@@ -13,8 +13,8 @@ use crate::load::allocations::AllocationKind;
 use crate::trace::Trace;
 use crate::trace::doubt::{Doubt, OF_TRACE};
 
-/// What is told beside what makes numbers wrong: not what was never recorded, which readiness tells.
-const TOLD: [&str; 4] = ["sequence_fragments", "records_left_out", "frees_lost", "differs_from_rundown"];
+/// What is not told again: what was never recorded, which readiness tells. All else is what the commands themselves say.
+const OF_READINESS: [&str; 4] = ["not_recorded", "not_left", "heaps_not_recorded", "by_samples"];
 
 /// How often the records are read at most: once for each of the questions.
 pub(crate) const READS: u64 = 8;
@@ -29,7 +29,7 @@ pub(super) fn doubts(trace: &Trace) -> Vec<Doubt> {
         let query = AllocationQuery { of: Some(of), ..AllocationQuery::default() };
         all.extend(AllocationSet::answer(trace, &query).map(|set| set.doubts).unwrap_or_default());
     }
-    all.retain(|doubt| doubt.analysis != OF_TRACE && (doubt.is_grave || doubt.is_of(&TOLD)));
+    all.retain(|doubt| doubt.analysis != OF_TRACE && !doubt.is_of(&OF_READINESS));
     all
 }
 

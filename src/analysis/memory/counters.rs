@@ -111,6 +111,8 @@ pub struct CounterSummary {
     pub most: (u64, Nanos),
     /// Mean of the samples.
     pub mean: f64,
+    /// How many samples have it.
+    pub samples: u64,
     /// The course over the window.
     pub course: Course,
 }
@@ -120,6 +122,8 @@ impl CounterSummary {
     pub(super) fn new(column: CounterColumn, samples: &[MemorySample]) -> Option<CounterSummary> {
         let values = || samples.iter().filter_map(|sample| Some((sample.time, (column.of)(sample)?)));
         let (first, last) = (values().next()?, values().next_back()?);
+        // The same columns of time for all counters, also for one that some samples lack: they stand one below the other.
+        let ends = (samples.first()?.time, samples.last()?.time);
         let (mut least, mut most, mut sum, mut count) = (first, first, 0u128, 0u64);
         for (time, pages) in values() {
             if pages < least.1 {
@@ -138,7 +142,8 @@ impl CounterSummary {
             least: (least.1, least.0),
             most: (most.1, most.0),
             mean: sum as f64 / count.max(1) as f64,
-            course: course::course((first.0, last.0), (least.1, most.1), count, values()),
+            samples: count,
+            course: course::course(ends, (least.1, most.1), samples.len() as u64, values()),
         })
     }
 }

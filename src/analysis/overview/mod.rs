@@ -129,6 +129,11 @@ impl Overview {
         self.doubts.iter().all(|doubt| ["not_recorded", "not_left", "heaps_not_recorded"].contains(&doubt.code))
     }
 
+    /// True when a check of numbers was made: the trace holds something that a command checks.
+    pub(crate) fn has_checks(&self) -> bool {
+        !self.info.unchecked().is_empty()
+    }
+
     /// What makes numbers doubtful, and where the file lost something.
     pub(crate) fn doubts_of_file_and_numbers(&self) -> Vec<&str> {
         self.texts_of(|doubt| !self.is_note(doubt))

@@ -4,8 +4,9 @@ use super::{CpuDisplay, CpuView, ends, json};
 use crate::analysis::cpu::SampledUse;
 use crate::answer::block::Block;
 use crate::answer::content::{Answer, Units};
-use crate::answer::numbers;
+use crate::answer::numbers::{self, TimeUnit};
 use crate::trace::doubt::grave;
+use crate::units::{Nanos, counted};
 
 /// Rows of both tables on the first screen, where the user does not say.
 const FIRST: (usize, usize) = (6, 3);
@@ -17,12 +18,7 @@ pub fn answer(set: &SampledUse, display: CpuDisplay) -> Answer<'_> {
     let title = format!("CPU use by samples from {from} to {to}");
     let is_summary = view == CpuView::Summary;
     let first = if is_summary { top.or(Some(FIRST.0)) } else { top };
-    let told = format!(
-        "{} samples, one each {} on each processor; {} met an idle thread",
-        numbers::count(set.all.events),
-        unit.show(set.interval_ns),
-        numbers::count(set.idle.events),
-    );
+    let told = told(set, unit);
     let mut screen = vec![Block::Title(title.clone()), Block::Text(told), Block::Blank, Block::Rows(0)];
     if is_summary && !set.modules.is_empty() {
         screen.extend([Block::Blank, Block::Table(set.module_table(top.or(Some(FIRST.1))))]);
@@ -38,3 +34,43 @@ pub fn answer(set: &SampledUse, display: CpuDisplay) -> Answer<'_> {
     }
     .chosen_by(&set.filter)
 }
+
+/// What the samples are, and what they do not tell.
+fn told(set: &SampledUse, unit: TimeUnit) -> String {
+    let time = |at: Nanos| format!("{:.6} s", at.seconds());
+    let Some((first, last)) = set.facts.span else {
+        let of_trace = set
+            .facts
+            .span_of_trace
+            .map(|(first, last)| format!("; those of the trace are from {} to {}", time(first), time(last)));
+        return format!("No samples{}", of_trace.unwrap_or_default());
+    };
+    let mut told = vec![format!(
+        "{} samples from {} to {}, one each {} on each processor; {} met an idle thread",
+        numbers::count(set.all.events),
+        time(first),
+        time(last),
+        unit.show(set.interval_ns),
+        numbers::count(set.idle.events),
+    )];
+    let (from, to) = set.window_times;
+    let silent = (first.0 - from.0).max(0) + (to.0 - last.0).max(0);
+    let is_long = silent > SILENT_INTERVALS * i128::from(set.interval_ns);
+    if is_long && silent * SILENT > to.0 - from.0 {
+        let silent = unit.show(u64::try_from(silent).unwrap_or(u64::MAX));
+        told.push(format!("No sample is in the other {silent} of the window: what ran then is not known"));
+    }
+    if set.facts.of_several > 0 {
+        let several = counted(set.facts.of_several, "record stands", "records stand");
+        told.push(format!("{several} for several intervals (field Count), which Time counts"));
+    }
+    if set.facts.of_interrupts > 0 {
+        let calls = counted(set.facts.of_interrupts, "sample", "samples");
+        told.push(format!("{calls} met a DPC or an interrupt; pfnset stacks counts these for the thread below it"));
+    }
+    told.join(". ")
+}
+
+/// A window that is without samples for more than one part in so many, and for more than so many intervals, is said to be.
+const SILENT: i128 = 20;
+const SILENT_INTERVALS: i128 = 10;

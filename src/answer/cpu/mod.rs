@@ -7,14 +7,14 @@ pub(crate) use by_samples::answer as answer_by_samples;
 
 use crate::analysis::cpu::query::CpuOrder;
 use crate::analysis::cpu::switch_stacks::{RecordShare, StackShare};
-use crate::analysis::cpu::{CpuUse, SERIES};
+use crate::analysis::cpu::{CpuUse, ProcessorUse, SERIES};
 use crate::answer::block::Block;
 use crate::answer::content::{Answer, Units};
 use crate::answer::numbers::{self, TimeUnit};
 use crate::answer::rows::{Records, Rows};
 use crate::model::window::Window;
 use crate::trace::doubt::grave;
-use crate::units::Nanos;
+use crate::units::{Nanos, counted};
 
 /// How many rows the summary lists where the user does not say.
 const SUMMARY_ROWS: usize = 8;
@@ -86,6 +86,7 @@ pub fn answer(set: &CpuUse, display: CpuDisplay) -> Answer<'_> {
     }
     match view {
         CpuView::Summary => screen.extend(summary(set, display)),
+        CpuView::Sampling => screen.extend([Block::Text(bases(set, unit)), Block::Blank, Block::Rows(0)]),
         _ => screen.push(Block::Rows(0)),
     }
     if view == CpuView::Timeline && !set.filter.is_empty() {
@@ -130,6 +131,24 @@ fn rows(set: &CpuUse, CpuDisplay { view, order, top, is_grouped, .. }: CpuDispla
         CpuView::Queue => set.queue_table(top),
     };
     table.titled(title).into()
+}
+
+/// What the shares of exact times and those of samples are of.
+fn bases(set: &CpuUse, unit: TimeUnit) -> String {
+    let unknown = set.total.by_use.get(ProcessorUse::Unknown as usize).copied().unwrap_or(0);
+    let not_known = match unknown {
+        0 => String::new(),
+        ticks => {
+            let share = set.share(ticks) * 100.0;
+            format!(", {share:.1} % of it not known; where no samples are of that time, shares of samples are larger")
+        }
+    };
+    format!(
+        "Samples % is of {}, Exact % of {} × {} processors{not_known}",
+        counted(set.sampling.samples, "sample", "samples"),
+        unit.show(set.ns(set.window_ticks)),
+        set.by_processor.len(),
+    )
 }
 
 /// `Processors from 0.000432 s to 0.250273 s (249.840 ms), 4 processors`.

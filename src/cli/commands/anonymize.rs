@@ -4,7 +4,7 @@ use crate::anonymized::{self, StandIns};
 use crate::cli::args::Base;
 use crate::cli::exit::Exit;
 use crate::cli::{new_file, notes, output, small_file, trace};
-use crate::trace::doubt::{of_losses, texts};
+use crate::trace::doubt::texts;
 use crate::units::count;
 use anyhow::{Context, bail};
 use clap::Args;
@@ -68,7 +68,7 @@ impl Anonymize {
         }
         // Damage stays damage: whoever gets the file has to know it too.
         let doubts = trace.trust().doubts();
-        output::warn(&if base.printing.quiet { of_losses(&doubts) } else { texts(&doubts) });
+        output::warn(&output::told(&texts(&doubts), &doubts, base.printing.quiet));
         Ok(if base.strict && trace.trust().is_doubtful() { Exit::BadInput } else { Exit::Fine })
     }
 }

@@ -20,7 +20,7 @@ use crate::error::Error;
 use crate::forms::{budgets as suggestions, junit};
 use crate::imported::wpa::WpaOptions;
 use crate::input::{Input, STANDARD_INPUT};
-use crate::trace::doubt::{Doubt, of_losses, texts};
+use crate::trace::doubt::{Doubt, texts};
 use crate::trace::recording::is_one;
 use anyhow::Context;
 use clap::Args;
@@ -128,8 +128,7 @@ impl Check {
         if is_surprise && !common.quiet {
             suggestions::missing(&found).iter().for_each(|line| notes::write(line));
         }
-        let told = if common.quiet { of_losses(&found.grave) } else { texts(&found.grave) };
-        output::warn(&told);
+        output::warn(&output::told(&texts(&found.grave), &found.grave, common.quiet));
         Ok(if common.strict && !found.grave.is_empty() { Exit::BadInput } else { Exit::Fine })
     }
 

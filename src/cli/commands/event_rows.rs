@@ -11,7 +11,6 @@ use crate::facets::Dimension as _;
 use crate::forms::event_rows::{self, EventForm, RowWriter};
 use crate::forms::text;
 use crate::model::window::{Bound, duration};
-use crate::trace::doubt::of_losses;
 use crate::units::Nanos;
 use anyhow::Context;
 use clap::Args;
@@ -147,7 +146,7 @@ fn write(common: &Common, listing: &EventListing<'_>, form: EventForm, wraps: bo
     if form == EventForm::Table {
         out.text(|out, look| text::warnings(out, &listing.warnings, look))?;
     } else {
-        output::warn(&if common.quiet { of_losses(&listing.grave) } else { listing.warnings.clone() });
+        output::warn(&output::told(&listing.warnings, &listing.grave, common.quiet));
     }
     let heading = event_rows::heading(form, width);
     out.write(&heading)?;

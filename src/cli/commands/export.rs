@@ -4,7 +4,7 @@ use crate::analysis::export::schema::Table;
 use crate::cli::args::{OneOf, Reading, refuse};
 use crate::cli::exit::Exit;
 use crate::cli::recordings::{Recording, Recordings};
-use crate::cli::repeated::once;
+use crate::cli::repeated::{once, without_copies};
 use crate::cli::symbols::SymbolArgs;
 use crate::cli::trace_paths::{passed_over, recordings};
 use crate::cli::{notes, output, progress, terminal, threads};
@@ -18,7 +18,7 @@ use crate::forms::lines::wrapped;
 use crate::input::{STANDARD_INPUT, refuse_remote};
 use crate::pattern::{Pattern, Patterns};
 use crate::symbols::folders::SymbolFolders;
-use crate::trace::doubt::{of_losses, texts};
+use crate::trace::doubt::texts;
 use crate::trace::recording::is_one;
 use crate::units::{count, counted};
 use anyhow::Context;
@@ -258,9 +258,11 @@ impl Export {
         let limits = self.reading.limits();
         let fits = |kernel: &Path, user: &Path| is_one(kernel, user, &limits);
         let (traces, repeated) = once(&self.recordings.traces, recordings(&self.recordings.traces, &self.out, fits)?);
+        // Exported side by side, any of the copies could give the trace its name.
+        let (traces, copies) = without_copies(traces);
         if !self.quiet {
             let passed_over = passed_over(&self.recordings.traces, &self.out);
-            passed_over.iter().chain(&repeated).for_each(|line| notes::write(line));
+            passed_over.iter().chain(&repeated).chain(&copies).for_each(|line| notes::write(line));
         }
         Ok(traces)
     }
@@ -370,10 +372,8 @@ impl Export {
         }
         let name = shown(recording);
         // What was not recorded is in the table of warnings; here it would fill the screen.
-        let lines = match self.quiet {
-            true => of_losses(&outcome.grave),
-            false => [texts(&outcome.grave), texts(&outcome.of_symbols)].concat(),
-        };
+        let lines = [texts(&outcome.grave), texts(&outcome.of_symbols)].concat();
+        let lines = output::told(&lines, &outcome.grave, self.quiet);
         output::warn(&lines.iter().map(|line| format!("{name}: {line}")).collect::<Vec<_>>());
         if self.quiet {
             return Ok(());

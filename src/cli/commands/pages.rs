@@ -13,7 +13,7 @@ use crate::forms::pages::{PageForm, PageText};
 use crate::forms::text;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
-use crate::trace::doubt::{Doubt, of_losses};
+use crate::trace::doubt::Doubt;
 use clap::Args;
 
 #[derive(Debug, Args)]
@@ -135,10 +135,7 @@ impl Pages {
         if form == PageForm::Table {
             return Ok(out.text(|out, look| text::warnings(out, warnings, look))?);
         }
-        let file = of_losses(grave);
-        output::warn(
-            &warnings.iter().filter(|text| !self.base.quiet || file.contains(text)).cloned().collect::<Vec<_>>(),
-        );
+        output::warn(&output::told(warnings, grave, self.base.quiet));
         Ok(())
     }
 }

@@ -17,7 +17,6 @@ use crate::cli::{notes, output, progress, trace};
 use crate::error::Error;
 use crate::forms::html::HtmlReport;
 use crate::trace::Trace;
-use crate::trace::doubt::of_losses;
 use clap::Args;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -100,7 +99,7 @@ impl Report {
         if output::unless_closed(written)? {
             for (recording, overview) in recordings.iter().zip(&overviews) {
                 let name = if overviews.len() > 1 { format!("{}: ", recording.trace.display()) } else { String::new() };
-                let lines = if base.quiet { of_losses(&overview.doubts) } else { overview.warnings.clone() };
+                let lines = output::told(&overview.warnings, &overview.doubts, base.quiet);
                 output::warn(&lines.iter().map(|line| format!("{name}{line}")).collect::<Vec<_>>());
             }
         }

@@ -139,14 +139,16 @@ fn choosing(query: &StackQuery) -> impl Iterator<Item = Named<'_>> {
     query.leaf.as_ref().map(|patterns| ("--leaf", "function", patterns)).into_iter().chain(root)
 }
 
-/// After a run: a line for each pattern of a flag that matched nothing.
+/// After a run: a line for each pattern of a flag that matched nothing, and for each root that changed no path.
 fn unmatched(query: &StackQuery) -> Vec<String> {
     let fold = query.fold.as_ref().map(|patterns| ("--fold", "module", patterns));
     let lines = |(flag, what, patterns): Named<'_>| -> Vec<String> {
         let missed = patterns.all().filter(|pattern| !pattern.has_matched());
         missed.map(|pattern| format!("{flag}: no {what} matches \"{}\"", pattern.text)).collect()
     };
-    choosing(query).chain(fold).flat_map(lines).collect()
+    let roots = query.symbols.roots.iter().filter(|root| !root.is_used());
+    let of_roots = roots.map(|root| format!("--source-root: no path of a source file is changed by {}", root.text()));
+    choosing(query).chain(fold).flat_map(lines).chain(of_roots).collect()
 }
 
 /// An answer that says above everything else on a screen that no function is the one that was asked for.

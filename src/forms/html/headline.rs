@@ -184,10 +184,11 @@ fn overview(traces: &[TracePage<'_>], verdicts: &[TraceResult]) -> Markup {
             Value::maybe(held, |held| Value::pages(i64::try_from(of(held)).unwrap_or(i64::MAX)))
         };
         let largest = held.and_then(|held| held.largest);
-        let trust = match (trace.overview.doubtful, trace.overview.checks_passed()) {
-            (true, _) => "doubtful",
-            (false, false) => "with care",
-            (false, true) => "sound",
+        let trust = match () {
+            () if trace.overview.doubtful => "doubtful",
+            () if !trace.overview.checks_passed() => "with care",
+            () if !trace.overview.has_checks() => "not checked",
+            () => "sound",
         };
         let head = [Value::text(&trace.name), Value::text(trust)];
         let verdict = verdicts.get(number).map(|result| Value::text(result.verdict.name()));

@@ -147,6 +147,8 @@ fn head(number: usize, trace: &TracePage<'_>) -> Markup {
                 }
             } @else if !overview.checks_passed() {
                 p.sound { "Nothing was lost and the file is whole. Trust it with care: see \"Good to know\"." }
+            } @else if !overview.has_checks() {
+                p.sound { "No loss, damage or cut was found. Whether its numbers agree is not known: nothing in it can be checked." }
             } @else {
                 p.sound { "Nothing was lost, the file is whole, and the checks of its numbers passed." }
             }

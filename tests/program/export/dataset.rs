@@ -277,9 +277,31 @@ fn the_same_trace_by_two_names_is_there_once() {
     let (twin, dataset) = (folder.path().join("twin.etl"), folder.path().join("dataset"));
     fs::copy(fixtures().join(TRACE), &twin).unwrap();
     let ran = export(&dataset, &[TRACE, twin.to_str().unwrap(), "--tables", "files"]);
-    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
-    assert_eq!(ran.out.matches("the same trace as").count(), 1, "{}", ran.out);
-    assert_eq!(rows(&dataset, "traces").len(), 1);
+    // Both were exported, and the last one to end gave the row its name.
+    assert!(ran.code == 0 && ran.err.ends_with(&format!("twin.etl is a copy of {TRACE}: it counts once\n")), "{ran:?}");
+    let [(_, row)] = &rows(&dataset, "traces")[..] else { panic!("one trace") };
+    assert_eq!(row["trace_file"], TRACE);
+}
+
+/// The row with the error stayed beside that of the good file for ever.
+#[test]
+fn a_trace_that_can_be_read_again_takes_the_place_of_its_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let (trace, dataset) = (folder.path().join("trace.etl"), folder.path().join("dataset"));
+    let trace_of = |bytes: &[u8]| {
+        fs::write(&trace, bytes).unwrap();
+        let ran = export(&dataset, &[trace.to_str().unwrap(), "--tables", "files", "-q"]);
+        (ran.code, rows(&dataset, "traces").into_iter().map(|(_, row)| !row.contains_key("error")).collect::<Vec<_>>())
+    };
+    let whole = fs::read(fixtures().join(TRACE)).unwrap();
+    assert_eq!(trace_of(&whole[..100]), (3, vec![false]));
+    assert_eq!(trace_of(&whole[..200]), (3, vec![false]), "another error in its place");
+    let other = folder.path().join("other.etl");
+    fs::write(&other, "no trace").unwrap();
+    assert_eq!(export(&dataset, &[other.to_str().unwrap(), "-q"]).code, 3);
+    let (code, mut are_read) = trace_of(&whole);
+    are_read.sort_unstable();
+    assert_eq!((code, are_read), (0, vec![false, true]), "that of the other file stays");
 }
 
 #[test]
