@@ -47,13 +47,13 @@ pub(crate) const STANDARD_INPUT: &str = "-";
 pub(crate) fn is_trace_name(path: &Path) -> bool {
     const ENDINGS: [&str; 6] = ["etl", "etlgz", "gz", "zip", "zst", "cab"];
     let ending = path.extension().and_then(|ending| ending.to_str());
-    let is_one = |known: &&str| ending.is_some_and(|ending| known.eq_ignore_ascii_case(ending));
+    let is_one = |known: &str| ending.is_some_and(|ending| known.eq_ignore_ascii_case(ending));
     // One file is packed in it, so its name says what that is: `notes.txt.gz` and `all.tar.gz` are no traces.
     let holds_another = || {
         let packed = path.file_stem().map(Path::new).and_then(Path::extension);
-        ["gz", "zst"].iter().any(|known| is_one(&known)) && packed.is_some_and(|own| !own.eq_ignore_ascii_case("etl"))
+        ["gz", "zst"].iter().any(|known| is_one(known)) && packed.is_some_and(|own| !own.eq_ignore_ascii_case("etl"))
     };
-    ENDINGS.iter().any(|known| is_one(&known)) && !holds_another()
+    ENDINGS.iter().any(|known| is_one(known)) && !holds_another()
 }
 
 /// # Errors

@@ -233,3 +233,25 @@ fn the_words_of_tables_choose_rows_of_files() {
     let found = json(&ran)["traces"][0]["budgets"][0].clone();
     assert!(ran.code == 0 && found["value_pages"] == found["baseline_pages"], "{found}");
 }
+
+/// A CSV has no mark of the last whole snapshot: one with fewer pages was passed over without a word.
+#[test]
+fn a_guessed_snapshot_of_csv_is_told() {
+    let folder = folder("[[budget]]\nname = \"a\"\nwhere.category = \"Image\"\nmax_growth = \"1 GiB\"\n");
+    let rows = |last: u64| {
+        let text = format!(
+            "snapshot,category,pages,bytes,pages_wpa\n0,Image,3000,12288000,3000\n1,Image,{last},{},{last}\n",
+            last * 4096
+        );
+        std::fs::write(folder.path().join("two.csv"), text).expect("room for a file");
+    };
+    let told = "the file does not say which snapshot is the last whole one: snapshot 0 is taken";
+    let of_diff =
+        || run(&folder, &["diff", "two.csv", "resident-small.etl", "--group-by", "category", "--format", "json"]);
+    let of_check = || check(&folder, "resident-small.etl --budgets budgets.toml --baseline two.csv --format json");
+    rows(1500);
+    assert!(of_diff().out.contains(&format!("LEFT: {told}")), "{}", of_diff().out);
+    assert!(of_check().out.contains(&format!("baseline two.csv: {told}")), "{}", of_check().out);
+    rows(2900);
+    assert!(!of_diff().out.contains(told) && !of_check().out.contains(told));
+}

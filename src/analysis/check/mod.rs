@@ -158,6 +158,14 @@ pub fn worst(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
     verdicts.max().unwrap_or(Verdict::Pass)
 }
 
+/// Why nothing matches.
+fn no_match(value: &Value) -> String {
+    match value.unmatched.as_slice() {
+        [] => "nothing in the trace meets its conditions".to_owned(),
+        lines => lines.join("; "),
+    }
+}
+
 fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Result<Value, String>>) -> BudgetResult {
     let earlier = baseline.and_then(|baseline| baseline.as_ref().ok());
     let has_no_earlier = earlier.is_some_and(|earlier| earlier.has_no_match);
@@ -186,9 +194,7 @@ fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Resu
     result.warnings = [&value.unmatched[..], &value.doubts[..]].concat();
     if value.has_no_match {
         result.verdict = Verdict::NoMatch;
-        let lines = value.unmatched.join("; ");
-        result.fault =
-            Some(if lines.is_empty() { "nothing in the trace meets its conditions".to_owned() } else { lines });
+        result.fault = Some(no_match(value));
         return result;
     }
     if has_no_earlier && budget.optional && budget.max_growth.is_some() {
