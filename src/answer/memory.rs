@@ -174,6 +174,26 @@ fn chosen(set: &MemorySet) -> (bool, bool) {
     )
 }
 
+/// What is to be said of the counters.
+fn notes(set: &MemorySet) -> Vec<String> {
+    let is_short = |sample: &MemorySample| sample.counters.commit.is_none();
+    let mut notes: Vec<String> = Vec::new();
+    if !set.samples.is_empty() && set.samples.iter().all(is_short) {
+        notes.push("Not in records of this form: pools, MDL, system commit".to_owned());
+    }
+    if set.nothing_repurposed() {
+        notes.push("No page was repurposed from standby.".to_owned());
+    }
+    let all = set.samples.len() as u64;
+    let of_commit = set.summaries.iter().find(|summary| summary.column.name == "commit");
+    let in_some = of_commit.map(|summary| summary.samples).filter(|samples| *samples < all);
+    if let Some(some) = in_some {
+        let (some, all) = (numbers::count(some), numbers::count(all));
+        notes.push(format!("Pools, MDL and system commit are in {some} of {all} samples: their numbers are of these."));
+    }
+    notes
+}
+
 fn screen(set: &MemorySet, view: MemoryView, title: &str, unit: Unit) -> Vec<Block> {
     let (of_counters, of_processes) = chosen(set);
     let mut screen = vec![Block::Heading(title.to_owned())];
@@ -185,21 +205,7 @@ fn screen(set: &MemorySet, view: MemoryView, title: &str, unit: Unit) -> Vec<Blo
     let counters = Some(set.counter_table(is_machine)).filter(|table| of_counters && !table.lines.is_empty());
     let mut height = TITLE + usize::from(!set.filter.is_empty()) + counters.as_ref().map_or(0, height_of);
     screen.extend(counters.into_iter().flat_map(below));
-    let is_short = |sample: &MemorySample| sample.counters.commit.is_none();
-    let mut notes: Vec<String> = Vec::new();
-    if of_counters && !set.samples.is_empty() && set.samples.iter().all(is_short) {
-        notes.push("Not in records of this form: pools, MDL, system commit".to_owned());
-    }
-    if of_counters && set.nothing_repurposed() {
-        notes.push("No page was repurposed from standby.".to_owned());
-    }
-    let all = set.samples.len() as u64;
-    let of_commit = set.summaries.iter().find(|summary| summary.column.name == "commit");
-    let in_some = of_commit.map(|summary| summary.samples).filter(|samples| *samples < all);
-    if let Some(some) = in_some.filter(|_| of_counters) {
-        let (some, all) = (numbers::count(some), numbers::count(all));
-        notes.push(format!("Pools, MDL and system commit are in {some} of {all} samples: their numbers are of these."));
-    }
+    let notes = if of_counters { notes(set) } else { Vec::new() };
     let notes_count = notes.len();
     height += notes_count + 1;
     let parts = [
