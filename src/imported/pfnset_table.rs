@@ -3,7 +3,7 @@
 use crate::imported::amount::{Amount, CountedRow};
 use crate::imported::selection::Selection;
 use crate::imported::wpa::columns::ExportedTable;
-use crate::trace::doubt::Doubt;
+use crate::trace::trust::warning::Warning;
 
 /// Form of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,7 +80,7 @@ impl PfnsetTable {
     }
 
     /// What was wrong when it was written.
-    pub(crate) fn doubts(&self) -> Vec<Doubt> {
+    pub(crate) fn doubts(&self) -> Vec<Warning> {
         self.selection.doubts(self.form == PfnsetForm::Json, &self.warnings)
     }
 

@@ -1,6 +1,6 @@
 //! The machine's counters: samples, their summary, and the pages that were taken from standby.
 
-use crate::analysis::memory::course;
+use crate::analysis::memory::counter_sparkline;
 use crate::analysis::table::Course;
 use crate::load::event_values::MemoryCounters;
 use crate::units::Nanos;
@@ -138,7 +138,7 @@ impl CounterSummary {
             least: (least.1, least.0),
             most: (most.1, most.0),
             mean: sum as f64 / count.max(1) as f64,
-            course: course::course((first.0, last.0), (least.1, most.1), count, values()),
+            course: counter_sparkline::course((first.0, last.0), (least.1, most.1), count, values()),
         })
     }
 }
