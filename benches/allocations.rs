@@ -9,8 +9,8 @@ mod generated;
 
 use etl_writer::allocations::AllocationSpec;
 use generated::{median, most_anonymous_kib, sum_of_words, timed};
-use pfnset::internals::{AllocationQuery, AllocationSet};
 use pfnset::trace::Trace;
+use pfnset::unstable_api::{AllocationQuery, AllocationSet};
 use std::path::Path;
 use std::process::{Command, Stdio};
 

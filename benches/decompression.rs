@@ -5,7 +5,7 @@
 mod generated;
 
 use generated::medians;
-use pfnset::internals::compression::{Format, decompress};
+use pfnset::unstable_api::compression::{Format, decompress};
 use std::cell::RefCell;
 use std::hint::black_box;
 use std::path::Path;

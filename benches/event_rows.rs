@@ -8,8 +8,8 @@ mod generated;
 
 use etl_writer::scheduling::SchedulingSpec;
 use generated::{median, most_anonymous_kib, timed};
-use pfnset::internals::{EventForm, EventListing, EventRowQuery, RowWriter};
 use pfnset::trace::Trace;
+use pfnset::unstable_api::{EventForm, EventListing, EventRowQuery, RowWriter};
 use std::path::Path;
 use std::process::{Command, Stdio};
 

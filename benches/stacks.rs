@@ -8,8 +8,8 @@ mod generated;
 
 use etl_writer::sampling::SamplingSpec;
 use generated::{median, most_anonymous_kib, sum_of_words, timed};
-use pfnset::internals::{StackQuery, StackSet};
 use pfnset::trace::Trace;
+use pfnset::unstable_api::{StackQuery, StackSet};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 

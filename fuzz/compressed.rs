@@ -6,7 +6,7 @@
 #[path = "../tests/reader/compression/reference_decoders.rs"]
 pub mod reference_decoders;
 
-use pfnset::internals::compression::{Format, decompress};
+use pfnset::unstable_api::compression::{Format, decompress};
 use std::cell::RefCell;
 
 thread_local! {

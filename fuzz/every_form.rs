@@ -4,7 +4,7 @@
 use pfnset::answer::Answer;
 use pfnset::forms::csv::Cells;
 use pfnset::forms::{self, Form, Look};
-use pfnset::internals::is_hidden;
+use pfnset::unstable_api::is_hidden;
 
 /// A name of a file as an attacker gives it.
 pub const NAME: &str = "a\u{1b}]0;x\n\u{202e}.etl";

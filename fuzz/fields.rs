@@ -1,8 +1,8 @@
 //! What the targets of schemas do: a payload is read by a schema, and what was read is within the payload.
 
 use pfnset::code_page::CodePage;
-use pfnset::internals::fields::{Context, FieldValue, Maps, Schema, read};
 use pfnset::units::PointerSize;
+use pfnset::unstable_api::fields::{Context, FieldValue, Maps, Schema, read};
 
 /// Reads a payload by a schema, with both sizes of pointers.
 pub fn payload(schema: &Schema, payload: &[u8], maps: Option<&Maps>) {
@@ -39,7 +39,7 @@ pub fn divided(data: &[u8]) -> Option<(&[u8], &[u8])> {
 #[allow(dead_code, reason = "used by the targets of documents")]
 pub fn document(text: &str, bytes: &[u8]) {
     const MOST: usize = 64;
-    for manifest in pfnset::internals::fields::Manifest::read(text).unwrap_or_default() {
+    for manifest in pfnset::unstable_api::fields::Manifest::read(text).unwrap_or_default() {
         manifest.schemas.values().take(MOST).for_each(|schema| payload(schema, bytes, Some(&manifest.maps)));
     }
 }

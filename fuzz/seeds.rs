@@ -10,7 +10,7 @@ use pfnset::etl::record_id::RecordId;
 use pfnset::etl::{EtlFile, Scratch};
 use pfnset::event::Payload;
 use pfnset::event::merged::{IMAGE_ID, SYS_CONFIG};
-use pfnset::internals::fields::EVENT_METADATA;
+use pfnset::unstable_api::fields::EVENT_METADATA;
 use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! 8-bit text of the kernel. It is in the recording machine's ANSI code page, which no event names.
 
-use crate::bytes::Narrow;
+use crate::byte_reader::Narrow;
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 use std::str::FromStr;
 use thiserror::Error;

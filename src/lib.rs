@@ -33,7 +33,7 @@
 //!
 //! Data flows in one direction, and each module imports only from those before it: [`input`] (the bytes of a file or of a
 //! trace in an archive), `symbols` (functions of images, from their databases), [`etl`] (buffers and record headers of the file), [`event`] (payloads), `load` (one parallel pass
-//! over all records), [`model`] (processes, address spaces and names at any time), [`facets`] (what rows can be grouped by and
+//! over all records), [`model`] (processes, address spaces and names at any time), [`dimensions`] (what rows can be grouped by and
 //! filtered on), [`trace`] (the file with what was gathered of it), [`anonymized`] (a trace written again with other names),
 //! `imported` (tables in files that WPA or pfnset exported), [`analysis`], `answer` (what a command found), `forms` (text, CSV, JSON, …),
 //! `dataset` (files for SQL engines) and `cli` (the program).
@@ -47,36 +47,36 @@ pub mod analysis;
 pub mod anonymized;
 #[cfg(feature = "cli")]
 pub mod answer;
-pub(crate) mod bytes;
-pub(crate) mod chunked;
+pub(crate) mod byte_reader;
+pub(crate) mod chunked_list;
 #[cfg(feature = "cli")]
 mod cli;
 pub mod code_page;
 pub mod counter;
 #[cfg(feature = "export")]
 pub mod dataset;
+pub mod dimensions;
 pub mod error;
 pub(crate) mod escape;
 pub mod etl;
 pub mod event;
-pub mod facets;
 #[cfg(feature = "cli")]
 pub mod forms;
 #[cfg(feature = "cli")]
 pub(crate) mod imported;
 pub mod input;
-#[doc(hidden)]
-pub mod internals;
 pub(crate) mod load;
 pub mod model;
 pub(crate) mod moment;
-mod named;
+mod named_enum;
 pub mod pattern;
 #[cfg(test)]
 mod random_cases;
 pub(crate) mod symbols;
 pub mod trace;
 pub mod units;
+#[doc(hidden)]
+pub mod unstable_api;
 
 pub use error::Error;
 pub use trace::Trace;

@@ -18,17 +18,17 @@ use pfnset::anonymized::{self, StandIns};
 use pfnset::answer::numbers::Unit;
 use pfnset::answer::processes;
 use pfnset::code_page::CodePage;
-use pfnset::dataset::run::{Choice, Snapshots};
+use pfnset::dataset::add_trace::{Choice, Snapshots};
 use pfnset::dataset::{Dataset, Format};
 use pfnset::forms::csv::Cells;
 use pfnset::forms::{self, Form, Look};
 use pfnset::input::UnpackLimits;
-use pfnset::internals::{
-    EventForm, EventListing, EventRowQuery, RowWriter, StackQuery, StackSet, collapsed_stacks, stacks_answer,
-};
 use pfnset::pattern::Patterns;
 use pfnset::trace::Trace;
 use pfnset::units::Nanos;
+use pfnset::unstable_api::{
+    EventForm, EventListing, EventRowQuery, RowWriter, StackQuery, StackSet, collapsed_stacks, stacks_answer,
+};
 use reading::{Effort, read_all, recorded_traces};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io;
@@ -306,7 +306,7 @@ fn of_folded_functions() {
     let folded = with_symbol_records(database, &publics);
     let (length, addresses) = (folded.len(), (0x6000..0x6000 + 492).collect::<Vec<u32>>());
     let (peak, _) = peak_of(|| {
-        let (names, damage) = pfnset::internals::functions_of(folded, &addresses).expect("a database");
+        let (names, damage) = pfnset::unstable_api::functions_of(folded, &addresses).expect("a database");
         assert_eq!((names.len(), damage), (492, None));
         assert!(names.values().all(|name| name.starts_with("f000xx")));
     });

@@ -14,8 +14,8 @@ use pfnset::analysis::refset::ReferenceSet;
 use pfnset::analysis::resident::ResidentSet;
 use pfnset::analysis::resident::query::SnapshotChoice;
 use pfnset::analysis::{refset, resident};
-use pfnset::internals::{AllocationQuery, AllocationSet, FaultQuery, FaultSet, StackQuery, StackSet};
 use pfnset::trace::Trace;
+use pfnset::unstable_api::{AllocationQuery, AllocationSet, FaultQuery, FaultSet, StackQuery, StackSet};
 
 #[path = "../scratch_file.rs"]
 mod scratch_file;

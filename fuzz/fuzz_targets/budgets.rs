@@ -5,9 +5,9 @@
 
 use libfuzzer_sys::fuzz_target;
 use pfnset::answer::numbers::Unit;
-use pfnset::internals::{Baseline, Checked, Saved, TraceResult, TraceValues, Verdict};
-use pfnset::internals::{check_answer, junit, read_budgets};
 use pfnset::trace::Trace;
+use pfnset::unstable_api::{Baseline, Checked, Saved, TraceResult, TraceValues, Verdict};
+use pfnset::unstable_api::{check_answer, junit, read_budgets};
 use std::path::Path;
 use std::sync::OnceLock;
 

@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use pfnset::etl::extended::{event_name, items, provider_name};
+use pfnset::etl::extended_items::{event_name, items, provider_name};
 use pfnset::etl::{EtlFile, Scratch};
 
 #[path = "../events.rs"]

@@ -7,7 +7,7 @@
 use libfuzzer_sys::fuzz_target;
 use pfnset::analysis::export::schema::Table;
 use pfnset::code_page::CodePage;
-use pfnset::dataset::run::{Choice, Snapshots};
+use pfnset::dataset::add_trace::{Choice, Snapshots};
 use pfnset::dataset::{Dataset, Format};
 use pfnset::input::UnpackLimits;
 use std::collections::BTreeMap;

@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use pfnset::code_page::CodePage;
 use pfnset::etl::record::{HeaderType, RawRecord};
 use pfnset::etl::record_id::Position;
-use pfnset::internals::fields::kernel_fields;
+use pfnset::unstable_api::fields::kernel_fields;
 
 #[path = "../fields.rs"]
 mod fields;

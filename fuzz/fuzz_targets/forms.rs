@@ -23,9 +23,9 @@ use pfnset::answer::numbers::{TimeUnit, Unit};
 use pfnset::answer::refset::RefsetView;
 use pfnset::forms::csv::Cells;
 use pfnset::forms::pages::{PageForm, PageText};
-use pfnset::internals::{EventForm, EventListing, EventRowQuery, RowWriter, answers_of_code, event_heading};
-use pfnset::internals::{read_budgets, suggest, write_budgets};
 use pfnset::trace::Trace;
+use pfnset::unstable_api::{EventForm, EventListing, EventRowQuery, RowWriter, answers_of_code, event_heading};
+use pfnset::unstable_api::{read_budgets, suggest, write_budgets};
 use std::path::Path;
 
 #[path = "../every_form.rs"]

@@ -5,6 +5,6 @@
 mod compressed;
 
 use libfuzzer_sys::fuzz_target;
-use pfnset::internals::compression::Format;
+use pfnset::unstable_api::compression::Format;
 
 fuzz_target!(|data: &[u8]| compressed::compare(Format::XpressHuffman, compressed::reference_decoders::huffman, data));

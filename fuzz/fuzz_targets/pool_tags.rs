@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use pfnset::internals::tag_uses;
+use pfnset::unstable_api::tag_uses;
 
 fuzz_target!(|data: &[u8]| {
     let Some((tag, file)) = data.split_first_chunk::<4>() else { return };

@@ -4,10 +4,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use pfnset::internals::HtmlReport;
-use pfnset::internals::Overview;
-use pfnset::internals::Tile;
 use pfnset::trace::Trace;
+use pfnset::unstable_api::HtmlReport;
+use pfnset::unstable_api::Overview;
+use pfnset::unstable_api::Tile;
 use std::path::Path;
 
 #[path = "../every_form.rs"]

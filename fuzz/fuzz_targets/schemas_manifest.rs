@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use pfnset::internals::fields::Chunk;
+use pfnset::unstable_api::fields::Chunk;
 
 #[path = "../fields.rs"]
 mod fields;

@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use pfnset::etl::record_id::RecordId;
-use pfnset::internals::fields::{EVENT_METADATA, EventInfo};
+use pfnset::unstable_api::fields::{EVENT_METADATA, EventInfo};
 
 #[path = "../fields.rs"]
 mod fields;

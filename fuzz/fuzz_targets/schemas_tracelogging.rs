@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use pfnset::internals::fields::trace_logging_schema;
+use pfnset::unstable_api::fields::trace_logging_schema;
 
 #[path = "../fields.rs"]
 mod fields;

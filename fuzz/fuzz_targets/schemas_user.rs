@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use pfnset::internals::fields::text_of;
+use pfnset::unstable_api::fields::text_of;
 
 #[path = "../fields.rs"]
 mod fields;

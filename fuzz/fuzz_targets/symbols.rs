@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use pfnset::internals::functions_of;
+use pfnset::unstable_api::functions_of;
 
 fuzz_target!(|data: &[u8]| {
     let addresses: Vec<u32> = (0..1024).map(|number| 0x1000 + 7 * number).collect();

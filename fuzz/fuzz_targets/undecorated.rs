@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use pfnset::internals::undecorated;
+use pfnset::unstable_api::undecorated;
 
 fuzz_target!(|name: &str| {
     let text = undecorated(name);

@@ -1,6 +1,6 @@
 //! Why a call has no result. Python code makes the exceptions of it that people see.
 
-use pfnset::internals::embedded;
+use pfnset::unstable_api::embedded;
 use pyo3::PyErr;
 
 pyo3::create_exception!(

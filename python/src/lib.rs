@@ -17,7 +17,7 @@ use std::io::Write;
 #[pyfunction]
 fn program(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
     py.detach(|| {
-        let code = pfnset::internals::program(arguments);
+        let code = pfnset::unstable_api::program(arguments);
         let _ = std::io::stdout().flush(); // nobody may be there to read it
         code
     })
@@ -27,7 +27,7 @@ fn program(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
 #[pyfunction]
 #[pyo3(signature = (text, /))]
 fn visible(text: &str) -> Cow<'_, str> {
-    pfnset::internals::visible(text)
+    pfnset::unstable_api::visible(text)
 }
 
 #[pymodule]

@@ -3,7 +3,7 @@
 use crate::batches::Batches;
 use crate::errors::Failure;
 use crate::waiting::{Waited, wait};
-use pfnset::internals::embedded::{self, ExportedTable, OpenTrace, Outcome, Watch};
+use pfnset::unstable_api::embedded::{self, ExportedTable, OpenTrace, Outcome, Watch};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::ffi::OsString;

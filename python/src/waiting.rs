@@ -1,7 +1,7 @@
 //! Waiting for a call: other Python threads run meanwhile, signals are handled, progress is told.
 
 use crate::errors::raised;
-use pfnset::internals::embedded::{self, Failure, Watch};
+use pfnset::unstable_api::embedded::{self, Failure, Watch};
 use pyo3::prelude::*;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};

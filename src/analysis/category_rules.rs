@@ -2,9 +2,9 @@
 //! reason are looked up here. `docs/categories.md` has the same list, which a test compares.
 
 use crate::event::page::{PageIdentity, PageList, PageUse};
+use crate::model::address_space::Layer;
 use crate::model::category::Category;
-use crate::model::space::Layer;
-use crate::named::named_enum;
+use crate::named_enum::named_enum;
 
 named_enum! {
     /// Which classification a rule belongs to, named as in `docs/categories.md`.

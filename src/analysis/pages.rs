@@ -7,10 +7,10 @@ use crate::analysis::resident::batch_classify::BatchClassifier;
 use crate::analysis::resident::classify::{ClassifiedPage, Detail};
 use crate::analysis::resident::commit_stacks::CommitStacks;
 use crate::analysis::resident::dimension::{Dimension, DimensionCode, detail_code};
-use crate::analysis::resident::doubts;
 use crate::analysis::resident::group_counts::Filter;
 use crate::analysis::resident::query::{SnapshotChoice, stacks_for};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
+use crate::analysis::resident::warnings;
 use crate::analysis::table::{Column, Condition, Field, Fit, Table};
 use crate::error::Error;
 use crate::event::page::{PageIdentity, PageUse};
@@ -18,10 +18,10 @@ use crate::model::category::Category;
 use crate::model::drive_paths::DrivePaths;
 use crate::model::page_owner_key::KeyReading;
 use crate::model::snapshot::Snapshot;
-use crate::named::named_enum;
+use crate::named_enum::named_enum;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
-use crate::trace::doubt::{Doubt, grave, texts};
+use crate::trace::trust::warning::{Warning, grave, texts};
 use crate::units::Ticks;
 use std::io;
 
@@ -66,7 +66,7 @@ pub struct SnapshotPages<'l> {
     snapshot: &'l Snapshot,
     context: SnapshotContext<'l>,
     /// What makes the categories of its pages wrong, beyond what the listing says.
-    pub(crate) doubt: Option<Doubt>,
+    pub(crate) doubt: Option<Warning>,
 }
 
 named_enum! {
@@ -194,7 +194,7 @@ pub struct PageListing<'e> {
     /// Warnings, most important first.
     pub warnings: Vec<String>,
     /// Those that make numbers wrong.
-    pub(crate) grave: Vec<Doubt>,
+    pub(crate) grave: Vec<Warning>,
     /// Numbers of the snapshots asked for.
     pub snapshots: Vec<usize>,
 }
@@ -208,8 +208,8 @@ impl<'e> PageListing<'e> {
         trace.gather(SnapshotContext::PARTS);
         let snapshots = query.snapshot.indices(trace.need_snapshots()?)?;
         let stacks = stacks_for(trace, &[], &query.conditions, &query.symbols);
-        let mut doubts = doubts::before_counting(trace, &snapshots);
-        doubts.extend(stacks.iter().flat_map(doubts::of_stacks));
+        let mut doubts = warnings::before_counting(trace, &snapshots);
+        doubts.extend(stacks.iter().flat_map(warnings::of_stacks));
         let (warnings, grave) = (texts(&doubts), grave(&doubts));
         Ok(PageListing { trace, query, stacks, warnings, grave, snapshots })
     }
@@ -218,7 +218,7 @@ impl<'e> PageListing<'e> {
     pub fn snapshot(&self, index: usize) -> Option<SnapshotPages<'_>> {
         let snapshot = self.trace.snapshots().get(index)?;
         let context = SnapshotContext::with_stacks(self.trace, snapshot, self.stacks.as_ref());
-        let doubt = doubts::of_context(self.trace, &context, (index, self.snapshots.len()), snapshot);
+        let doubt = warnings::of_context(self.trace, &context, (index, self.snapshots.len()), snapshot);
         Some(SnapshotPages { listing: self, snapshot, context, doubt })
     }
 }

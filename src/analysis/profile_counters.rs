@@ -4,10 +4,10 @@ use crate::analysis::memory::MemorySet;
 use crate::analysis::memory::query::MemoryQuery;
 use crate::analysis::memory::working_sets::{MemoryTrack, TrackOwner};
 use crate::analysis::stacks::{Dimension, StackQuery};
+use crate::dimensions::Condition;
 use crate::error::Error;
 use crate::event::hooks::{MEM_INFO, MEM_INFO_WS};
 use crate::event::memory_counters::WorkingSetSizes;
-use crate::facets::Condition;
 use crate::trace::Trace;
 use crate::units::{Nanos, PAGE_BYTES};
 

@@ -4,12 +4,12 @@
 mod alphabet;
 mod area;
 mod changes;
-mod known;
 mod permutation;
 mod process_names;
 mod record;
 mod sid;
 mod stand_in;
+mod well_known_words;
 
 pub use changes::Changes;
 pub use stand_in::StandIns;

@@ -2,7 +2,7 @@
 //! the command line of the process has: so their stand-ins are made from the stand-in of that name.
 
 use crate::anonymized::{StandIns, TextKind};
-use crate::bytes::Narrow;
+use crate::byte_reader::Narrow;
 use crate::model::process_name::{aligned, is_doubtful};
 use crate::trace::Trace;
 use foldhash::HashMap as FastMap;

@@ -1,10 +1,10 @@
 //! A record without what it says about people.
 
 use crate::anonymized::process_names::ProcessNames;
-use crate::anonymized::{Changes, StandIns, TextKind, known};
-use crate::bytes::Cursor;
-use crate::etl::extended::{ITEM_PROVIDER_TRAITS, ITEM_SCHEMA, event_name, items, provider_name};
-use crate::etl::logfile::LogFileHeader;
+use crate::anonymized::{Changes, StandIns, TextKind, well_known_words};
+use crate::byte_reader::Cursor;
+use crate::etl::extended_items::{ITEM_PROVIDER_TRAITS, ITEM_SCHEMA, event_name, items, provider_name};
+use crate::etl::log_file_header::LogFileHeader;
 use crate::etl::record::{RawRecord, Record};
 use crate::etl::record_id::{Position, RecordId};
 use crate::event::hooks::LOG_FILE;
@@ -114,11 +114,11 @@ fn replace_part(part: &PersonalPart<'_>, raw: &RawRecord<'_>, whole: &mut [u8], 
     match part {
         PersonalPart::Wide(_) => names.wide(copy, TextKind::Names),
         PersonalPart::Product(_) => names.wide(copy, TextKind::Product),
-        PersonalPart::WideBuildLab(text) if known::is_build_lab(&text.text()) => {}
+        PersonalPart::WideBuildLab(text) if well_known_words::is_build_lab(&text.text()) => {}
         PersonalPart::WideBuildLab(_) => names.wide(copy, TextKind::Names),
         PersonalPart::Narrow(_) => names.narrow(copy, TextKind::Names),
         PersonalPart::Mark(_) => names.narrow(copy, TextKind::Mark),
-        PersonalPart::BuildLab(text) if known::is_build_lab(&text.text()) => {}
+        PersonalPart::BuildLab(text) if well_known_words::is_build_lab(&text.text()) => {}
         PersonalPart::BuildLab(_) => names.narrow(copy, TextKind::Names),
         PersonalPart::ProcessName { process_id, key, name } => {
             tools.processes.replace(names, (*process_id, *key), *name, copy);

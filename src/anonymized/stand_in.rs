@@ -6,7 +6,7 @@
 
 use crate::anonymized::alphabet::Alphabet;
 use crate::anonymized::permutation::{Digit, Permutation};
-use crate::anonymized::{known, sid};
+use crate::anonymized::{sid, well_known_words};
 use crate::event::sid::Sid;
 use crate::model::window::RECORDER_WORDS;
 
@@ -110,7 +110,7 @@ impl StandIns {
 
     fn word(&self, word: &mut [u32], rules: &Rules) {
         let before = lower(word);
-        if known::is_word(before.trim()) || rules.is_cut && known::is_cut_word(&before) {
+        if well_known_words::is_word(before.trim()) || rules.is_cut && well_known_words::is_cut_word(&before) {
             return;
         }
         let kept = rules.recorder_words(&before);
@@ -205,7 +205,7 @@ struct Rules {
 impl Rules {
     fn stays(&self, lower: &str) -> bool {
         let is_number = || lower.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-        known::is_word(lower) || self.kind == TextKind::Product && is_number()
+        well_known_words::is_word(lower) || self.kind == TextKind::Product && is_number()
     }
 
     /// Which characters are those of known extensions.
@@ -215,7 +215,7 @@ impl Rules {
             let rest = lower.get(dot + 1..).unwrap_or_default();
             let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '-')).unwrap_or(rest.len());
             let is_cut = self.is_cut && end == rest.len();
-            if rest.get(..end).is_some_and(|extension| known::is_extension(extension, is_cut)) {
+            if rest.get(..end).is_some_and(|extension| well_known_words::is_extension(extension, is_cut)) {
                 kept.iter_mut().skip(dot).take(end + 1).for_each(|kept| *kept = true);
             }
         }

@@ -2,14 +2,14 @@
 
 use crate::analysis::allocations::{AllocationOrder, AllocationSet, AllocationView, Check, CommitSnapshot};
 use crate::analysis::table::Dimension as _;
-use crate::answer::block::Block;
-use crate::answer::content::{Answer, Units};
+use crate::answer::answer_type::{Answer, Units};
 use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::{self, TimeUnit, Unit};
 use crate::answer::rows::{Records, Rows};
+use crate::answer::text_block::Block;
 use crate::load::allocations::AllocationKind;
 use crate::model::window::Origin;
-use crate::trace::doubt::grave;
+use crate::trace::trust::warning::grave;
 use crate::units::{Nanos, PAGE_BYTES, counted};
 use serde_json::json;
 

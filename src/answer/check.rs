@@ -5,12 +5,12 @@ use crate::analysis::check::largest_growth::Grown;
 use crate::analysis::check::verdict::{LimitKind, LimitResult, Verdict};
 use crate::analysis::check::{BudgetResult, Spread, TraceResult};
 use crate::analysis::table::{Column, Field, Fit, Line, Table, Value as Cell};
-use crate::answer::block::Block;
-use crate::answer::content::{Answer, Units};
+use crate::answer::answer_type::{Answer, Units};
 use crate::answer::facts::{Fact, Facts, filter_json};
 use crate::answer::numbers::Unit;
-use crate::facets::{Dimension as _, ProcessFacet};
-use crate::trace::doubt::Doubt;
+use crate::answer::text_block::Block;
+use crate::dimensions::{Dimension as _, ProcessFacet};
+use crate::trace::trust::warning::Warning;
 use crate::units::counted;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -31,7 +31,7 @@ pub struct Checked<'a> {
 pub(crate) fn answer<'a>(
     checked: Checked<'_>,
     traces: &'a [TraceResult],
-    (warnings, grave): (Vec<String>, Vec<Doubt>),
+    (warnings, grave): (Vec<String>, Vec<Warning>),
     unit: Unit,
 ) -> Answer<'a> {
     let facts = Facts::default()

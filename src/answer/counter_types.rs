@@ -1,9 +1,9 @@
 //! The answer of `pfnset counter TYPE`. Wire format: docs/json.md, schema `pfnset.counter_type`.
 
 use crate::analysis::table::{Column, Field, Fit, Line, Table, Value};
-use crate::answer::block::Block;
-use crate::answer::content::Answer;
+use crate::answer::answer_type::Answer;
 use crate::answer::facts::{Fact, Facts};
+use crate::answer::text_block::Block;
 use crate::counter::{Coded, CounterType, Formula, Timer};
 
 /// Column of the texts of one type's facts.

@@ -1,15 +1,15 @@
 //! The answer of `pfnset diff`. Wire format: docs/json.md, schema `pfnset.diff`.
 
 use crate::analysis::diff::comparison::ComparedTotals;
-use crate::analysis::diff::pages::PageDifferences;
+use crate::analysis::diff::page_by_page::PageDifferences;
 use crate::analysis::diff::trace_side::RuleChange;
 use crate::analysis::diff::{Diff, SideFacts, names};
-use crate::answer::block::Block;
-use crate::answer::compared::{ListedRows, equal, held, within_tolerance};
-use crate::answer::content::{Answer, Units, name_of_files};
+use crate::answer::answer_type::{Answer, Units, name_of_files};
+use crate::answer::comparison::{ListedRows, equal, held, within_tolerance};
 use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::{self, Unit};
 use crate::answer::rows::Records;
+use crate::answer::text_block::Block;
 use crate::units::counted;
 use serde_json::{Value, json};
 use std::path::PathBuf;

@@ -4,8 +4,8 @@ use crate::analysis::diff::allocations::{AllocationDiff, AllocationMeasure, Allo
 use crate::analysis::diff::comparison::Amounts as _;
 use crate::analysis::table::Dimension as _;
 use crate::answer::allocations::what;
-use crate::answer::compared::{Compared, ListedRows, equal, held, within_tolerance};
-use crate::answer::content::{Answer, Units, name_of_files};
+use crate::answer::answer_type::{Answer, Units, name_of_files};
+use crate::answer::comparison::{Compared, ListedRows, equal, held, within_tolerance};
 use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::{self, Unit};
 use crate::answer::rows::Records;

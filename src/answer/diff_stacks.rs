@@ -3,8 +3,8 @@
 use crate::analysis::diff::stacks::{StackDiff, StackSide};
 use crate::analysis::stacks::{Dimension, Weight};
 use crate::analysis::table::Dimension as _;
-use crate::answer::compared::{Compared, ListedRows, equal, held, within_tolerance};
-use crate::answer::content::{Answer, Units, name_of_files};
+use crate::answer::answer_type::{Answer, Units, name_of_files};
+use crate::answer::comparison::{Compared, ListedRows, equal, held, within_tolerance};
 use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::{self, TimeUnit, Unit, percent};
 use crate::answer::rows::Records;

@@ -5,11 +5,11 @@ use crate::analysis::resident::explain::{
     AddressEvent, CitedEvent, ExplainedAddress, ExplainedPage, Explanation, Fact as Joined, InSnapshot, Target,
 };
 use crate::analysis::table::{NO_LABEL, Table};
-use crate::answer::block::Block;
-use crate::answer::content::Answer;
+use crate::answer::answer_type::Answer;
 use crate::answer::facts::Facts;
 use crate::answer::numbers;
-use crate::facets::LabelKind;
+use crate::answer::text_block::Block;
+use crate::dimensions::LabelKind;
 use crate::units::{Nanos, PAGE_BYTES, counted};
 use serde_json::{Value, json};
 use std::path::Path;

@@ -3,7 +3,7 @@
 
 use crate::analysis::table::{Field, Table, Value};
 use crate::answer::rows::Records;
-use crate::trace::doubt::Doubt;
+use crate::trace::trust::warning::Warning;
 use serde::Serialize;
 use serde_json::json;
 use std::borrow::Cow;
@@ -53,7 +53,7 @@ impl<'a> Facts<'a> {
     }
 
     /// Adds `doubts`: of the warnings those that make numbers wrong, with their codes.
-    pub(crate) fn doubts(self, doubts: &[Doubt]) -> Facts<'a> {
+    pub(crate) fn doubts(self, doubts: &[Warning]) -> Facts<'a> {
         let grave = doubts.iter().filter(|doubt| doubt.is_grave);
         self.is("doubts", grave.map(|doubt| json!({"code": doubt.code, "text": doubt.text})).collect::<Vec<_>>())
     }

@@ -2,11 +2,11 @@
 
 use crate::analysis::faults::{FaultSet, RangeSet};
 use crate::analysis::table::Dimension as _;
-use crate::answer::block::Block;
-use crate::answer::content::{Answer, Units};
+use crate::answer::answer_type::{Answer, Units};
 use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::{self, TimeUnit};
-use crate::trace::doubt::grave;
+use crate::answer::text_block::Block;
+use crate::trace::trust::warning::grave;
 use crate::units::{Nanos, counted};
 use serde_json::json;
 use std::collections::BTreeSet;

@@ -3,14 +3,14 @@
 use crate::analysis::info::TraceInfo;
 use crate::analysis::info::recording_files::{self, RecordingFile};
 use crate::analysis::table::Table;
-use crate::answer::block::Block;
-use crate::answer::content::Answer;
+use crate::answer::answer_type::Answer;
 use crate::answer::facts::{Fact, Facts};
 use crate::answer::rows::Records;
-use crate::answer::{info_of_each, numbers};
+use crate::answer::text_block::Block;
+use crate::answer::{info_many_traces, numbers};
 use crate::error::DamageLog;
-use crate::trace::doubt::{Doubt, grave, texts};
-use crate::trace::readiness::{Need, Readiness, ReadinessLevel};
+use crate::trace::trust::readiness::{Need, Readiness, ReadinessLevel};
+use crate::trace::trust::warning::{Warning, grave, texts};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -35,7 +35,7 @@ pub fn answer<'a>(info: &'a TraceInfo, path: &Path, files: &[RecordingFile]) -> 
         facts,
         screen: Some(screen(info, files, table_of_files, &said)),
         tables: vec![rows(info, verdict, said).into()],
-        beside_others: Some(vec![info_of_each::table(info).into()]),
+        beside_others: Some(vec![info_many_traces::table(info).into()]),
         ..Answer::new("pfnset.info")
     }
 }
@@ -156,8 +156,8 @@ fn facts(info: &TraceInfo) -> Facts<'_> {
         }))
 }
 
-fn doubt_json(doubt: &Doubt) -> Value {
-    let Doubt { analysis, code, text, amount, is_grave } = doubt;
+fn doubt_json(doubt: &Warning) -> Value {
+    let Warning { analysis, code, text, amount, is_grave } = doubt;
     json!({ "analysis": analysis, "code": code, "text": text, "amount": amount, "makes_doubtful": is_grave })
 }
 

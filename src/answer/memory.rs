@@ -7,13 +7,13 @@ use crate::analysis::memory::timeline::MemoryTimeline;
 use crate::analysis::memory::view::MemoryView;
 use crate::analysis::memory::working_sets::MemoryTrack;
 use crate::analysis::table::{Dimension as _, Line, Table, Value};
-use crate::answer::block::Block;
-use crate::answer::content::{Answer, Units};
+use crate::answer::answer_type::{Answer, Units};
 use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::{self, Unit};
+use crate::answer::text_block::Block;
 use crate::event::memory_counters::WorkingSetSizes;
 use crate::moment::{At, Moment};
-use crate::trace::doubt::grave;
+use crate::trace::trust::warning::grave;
 use crate::units::{PAGE_BYTES, counted};
 
 /// The schema of its JSON, and the version.

@@ -3,15 +3,16 @@
 //! Each file here makes the answer of one analysis from its result. Numbers in tables stay values with their units; numbers in
 //! sentences are made by [`numbers`].
 
-pub mod block;
-pub mod content;
+pub mod answer_type;
 pub mod facts;
 pub mod numbers;
 mod rows;
+pub mod text_block;
 
 pub(crate) mod allocations;
 pub(crate) mod check;
-pub(crate) mod compared;
+pub(crate) mod comparison;
+pub mod counter_samples;
 pub mod counter_types;
 pub mod cpu;
 pub mod diff;
@@ -21,18 +22,17 @@ pub mod events;
 pub mod explain;
 pub(crate) mod faults;
 pub mod info;
-mod info_of_each;
+mod info_many_traces;
 pub mod memory;
 pub mod processes;
 pub mod refset;
 pub mod resident;
-pub mod samples;
 pub(crate) mod stack_display;
 mod stack_weights;
 pub(crate) mod stacks;
 pub(crate) mod symbols;
 
-pub use block::Block;
-pub use content::{Answer, Place, Units};
+pub use answer_type::{Answer, Place, Units};
 pub use facts::{Fact, Facts};
 pub use rows::{Records, Rows};
+pub use text_block::Block;

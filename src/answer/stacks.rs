@@ -6,13 +6,13 @@ use crate::analysis::stacks::{
     SymbolUse, TreeRow, Weight,
 };
 use crate::analysis::table::{Column, Dimension as _, Field, Fit, Line, Measured, Node, Table, Value};
-use crate::answer::block::Block;
-use crate::answer::content::{Answer, Units};
+use crate::answer::answer_type::{Answer, Units};
 use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::{self, TimeUnit, Unit, percent};
 use crate::answer::rows::{Records, Rows};
 use crate::answer::stack_display::{FunctionOrder, StackDisplay};
 use crate::answer::stack_weights::{of_share, share, size, weight, weight_title, whole};
+use crate::answer::text_block::Block;
 use crate::symbols::{PdbId, PdbSearch};
 use crate::units::{Nanos, counted};
 use serde_json::json;

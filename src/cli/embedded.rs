@@ -1,19 +1,19 @@
 //! Commands inside of another program, such as the Python module: it opens a trace once and runs commands on it. They are those
 //! of the command line, with its words for what is wrong; what they would print goes to the caller.
 //!
-//! A call is told to what commands use by [`call`](super::call). No command knows who calls it.
+//! A call is told to what commands use by [`call`](super::host_call). No command knows who calls it.
 
-use crate::analysis::export::collected;
+use crate::analysis::export::table_in_memory;
 use crate::analysis::info::recording_files;
-use crate::cli::call::Call;
-pub use crate::cli::call::{OpenTrace, Watch};
 use crate::cli::commands::{Cli, Command};
+use crate::cli::host_call::Call;
+pub use crate::cli::host_call::{OpenTrace, Watch};
 use crate::cli::{error_flags, exit, threads, trace};
 use crate::error::Error;
 use crate::escape::{lines, visible};
 use crate::input::{STANDARD_INPUT, Stopped};
 use crate::pattern::Patterns;
-use crate::trace::doubt::texts;
+use crate::trace::trust::warning::texts;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use std::any::Any;
@@ -178,7 +178,7 @@ pub fn table(
         let table = name.parse().map_err(Error::Usage)?;
         let choice = snapshot.parse().map_err(Error::Usage)?;
         let names = events.map(Patterns::new);
-        let (batches, doubts) = collected::table(trace.trace(), table, choice, names.as_ref())?;
+        let (batches, doubts) = table_in_memory::table(trace.trace(), table, choice, names.as_ref())?;
         let missed = names.iter().flat_map(Patterns::all).filter(|pattern| !pattern.has_matched());
         let missed = missed.map(|pattern| format!("events \"{}\" matches nothing", pattern.text));
         let told = texts(&doubts).into_iter().chain(missed).map(|line| visible(&line).into_owned()).collect();

@@ -1,20 +1,20 @@
 //! The command line: parse, run, turn the outcome into an exit code. Exit codes are decided in [`exit`], nowhere else.
 
 mod args;
-mod call;
+mod atomic_file;
+mod bounded_file;
 mod commands;
-mod each;
+mod duplicate_traces;
 pub mod embedded;
 mod error_flags;
 mod exit;
-mod new_file;
-mod notes;
+mod host_call;
+mod many_traces;
+mod messages;
 mod output;
 mod pool_tags;
 mod progress;
 mod recordings;
-mod repeated;
-mod small_file;
 mod symbols;
 mod terminal;
 mod threads;
@@ -43,15 +43,15 @@ pub fn program(arguments: Vec<OsString>) -> u8 {
             let text = error_flags::with_flags(&error);
             match error.downcast_ref() {
                 // The advice how to record has a line for each tool.
-                Some(Error::MissingEvents(_) | Error::MissingPart(_)) => notes::write_lines(&text),
-                _ => notes::write(&text),
+                Some(Error::MissingEvents(_) | Error::MissingPart(_)) => messages::write_lines(&text),
+                _ => messages::write(&text),
             }
         }
         exit
     });
     match lost_pages::shrunk().first() {
         Some(path) => {
-            notes::write(&format!("cannot trust {}: {}", path.display(), lost_pages::REASON));
+            messages::write(&format!("cannot trust {}: {}", path.display(), lost_pages::REASON));
             Exit::BadInput as u8
         }
         None => exit as u8,

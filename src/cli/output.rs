@@ -2,16 +2,16 @@
 
 use crate::answer::Answer;
 use crate::cli::args::{Base, Color, OutputFormat, Printing};
-use crate::cli::call::{Call, Captured};
+use crate::cli::atomic_file::{self, NewFile};
 use crate::cli::exit::{self, is_closed_pipe};
-use crate::cli::new_file::{self, NewFile};
-use crate::cli::{notes, terminal};
+use crate::cli::host_call::{Call, Captured};
+use crate::cli::{messages, terminal};
+use crate::dimensions::{Condition, Dimension};
 use crate::error::Error;
-use crate::facets::{Condition, Dimension};
 use crate::forms::ascii::Ascii;
 use crate::forms::csv::Cells;
 use crate::forms::{self, Form, Look};
-use crate::trace::doubt::{Doubt, of_losses};
+use crate::trace::trust::warning::{Warning, of_losses};
 use anstream::{AutoStream, ColorChoice};
 use std::cell::Cell;
 use std::io::{self, BufWriter, IntoInnerError, Write};
@@ -34,7 +34,7 @@ pub fn print(answer: &Answer<'_>, format: OutputFormat, cells: Cells, printing: 
 }
 
 /// What of these warnings is said on standard error: with `--quiet` only what is lost, cut off or damaged, by the doubts among them.
-pub fn told(warnings: &[String], doubts: &[Doubt], is_quiet: bool) -> Vec<String> {
+pub fn told(warnings: &[String], doubts: &[Warning], is_quiet: bool) -> Vec<String> {
     let losses = if is_quiet { of_losses(doubts) } else { Vec::new() };
     warnings.iter().filter(|text| !is_quiet || losses.contains(text)).cloned().collect()
 }
@@ -123,7 +123,7 @@ pub fn with_no_match<'a, D: Dimension>(answer: Answer<'a>, conditions: &[Conditi
 
 /// Writes warnings to standard error.
 pub fn warn(warnings: &[String]) {
-    warnings.iter().for_each(|warning| notes::write(&format!("warning: {warning}")));
+    warnings.iter().for_each(|warning| messages::write(&format!("warning: {warning}")));
 }
 
 /// The same output for a form; text for people gets the characters that the terminal shows.
@@ -218,7 +218,7 @@ pub fn spare_the_trace(common: &Base) -> anyhow::Result<()> {
 /// Refuses to write over the input.
 pub fn spare(input: &Path, printing: &Printing, what: &str) -> anyhow::Result<()> {
     match &printing.output {
-        Some(output) if new_file::is_same_file(output, input) => {
+        Some(output) if atomic_file::is_same_file(output, input) => {
             let text = format!("-o {} is {what} itself; name another file", output.display());
             Err(Error::Usage(text).into())
         }
@@ -247,13 +247,13 @@ impl Output {
     fn new(printing: &Printing) -> anyhow::Result<Output> {
         let name = || STANDARD_OUTPUT.into();
         Ok(match &printing.output {
-            Some(path) if new_file::is_trace(path) => {
+            Some(path) if atomic_file::is_trace(path) => {
                 let text =
                     format!("-o {} is a trace by its name, and would be gone; name another file", path.display());
                 return Err(Error::Usage(text).into());
             }
             Some(path) => {
-                let (new, opened) = new_file::create(path)?;
+                let (new, opened) = atomic_file::create(path)?;
                 let out = Box::new(Named { out: opened, name: path.display().to_string() });
                 Output { out, file: Some(new) }
             }

@@ -1,7 +1,7 @@
 //! `--pooltags`: the user's list of what pool tags stand for.
 
 use crate::cli::args::Printing;
-use crate::cli::{notes, output, small_file};
+use crate::cli::{bounded_file, messages, output};
 use crate::error::Error;
 use crate::model::pool_tags::PoolTags;
 use clap::{Args, ValueHint};
@@ -21,14 +21,14 @@ impl PoolTagArgs {
         let Some(path) = &self.pooltags else { return Ok(PoolTags::default()) };
         let fault = |reason: String| Error::Usage(format!("--pooltags {}: {reason}", path.display()));
         output::spare(path, printing, "the list of pool tags")?;
-        let bytes = small_file::read(path).map_err(|error| fault(error.to_string()))?;
+        let bytes = bounded_file::read(path).map_err(|error| fault(error.to_string()))?;
         Ok(PoolTags::read(&bytes).map_err(fault)?)
     }
 
     /// Says it where the file has named no tag of the rows.
     pub fn tell_unused(&self, tags: &PoolTags, is_quiet: bool) {
         if let Some(path) = self.pooltags.as_ref().filter(|_| !is_quiet && !tags.has_named()) {
-            notes::write(&format!("--pooltags {}: it names no tag of the rows", path.display()));
+            messages::write(&format!("--pooltags {}: it names no tag of the rows", path.display()));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A progress bar on standard error: only on a terminal, only for work over a second; or numbers for another program.
 
-use crate::cli::call::{Call, Watch};
+use crate::cli::host_call::{Call, Watch};
 use crate::cli::terminal::Characters;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;

@@ -1,7 +1,7 @@
 //! `--symbols` and the variable `_NT_SYMBOL_PATH`: folders with symbol files. Servers in the variable are named, never asked.
 
-use crate::cli::call::Call;
-use crate::cli::notes;
+use crate::cli::host_call::Call;
+use crate::cli::messages;
 use crate::error::Error;
 use crate::symbols::folders::{SourceRoot, SymbolFolders};
 use crate::symbols::source_lines::SourceChoice;
@@ -61,10 +61,10 @@ impl SymbolArgs {
         folders.extend(found);
         if !quiet && !absent.is_empty() {
             let absent: Vec<String> = absent.iter().map(|folder| folder.display().to_string()).collect();
-            notes::write(&format!("no folders, though {VARIABLE} names them: {}", absent.join(", ")));
+            messages::write(&format!("no folders, though {VARIABLE} names them: {}", absent.join(", ")));
         }
         if !quiet && !places.servers.is_empty() {
-            notes::write(&format!("symbol servers of {VARIABLE} are not asked: {}", places.servers.join(", ")));
+            messages::write(&format!("symbol servers of {VARIABLE} are not asked: {}", places.servers.join(", ")));
         }
         if let Some(output) = output.filter(|output| is_symbol_file(output, &folders)) {
             return Err(Error::Usage(format!("-o {} is a symbol file; name another file", output.display())));

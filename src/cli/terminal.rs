@@ -1,6 +1,6 @@
 //! How wide lines may be, and which characters the terminal shows.
 
-use crate::cli::call::Call;
+use crate::cli::host_call::Call;
 use clap::ValueEnum;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};

@@ -1,6 +1,6 @@
 //! The threads that do parallel work.
 
-use crate::cli::call::Call;
+use crate::cli::host_call::Call;
 use anyhow::Context;
 use rayon::{ThreadBuilder, ThreadPool, ThreadPoolBuilder};
 use std::collections::BTreeMap;

@@ -1,11 +1,11 @@
 //! What every command does with its trace: open it, show progress, print the answer, choose the exit code.
 
-use crate::analysis::diff::source::Source;
+use crate::analysis::diff::side::Source;
 use crate::analysis::info::recording_files::{self, RecordingFile};
 use crate::answer::{Answer, Place};
 use crate::cli::args::{Base, ColumnArgs, Common};
-use crate::cli::call::{Call, OpenTrace};
 use crate::cli::exit::Exit;
+use crate::cli::host_call::{Call, OpenTrace};
 use crate::cli::recordings::{Recording, Recordings};
 use crate::cli::{output, progress, threads};
 use crate::error::Error;

@@ -188,7 +188,7 @@ pub fn in_argument(argument: &Path, without: &Path, fits: impl Fn(&Path, &Path) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::repeated::once;
+    use crate::cli::duplicate_traces::once;
 
     #[test]
     fn folders_stand_for_the_traces_in_them() {

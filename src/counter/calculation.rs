@@ -3,7 +3,7 @@
 use crate::counter::decimal::Decimal;
 use crate::counter::formula::Formula;
 use crate::counter::predefined::Predefined;
-use crate::counter::word::CounterType;
+use crate::counter::type_word::CounterType;
 use std::fmt;
 use thiserror::Error;
 

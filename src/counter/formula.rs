@@ -3,7 +3,7 @@
 //! `C` is the raw value, `T` the time of the type's clock, `F` the ticks of that clock in a second, `B` the base; 0 is the
 //! sample before, 1 the newest one, Δ the newest minus the one before.
 
-use crate::counter::word::{CounterType, Timer};
+use crate::counter::type_word::{CounterType, Timer};
 
 /// How the value of a counter is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -19,10 +19,10 @@ mod formula;
 mod predefined;
 #[cfg(feature = "cli")]
 pub mod samples;
-mod word;
+mod type_word;
 
 pub use calculation::{CounterSample, CounterValue, Note, Reason, calculate};
 pub use decimal::Decimal;
 pub use formula::{BaseCounter, Formula};
 pub use predefined::{Predefined, UnknownType};
-pub use word::{Coded, CounterType, Fields, Timer};
+pub use type_word::{Coded, CounterType, Fields, Timer};

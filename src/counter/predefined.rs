@@ -2,7 +2,7 @@
 //! `PerformanceCounterType`; `docs/counters.md` lists where they disagree.
 
 use crate::counter::formula::{BaseCounter, Formula};
-use crate::counter::word::CounterType;
+use crate::counter::type_word::CounterType;
 use thiserror::Error;
 
 /// A type that Windows defines.

@@ -1,9 +1,9 @@
 //! The rows of many traces, one after the other, as row groups of one file.
 
 use crate::analysis::export::column_batches::{BATCH_ROWS, dictionary, list_builder, map_builder};
-use crate::analysis::export::layout::Layout;
+use crate::analysis::export::file_columns::Layout;
 use crate::analysis::export::schema::Kind;
-use crate::dataset::part::Part;
+use crate::dataset::table_files::Part;
 use crate::error::Error;
 use crate::input::{MOST_EXPANSION, expands_too_much};
 use arrow_array::cast::AsArray;

@@ -5,16 +5,16 @@
 //! in the dataset only what a killed export left is put in order, as each export does. So whoever reads one of the two folders has each
 //! trace once, also when a run is killed.
 
-use crate::analysis::export::layout::Layout;
+use crate::analysis::export::file_columns::Layout;
 use crate::analysis::export::schema::{SCHEMA_VERSION, Table};
 use crate::dataset::bundle_rows::{Merged, Source};
 use crate::dataset::format::Format;
 use crate::dataset::identity::TraceId;
-use crate::dataset::part::{self, Part};
-use crate::dataset::places::{self, Places};
+use crate::dataset::paths::{self, Places};
 use crate::dataset::staging::lock_of;
-use crate::dataset::state::State;
+use crate::dataset::table_files::{self, Part};
 use crate::dataset::tags;
+use crate::dataset::trace_state::State;
 use crate::dataset::{COMPACTED, Dataset, Refused, publish, trace_rows};
 use crate::error::Error;
 use crate::input::refuse_remote;
@@ -115,7 +115,7 @@ pub fn compact(from: &Path, to: &Path, by: &By, done: &AtomicU64) -> Result<Comp
 pub fn check(from: &Path, to: &Path) -> Result<(), Error> {
     refuse_remote(from)?;
     refuse_remote(to)?;
-    if !from.join(places::OWN).join("traces").is_dir() {
+    if !from.join(paths::OWN).join("traces").is_dir() {
         return Err(Error::Usage(format!("{} is no dataset that pfnset export made", from.display())));
     }
     let is_empty = |path: &Path| fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
@@ -168,7 +168,7 @@ fn listed(places: &Places, by: &By) -> Result<Vec<Listed>, Error> {
 
 fn part_of(places: &Places, table: Table, id: &TraceId, number: u32) -> Result<PathBuf, Error> {
     let missing = || Error::not_written(&places.folder)(io::ErrorKind::NotFound.into());
-    Ok(places.partition(table, id)?.ok_or_else(missing)?.join(part::file_name(number, Format::Parquet)))
+    Ok(places.partition(table, id)?.ok_or_else(missing)?.join(table_files::file_name(number, Format::Parquet)))
 }
 
 /// A value in the name of a folder, as Hive writes it: other characters than these as % and two hexadecimal digits.
@@ -217,7 +217,7 @@ fn bundle_table(
 ) -> Result<Option<u64>, Error> {
     let further = tags.iter().filter(|_| table == Table::Traces);
     let further = further.map(|name| tags::column(name.strip_prefix(tags::PREFIX).unwrap_or(name)));
-    let trace = (part::TRACE_COLUMN.to_owned(), "The trace, as other tables name it".to_owned());
+    let trace = (table_files::TRACE_COLUMN.to_owned(), "The trace, as other tables name it".to_owned());
     let layout = Layout { table, further: further.chain([trace]).collect() };
     let mut open: Option<(Part, Merged)> = None;
     for trace in traces.iter().filter(|trace| trace.state.parts_of(table) > 0) {
@@ -229,7 +229,7 @@ fn bundle_table(
             .further
             .iter()
             .map(|(name, _)| match name.as_str() {
-                part::TRACE_COLUMN => Some(trace.id.to_string()),
+                table_files::TRACE_COLUMN => Some(trace.id.to_string()),
                 name => trace.tags.get(name).cloned(),
             })
             .collect();
@@ -242,7 +242,7 @@ fn bundle_table(
     let Some((mut part, rows)) = open else { return Ok(None) };
     rows.finish(&mut part)?;
     part.finish()?;
-    let path = folder.join(part::file_name(0, Format::Parquet));
+    let path = folder.join(table_files::file_name(0, Format::Parquet));
     let file = File::options().write(true).open(&path).map_err(Error::not_written(&path))?;
     // What gets its name must be there after a power failure too.
     file.sync_all().map_err(Error::not_written(&path))?;
@@ -274,7 +274,7 @@ impl Beside {
         let lock = lock_of(&folder);
         let locked = new.persist_noclobber(&lock).map_err(|error| Error::not_written(&lock)(error.error))?;
         let beside = Beside { folder, lock, _locked: locked };
-        let own = beside.folder.join(places::OWN);
+        let own = beside.folder.join(paths::OWN);
         let made = fs::create_dir(&beside.folder).and_then(|()| fs::create_dir(&own));
         let marked = made.and_then(|()| fs::write(own.join(COMPACTED), "{}\n"));
         marked.map_err(Error::not_written(&own))?;
@@ -301,7 +301,7 @@ fn remove_left(parent: &Path) {
         let path = entry.path();
         let is_copy = entry.file_name().to_string_lossy().starts_with(UNFINISHED);
         let lock = lock_of(&path.with_extension(""));
-        if !is_copy || !part::is_there(&lock) || !publish::is_left(&lock) {
+        if !is_copy || !table_files::is_there(&lock) || !publish::is_left(&lock) {
             continue;
         }
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {

@@ -1,6 +1,6 @@
 //! The forms of files in a dataset.
 
-use crate::named::named_enum;
+use crate::named_enum::named_enum;
 
 named_enum! {
     /// Forms of the files.

@@ -1,26 +1,26 @@
 //! Datasets: the tables of many traces as files that SQL engines read as one, in `DIR/TABLE/trace=ID/part-N.EXTENSION`.
 //!
-//! [`part`] writes the files of one table, [`staging`] those of one trace beside the dataset, [`publish`] moves them into
-//! it, whole or not at all. [`run`] does all of it for a trace. Everything else lies below `DIR/.pfnset`, which engines skip.
+//! [`table_files`] writes the files of one table, [`staging`] those of one trace beside the dataset, [`publish`] moves them into
+//! it, whole or not at all. [`add_trace`] does all of it for a trace. Everything else lies below `DIR/.pfnset`, which engines skip.
 //!
-//! A dataset may come from anybody. [`places`] makes all paths in it, and nothing outside of the folder is read, written or
+//! A dataset may come from anybody. [`paths`] makes all paths in it, and nothing outside of the folder is read, written or
 //! removed, whatever lies in it.
 
+pub mod add_trace;
 mod bundle_rows;
 pub(crate) mod compact;
 mod csv;
 mod format;
 mod identity;
-pub(crate) mod part;
-mod places;
+mod paths;
 mod publish;
-mod ready;
-pub mod run;
+mod ready_folder;
 mod staging;
-mod state;
+pub(crate) mod table_files;
 pub(crate) mod tags;
 mod text_column;
 mod trace_rows;
+mod trace_state;
 
 pub use format::Format;
 pub(crate) use identity::is_copy;
@@ -29,7 +29,7 @@ pub use publish::Refused;
 use crate::error::Error;
 use crate::input::refuse_remote;
 use identity::TraceId;
-use places::Places;
+use paths::Places;
 use staging::Staging;
 use std::collections::BTreeMap;
 use std::fs;
@@ -61,7 +61,7 @@ impl Dataset {
     /// [`Error::NotWritten`].
     pub fn open(folder: &Path, format: Format, version: &str) -> Result<Dataset, Error> {
         refuse_remote(folder)?;
-        if folder.join(places::OWN).join(COMPACTED).exists() {
+        if folder.join(paths::OWN).join(COMPACTED).exists() {
             return Err(Error::Usage(format!(
                 "{} is a copy that pfnset export made in few files: export into the dataset itself, and make the copy again",
                 folder.display()

@@ -4,7 +4,7 @@
 //! rename decides all the same: the staged folder gets the state that the trace has afterwards, and then another name,
 //! `ready-ID`. With this its parts belong to the dataset. Then each part is moved into its place, by a rename that replaces the
 //! old part. A process that is killed meanwhile leaves the ready folder. The next process that opens the dataset finishes it.
-//! There is no list of what remains to be done: [`ready`](crate::dataset::ready) finds it from what lies where. A lock of the
+//! There is no list of what remains to be done: [`ready`](crate::dataset::ready_folder) finds it from what lies where. A lock of the
 //! dataset lets only one process publish at a time.
 //!
 //! Readers do not know of this. For them the row in `traces` says that a trace is there, so it comes after all other tables
@@ -14,11 +14,11 @@
 use crate::analysis::export::schema::Table;
 use crate::dataset::format::Format;
 use crate::dataset::identity::TraceId;
-use crate::dataset::part;
-use crate::dataset::places::Places;
-use crate::dataset::ready::{READY, Ready, STATE};
+use crate::dataset::paths::Places;
+use crate::dataset::ready_folder::{READY, Ready, STATE};
 use crate::dataset::staging::{Staged, WRITING, lock_of};
-use crate::dataset::state::State;
+use crate::dataset::table_files;
+use crate::dataset::trace_state::State;
 use crate::error::Error;
 use std::collections::BTreeMap;
 use std::fs::{self, DirEntry, File, TryLockError};
@@ -169,7 +169,7 @@ fn remove_parts(places: &Places, table: Table, id: &TraceId, but: impl Fn((u32, 
     let Some(partition) = places.partition(table, id)? else { return Ok(()) };
     for entry in fs::read_dir(&partition).map_err(Error::not_written(&partition))?.flatten() {
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        let part = entry.file_name().to_str().and_then(part::of_file_name);
+        let part = entry.file_name().to_str().and_then(table_files::of_file_name);
         if part.is_some_and(|part| !is_folder && !but(part)) {
             unless_done(fs::remove_file(entry.path())).map_err(Error::not_written(&entry.path()))?;
         }
@@ -269,7 +269,7 @@ pub fn recover(places: &Places) -> Result<Vec<Refused>, Error> {
 /// True when no process holds a lock. That of a staged folder is made and taken under the lock of the places, so one that is not there
 /// had an owner.
 pub fn is_left(lock: &Path) -> bool {
-    if !part::is_there(lock) {
+    if !table_files::is_there(lock) {
         return true;
     }
     match File::open(lock) {

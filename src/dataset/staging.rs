@@ -4,7 +4,7 @@
 use crate::analysis::export::schema::Table;
 use crate::analysis::export::{Columns, Sink};
 use crate::dataset::format::Format;
-use crate::dataset::part::{Part, file_name};
+use crate::dataset::table_files::{Part, file_name};
 use crate::dataset::tags::Tags;
 use crate::error::Error;
 use std::collections::BTreeMap;

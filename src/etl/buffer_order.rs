@@ -4,7 +4,7 @@
 //! earlier one. The survey finds each buffer's time span; what needs records in time order opens buffers by their spans.
 
 use crate::etl::buffer::Buffer;
-use crate::etl::logfile::{LogFileHeader, MODE_CIRCULAR};
+use crate::etl::log_file_header::{LogFileHeader, MODE_CIRCULAR};
 use crate::units::Ticks;
 use std::collections::HashMap;
 

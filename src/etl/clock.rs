@@ -3,7 +3,7 @@
 //! The log-file header record gives the origin: its own stamp and its StartTime are the same instant. Its boot time is
 //! not used, because it was wrong by up to 15 s in recorded traces.
 
-use crate::named::named_enum;
+use crate::named_enum::named_enum;
 use crate::units::{FileTime, Nanos, Ticks};
 
 named_enum! {

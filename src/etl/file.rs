@@ -1,15 +1,15 @@
 //! An open trace: checked and indexed, so that its buffers can be read in parallel.
 
-use crate::bytes::Cursor;
+use crate::byte_reader::Cursor;
 use crate::code_page::CodePage;
 use crate::error::{Damage, DamageLog, Error};
 use crate::etl::buffer::{BUFFER_HEADER_BYTES, Buffer, TYPE_HEADER};
+use crate::etl::buffer_index::{Mode, index};
 use crate::etl::clock::Clock;
 use crate::etl::compression::{Format, decompress};
 use crate::etl::event_area::EventArea;
 use crate::etl::header_type::{Marker, marker};
-use crate::etl::index::{Mode, index};
-use crate::etl::logfile::{LogFileHeader, LogFileNames, MODE_COMPRESSED, MODE_PREALLOCATE};
+use crate::etl::log_file_header::{LogFileHeader, LogFileNames, MODE_COMPRESSED, MODE_PREALLOCATE};
 use crate::etl::record::{HeaderType, RawRecord};
 use crate::etl::record_id::{HookId, Position, RecordId};
 use crate::etl::stamp_limits::StampLimits;

@@ -5,17 +5,17 @@
 //! decoded by `event`. `docs/formats.md` has the layouts and says which of them were verified.
 
 pub mod buffer;
+mod buffer_index;
 pub(crate) mod buffer_order;
 pub mod clock;
 pub(crate) mod compression;
 pub mod event_area;
-pub mod extended;
+pub mod extended_items;
 pub mod file;
 pub(crate) mod header_error;
 pub(crate) mod header_type;
-mod index;
 pub(crate) mod joined_files;
-pub mod logfile;
+pub mod log_file_header;
 pub mod record;
 pub mod record_id;
 pub(crate) mod resync;

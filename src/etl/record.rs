@@ -4,7 +4,7 @@
 //! INSTANCE, PERFINFO32 and ERROR were verified on recorded traces. Records are found by `etl::event_area`; payloads are
 //! decoded by `event`.
 
-use crate::bytes::Cursor;
+use crate::byte_reader::Cursor;
 pub use crate::etl::header_error::HeaderError;
 pub use crate::etl::header_type::HeaderType;
 use crate::etl::record_id::{HookId, Position, RecordId};

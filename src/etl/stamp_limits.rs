@@ -6,7 +6,7 @@
 
 use crate::etl::buffer::{Buffer, TYPE_HEADER};
 use crate::etl::clock::{Clock, ClockKind};
-use crate::etl::logfile::LogFileHeader;
+use crate::etl::log_file_header::LogFileHeader;
 use crate::units::{FileTime, Ticks};
 
 /// FILETIME units in ten years: how long after its start a session's buffers may have been flushed.

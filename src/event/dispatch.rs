@@ -3,7 +3,7 @@
 //! One line for each id. Ids that are missing have no public layout or are not needed: their records are counted only.
 
 use super::cswitch::{CompactSwitches, ContextSwitch, ReadyThread};
-use super::file::{FileName, FileNameKind, MapView, SameFile};
+use super::file_io::{FileName, FileNameKind, MapView, SameFile};
 use super::header_group::{
     DebugId, GroupMasks, LastDroppedTimes, LogFile, MasksPhase, PartitionInfo, ProviderBinary, read_build_lab,
 };
@@ -35,7 +35,7 @@ use super::system_service::{self, Service};
 use super::thread::{PriorityKind, Thread, ThreadAffinity, ThreadName, ThreadPriority};
 use super::virtual_memory::{ContiguousMemory, MemReset, VirtualRange, VirtualRotate};
 use super::{Phase, page_access, payload::PointerArray, process, thread};
-use crate::bytes::Narrow;
+use crate::byte_reader::Narrow;
 use crate::etl::record::Record;
 use crate::etl::record_id::{HookId, RecordId};
 

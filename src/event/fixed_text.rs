@@ -1,6 +1,6 @@
 //! Text in a fixed array.
 
-use crate::bytes::{LayoutField, Wide};
+use crate::byte_reader::{LayoutField, Wide};
 use std::fmt;
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::U16;

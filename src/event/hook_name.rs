@@ -25,7 +25,7 @@ impl KernelName {
 /// a constant for each id, and `NAMES` for the catalog.
 macro_rules! hooks {
     ($($id:ident = $hook:literal, $name:literal $(, $alias:literal)?;)+) => {
-        pub(super) mod hook {
+        pub(in crate::event) mod hook {
             use $crate::etl::record_id::HookId;
             use $crate::event::hook_name::{KernelName, named};
             $(

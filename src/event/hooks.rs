@@ -8,42 +8,22 @@ use super::hook_name::KernelName;
 use crate::etl::record_id::HookId;
 use std::sync::LazyLock;
 
-pub use super::{
-    cswitch::hook::*, disk_io::hook::*, file::hook::*, header_group::hook::*, heap::hook::*, heap_block::hook::*,
-    image::hook::*, memory_counters::hook::*, page::hook::*, page_access::hook::*, page_fault::hook::*,
-    perfinfo::hook::*, pool::hook::*, pool_snapshot::hook::*, process::hook::*, registry_hive::hook::*,
-    section::hook::*, stack::hook::*, system_config::hook::*, system_disk::hook::*, system_service::hook::*,
-    thread::hook::*, virtual_memory::hook::*,
-};
+/// The families of `layouts` that have hook ids: these are passed on, and their names are in [`ALL`].
+macro_rules! families {
+    ($($family:ident)+) => {
+        pub use super::layouts::{$($family::hook::*),+};
+
+        const NAMES: &[&[(HookId, KernelName)]] = &[$(super::layouts::$family::hook::NAMES),+];
+    };
+}
+families! {
+    cswitch disk_io file_io header_group heap heap_block image memory_counters page page_access page_fault perfinfo pool pool_snapshot
+    process registry_hive section stack system_config system_disk system_service thread virtual_memory
+}
 
 /// All names, sorted by id.
 pub(super) static ALL: LazyLock<Vec<(HookId, KernelName)>> = LazyLock::new(|| {
-    let families = [
-        super::header_group::hook::NAMES,
-        super::disk_io::hook::NAMES,
-        super::page_fault::hook::NAMES,
-        super::page::hook::NAMES,
-        super::page_access::hook::NAMES,
-        super::section::hook::NAMES,
-        super::virtual_memory::hook::NAMES,
-        super::heap::hook::NAMES,
-        super::heap_block::hook::NAMES,
-        super::memory_counters::hook::NAMES,
-        super::process::hook::NAMES,
-        super::image::hook::NAMES,
-        super::file::hook::NAMES,
-        super::thread::hook::NAMES,
-        super::cswitch::hook::NAMES,
-        super::registry_hive::hook::NAMES,
-        super::system_config::hook::NAMES,
-        super::system_disk::hook::NAMES,
-        super::system_service::hook::NAMES,
-        super::pool::hook::NAMES,
-        super::pool_snapshot::hook::NAMES,
-        super::perfinfo::hook::NAMES,
-        super::stack::hook::NAMES,
-    ];
-    let mut all = families.concat();
+    let mut all = NAMES.concat();
     all.extend(COUNTED.iter().map(|(hook, name)| (HookId(*hook), *name)));
     all.sort_unstable_by_key(|(hook, _)| *hook);
     all

@@ -9,53 +9,35 @@
 //! Sources: `docs/formats.md`, which follows the public Windows MOF classes and TraceEvent's kernel parser.
 
 pub(crate) mod catalog;
-pub(crate) mod clr;
-pub mod cswitch;
-pub(crate) mod disk_io;
 pub(crate) mod dispatch;
 pub(crate) mod fields;
-pub mod file;
 pub(crate) mod fixed_text;
-pub mod header_group;
-pub mod heap;
-pub(crate) mod heap_block;
 pub(crate) mod hook_name;
 pub(crate) mod hooks;
-pub mod image;
 pub(crate) mod keywords;
-pub mod memory_counters;
-pub mod merged;
+pub mod layouts;
 pub mod outcome;
-pub mod page;
-pub mod page_access;
-pub mod page_fault;
 pub mod payload;
-pub mod perfinfo;
 pub(crate) mod personal;
-pub mod pool;
-pub mod pool_snapshot;
-pub mod process;
 #[cfg(test)]
 mod random_payloads;
 #[cfg(test)]
 mod real_payloads;
-pub mod registry_hive;
-pub mod section;
 pub mod sid;
-pub mod stack;
-pub mod system_config;
-pub mod system_disk;
-pub mod system_service;
 #[cfg(test)]
 mod testing;
-pub mod thread;
-pub mod virtual_memory;
 pub(crate) mod working_set_change;
 
-pub use crate::bytes::{Narrow, Wide};
+pub use crate::byte_reader::{Narrow, Wide};
 pub(crate) use dispatch::is_judged_by_length;
 pub use dispatch::{Decoded, Event, decode};
 pub use fixed_text::FixedText;
+pub(crate) use layouts::{clr, disk_io, heap_block};
+pub use layouts::{
+    cswitch, file_io, header_group, heap, image, memory_counters, merged, page, page_access, page_fault, perfinfo,
+    pool, pool_snapshot, process, registry_hive, section, stack, system_config, system_disk, system_service, thread,
+    virtual_memory,
+};
 pub(crate) use outcome::Read;
 pub use outcome::{Fault, Finding, Malformed, Oddity, Parsed, Surplus};
 pub use payload::Payload;

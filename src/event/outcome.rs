@@ -5,7 +5,7 @@
 //! layout, or of an unknown version, is counted, and used as far as its layout is known. Both kinds of finding are `Copy`
 //! and `Ord`, so that a caller can count them in a map without allocating per record. `Display` gives the line of the report.
 
-use crate::bytes::{FieldError, spaced};
+use crate::byte_reader::{FieldError, spaced};
 use crate::etl::record_id::RecordId;
 use crate::units::PointerSize;
 use std::fmt;

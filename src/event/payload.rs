@@ -6,7 +6,7 @@
 //! classes.
 
 use super::outcome::{Fault, Oddity, Parsed, Read};
-use crate::bytes::{self, Cursor, Layout};
+use crate::byte_reader::{self, Cursor, Layout};
 use crate::etl::record::Record;
 use crate::etl::record_id::{HookId, RecordId};
 use crate::units::PointerSize;
@@ -113,9 +113,9 @@ impl<'a> Payload<'a> {
     /// Reads a fixed layout by the rule for them.
     #[inline(always)]
     pub(crate) fn read<L: Layout<'a>>(&self, known: Versions) -> Read<L::Value> {
-        let expected = bytes::size::<L>(self.pointer);
+        let expected = byte_reader::size::<L>(self.pointer);
         let oddity = self.fixed(expected, known)?;
-        let (value, _) = bytes::first::<L>(self.bytes, self.pointer).ok_or(Fault::Length { expected })?;
+        let (value, _) = byte_reader::first::<L>(self.bytes, self.pointer).ok_or(Fault::Length { expected })?;
         Ok(Parsed::new(value, oddity))
     }
 

@@ -11,7 +11,7 @@ use super::outcome::{Fault, Oddity, Parsed};
 use super::payload::Payload;
 use super::registry_hive::Hive;
 use super::sid::Sid;
-use crate::bytes::{Narrow, Wide};
+use crate::byte_reader::{Narrow, Wide};
 use crate::etl::record::Record;
 
 /// A part of a payload, by its bytes.

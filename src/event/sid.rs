@@ -4,7 +4,7 @@
 //! big-endian authority of 6 bytes, then 4 bytes per sub-authority.
 
 use super::outcome::Fault;
-use crate::bytes::Cursor;
+use crate::byte_reader::Cursor;
 use crate::units::PointerSize;
 use std::fmt;
 

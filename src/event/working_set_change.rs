@@ -1,11 +1,11 @@
 //! Page events that change working sets. There are millions of them, so they are read by their hook id, without the decoder
 //! of all events.
 
-use super::Event;
-use super::hooks::{IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX, PAGE_COMBINE, PAGE_RELEASE, REMOVE_FROM_WS};
-use super::page::{PageIdentity, PageKind};
-use super::page_access::{ExtraInfo, PageAccessEx, PageCombine};
 use crate::etl::record_id::HookId;
+use crate::event::Event;
+use crate::event::hooks::{IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX, PAGE_COMBINE, PAGE_RELEASE, REMOVE_FROM_WS};
+use crate::event::page::{PageIdentity, PageKind};
+use crate::event::page_access::{ExtraInfo, PageAccessEx, PageCombine};
 use crate::units::PointerSize;
 
 /// Such an event.

@@ -1,7 +1,7 @@
 //! A first budgets file as text.
 
 use crate::analysis::check::budget::{Analysis, MeasureUnit};
-use crate::analysis::check::suggest::{Suggested, Suggestion};
+use crate::analysis::check::suggested_budgets::{Suggested, Suggestion};
 use crate::answer::numbers::Unit;
 use crate::escape::{is_hidden, visible};
 use crate::units::{PAGE_BYTES, counted};

@@ -5,7 +5,7 @@ use crate::analysis::table::{Align, Column, Field, Forms, Line, Table, Value};
 use crate::answer::Units;
 use crate::answer::numbers::{self, Unit};
 use crate::escape::visible;
-use crate::forms::course;
+use crate::forms::sparkline;
 use std::borrow::Cow;
 
 /// The largest amount of memory that is printed, bytes.
@@ -41,7 +41,7 @@ pub(super) fn tells_unit(table: &Table) -> bool {
 /// The cells of a line, the first one indented. `width` is that of a screen.
 pub(super) fn cells(line: &Line, units: Units, width: Option<u16>) -> Vec<String> {
     let cell = |value: &Value| match value {
-        Value::Course(course) => course::shown(course, width),
+        Value::Course(course) => sparkline::shown(course, width),
         value => shown(value, units),
     };
     let mut cells: Vec<String> = line.cells.iter().map(cell).collect();
@@ -58,7 +58,7 @@ pub(super) fn shown(value: &Value, units: Units) -> String {
         Value::Nothing | Value::Absent | Value::Object(_) | Value::CountIfAny(0) => String::new(),
         Value::Difference(0) | Value::SizeDifference(0) | Value::DurationDifference(0) => String::new(),
         Value::Text(text) => visible(text).into_owned(),
-        Value::Course(course) => course::shown(course, None),
+        Value::Course(course) => sparkline::shown(course, None),
         Value::List(texts) => texts.join(", "),
         Value::Numbers(numbers) => joined(numbers, ", "),
         Value::Flag(flag) => flag.to_string(),

@@ -4,7 +4,7 @@ use crate::analysis::table::{Align, Table};
 use crate::answer::{Answer, Block, Rows, Units};
 use crate::escape::visible;
 use crate::forms::cells::{cells, for_table, heading};
-use crate::forms::course;
+use crate::forms::sparkline;
 use std::borrow::Cow;
 use std::io::{self, Write};
 
@@ -81,7 +81,7 @@ fn block(out: &mut dyn Write, block: &Block, answer: &Answer<'_>) -> io::Result<
         Block::Fitting(texts) => texts.first().map_or(Ok(()), |text| writeln!(out, "{}\n", line(text))),
         Block::Pair(label, _, text) => writeln!(out, "- {}: {}", line(label), plain(text)),
         Block::Item(indent, text) => writeln!(out, "{:indent$}- {}", "", line(text)),
-        Block::Course(label, course) => writeln!(out, "{} {}\n", line(label), course::shown(course, None)),
+        Block::Course(label, course) => writeln!(out, "{} {}\n", line(label), sparkline::shown(course, None)),
         Block::Bar(parts) => parts.iter().try_for_each(|(words, _)| writeln!(out, "- {}", line(words))),
         Block::Rows(number) | Block::Ranked(number, ..) | Block::Either(number, _) => {
             match answer.tables.get(*number) {

@@ -1,12 +1,12 @@
 //! Aligned text for a screen: warnings, headings, tables, bars. This form owns its styles: a line is made harmless before it
 //! gets one.
 
-use crate::answer::content::Doubt;
+use crate::answer::answer_type::Warning;
 use crate::answer::{Answer, Block, Rows};
 use crate::escape::visible;
 use crate::forms::fit::Fitted;
 use crate::forms::lines::{paragraph, wrap};
-use crate::forms::{Look, bar, course, table};
+use crate::forms::{Look, bar, sparkline, table};
 use anstyle::{AnsiColor, Style};
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -66,7 +66,7 @@ fn title(answer: &Answer<'_>) -> Option<String> {
 pub(super) fn with_last_line(
     out: &mut dyn Write,
     look: Look,
-    doubts: &[Doubt],
+    doubts: &[Warning],
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
     let mut counted = CountedLines { out, lines: 0 };
@@ -79,7 +79,7 @@ pub(super) fn with_last_line(
 ///
 /// # Errors
 /// What the writer says.
-pub(crate) fn repeated(out: &mut dyn Write, look: Look, doubts: &[Doubt], lines: usize) -> io::Result<()> {
+pub(crate) fn repeated(out: &mut dyn Write, look: Look, doubts: &[Warning], lines: usize) -> io::Result<()> {
     match look.is_shorter_than(lines) {
         true => last_line(doubts, look, out),
         false => Ok(()),
@@ -87,7 +87,7 @@ pub(crate) fn repeated(out: &mut dyn Write, look: Look, doubts: &[Doubt], lines:
 }
 
 /// Repeats what makes the numbers wrong, in one line: where it was told first has scrolled away.
-fn last_line(doubts: &[Doubt], look: Look, out: &mut dyn Write) -> io::Result<()> {
+fn last_line(doubts: &[Warning], look: Look, out: &mut dyn Write) -> io::Result<()> {
     let Some((first, others)) = doubts.split_first() else { return Ok(()) };
     let more = if others.is_empty() { String::new() } else { format!(" (+ {} above)", others.len()) };
     let room = usize::from(look.width).saturating_sub(2 + more.width());
@@ -193,7 +193,7 @@ fn block(out: &mut dyn Write, block: &Block, answer: &Answer<'_>, look: Look) ->
         Block::Bar(parts) => bar::text(out, parts, look.width),
         Block::Course(label, course) => {
             let label = visible(label);
-            writeln!(out, "{label} {}", course::in_columns(course, width.saturating_sub(label.width() + 1)))
+            writeln!(out, "{label} {}", sparkline::in_columns(course, width.saturating_sub(label.width() + 1)))
         }
         Block::Rows(number) => table::text(out, rows(*number)?.as_ref(), units, look.width),
         Block::Table(own) => table::text(out, own, units, look.width),
@@ -260,14 +260,14 @@ pub fn warnings(out: &mut dyn Write, lines: &[String], look: Look) -> io::Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::doubt::Doubt;
+    use crate::trace::trust::warning::Warning;
 
     #[test]
     fn what_scrolls_away_is_repeated_in_one_line() {
         let lines = |rows, grave: &[&str]| {
             let answer = Answer {
                 warnings: vec!["DATA WAS LOST: much".into()],
-                grave: grave.iter().map(|&line| Doubt::grave("trace", "data_lost", line.to_owned())).collect(),
+                grave: grave.iter().map(|&line| Warning::grave("trace", "data_lost", line.to_owned())).collect(),
                 screen: Some(vec![Block::Line("row".into()); 5]),
                 ..Answer::new("s")
             };

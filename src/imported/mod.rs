@@ -4,7 +4,7 @@
 //! named dimensions, and how much memory each combination of them has ([`CountedRow`]).
 
 pub mod amount;
-mod expected;
+mod file_kind;
 mod pfnset_csv;
 mod pfnset_json;
 pub mod pfnset_table;
@@ -12,11 +12,11 @@ pub(crate) mod selection;
 pub mod wpa;
 
 pub use amount::CountedRow;
-pub use expected::{EXPECTED, first_bytes};
+pub use file_kind::{EXPECTED, first_bytes};
 
 use crate::error::Reason;
 use crate::input::Input;
-use expected::HEAD;
+use file_kind::HEAD;
 use pfnset_table::PfnsetTable;
 use wpa::columns::KnownLabels;
 use wpa::text::Text;

@@ -1,8 +1,8 @@
 //! CSV that pfnset wrote: rows of `resident`, `refset` and `pages`.
 
+use crate::dimensions::single_dimensions;
 use crate::error::Reason;
-use crate::facets::vocabulary;
-use crate::imported::expected::HEAD;
+use crate::imported::file_kind::HEAD;
 use crate::imported::pfnset_table::{CountedBy, PfnsetForm, PfnsetRow, PfnsetSnapshot, PfnsetTable};
 use crate::imported::selection::Selection;
 use crate::imported::wpa::columns::{Columns, ExportedTable, SNAPSHOT, Says};
@@ -15,7 +15,8 @@ use std::collections::BTreeMap;
 
 /// Names of columns that tell rows apart. `pages` is a number here: the dimension of that name is one of allocations.
 fn dimensions() -> impl Iterator<Item = &'static str> {
-    let names = vocabulary::all().map(|facet| facet.name).filter(|name| *name != vocabulary::PAGE_SIZE.name);
+    let names =
+        single_dimensions::all().map(|facet| facet.name).filter(|name| *name != single_dimensions::PAGE_SIZE.name);
     [SNAPSHOT, CLASSIFICATION, TRACE, FAILURE].into_iter().chain(names)
 }
 
@@ -43,7 +44,7 @@ fn without_quote(label: &str) -> &str {
 
 /// Tables of a dataset have no reason of release where a page is held at the end; tables of `refset` have a word for it.
 fn name_held_pages(columns: &Columns, labels: &mut [Vec<Box<str>>]) {
-    let place = columns.keys.iter().position(|(known, _)| *known == vocabulary::RELEASE_REASON.name);
+    let place = columns.keys.iter().position(|(known, _)| *known == single_dimensions::RELEASE_REASON.name);
     let reasons = place.and_then(|at| labels.get_mut(at)).into_iter().flatten();
     reasons.filter(|label| label.is_empty()).for_each(|label| *label = HELD.into());
 }
@@ -106,7 +107,7 @@ const TIME: &str = "time_s";
 /// True when the headings are those that pfnset writes. WPA has neither `bytes` nor `snapshot`.
 pub(super) fn is_one(text: Text<'_>, head: &str) -> bool {
     let head = HeadLine::new(head, text.line_end());
-    let is_listing = head.has("pfn") && head.has(vocabulary::CATEGORY_WPA.name);
+    let is_listing = head.has("pfn") && head.has(single_dimensions::CATEGORY_WPA.name);
     let is_counted = head.has("pages") && ["bytes", SNAPSHOT, TIME].iter().any(|name| head.has(name));
     (is_counted || is_listing)
         && head.names.iter().any(|name| name == TIME || dimensions().any(|dimension| dimension == name))

@@ -1,7 +1,7 @@
 //! JSON that pfnset wrote: `pfnset.resident` and `pfnset.refset`, of any grouping.
 
-use crate::facets::vocabulary::{IMPACT, RELEASE_REASON};
-use crate::imported::expected::EXPECTED;
+use crate::dimensions::single_dimensions::{IMPACT, RELEASE_REASON};
+use crate::imported::file_kind::EXPECTED;
 use crate::imported::pfnset_table::{CountedBy, PfnsetForm, PfnsetRow, PfnsetSnapshot, PfnsetTable};
 use crate::imported::selection::{Chosen, ChosenBy, Selection};
 use crate::imported::wpa::columns::ExportedTable;

@@ -3,7 +3,7 @@
 use crate::imported::amount::{Amount, CountedRow};
 use crate::imported::selection::Selection;
 use crate::imported::wpa::columns::ExportedTable;
-use crate::trace::doubt::{Doubt, OF_TRACE};
+use crate::trace::trust::warning::{OF_TRACE, Warning};
 
 /// Form of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,7 +80,7 @@ impl PfnsetTable {
     }
 
     /// What was wrong when it was written.
-    pub(crate) fn doubts(&self) -> Vec<Doubt> {
+    pub(crate) fn doubts(&self) -> Vec<Warning> {
         let mut doubts = self.selection.doubts(self.form == PfnsetForm::Json, &self.warnings);
         doubts.extend(self.guessed_last());
         doubts
@@ -88,7 +88,7 @@ impl PfnsetTable {
 
     /// That a snapshot was taken for the last whole one because the later ones have fewer pages: they may be fragments, or of rows that
     /// were chosen and became fewer.
-    fn guessed_last(&self) -> Option<Doubt> {
+    fn guessed_last(&self) -> Option<Warning> {
         let (taken, end) = (self.last()?, self.snapshots.last()?);
         let is_said = self.snapshots.iter().any(|snapshot| snapshot.is_last.is_some());
         let text = format!(
@@ -96,7 +96,7 @@ impl PfnsetTable {
              have less than nine tenths of the most pages; JSON says it",
             taken.index, end.index
         );
-        (!is_said && taken.index != end.index).then(|| Doubt::grave(OF_TRACE, "last_snapshot_guessed", text))
+        (!is_said && taken.index != end.index).then(|| Warning::grave(OF_TRACE, "last_snapshot_guessed", text))
     }
 
     /// The last whole snapshot of the trace; `None` where the file holds others only.

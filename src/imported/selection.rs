@@ -1,6 +1,6 @@
 //! Which part of a trace the rows of a file of pfnset are, and what was wrong with that trace.
 
-use crate::trace::doubt::{Doubt, OF_TRACE};
+use crate::trace::trust::warning::{OF_TRACE, Warning};
 
 /// The conditions that chose the rows of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,7 +71,7 @@ impl Selection {
 
     /// What was wrong when the file was written: what made its numbers doubtful, then the first of the other `warnings`.
     /// `says_it`: false for a form that has no place for either.
-    pub fn doubts(&self, says_it: bool, warnings: &[String]) -> Vec<Doubt> {
+    pub fn doubts(&self, says_it: bool, warnings: &[String]) -> Vec<Warning> {
         const OTHERS: usize = 3;
         const CODE: &str = "written_of_doubtful_trace";
         let told = |text: &String| format!("when it was written: {text}");
@@ -81,13 +81,13 @@ impl Selection {
             Some(grave) => grave,
             None => warnings.get(..warnings.len().min(OTHERS)).unwrap_or_default(),
         };
-        doubts.extend(grave.iter().map(|text| Doubt::grave(OF_TRACE, CODE, told(text))));
+        doubts.extend(grave.iter().map(|text| Warning::grave(OF_TRACE, CODE, told(text))));
         let others = warnings.iter().filter(|text| !grave.contains(text)).take(OTHERS);
-        doubts.extend(others.map(|text| Doubt::note(OF_TRACE, "written_with_warning", told(text))));
+        doubts.extend(others.map(|text| Warning::note(OF_TRACE, "written_with_warning", told(text))));
         if !says_it {
             let text =
                 "CSV says neither which conditions chose its rows nor what was wrong with its trace; JSON says both";
-            doubts.push(Doubt::note(OF_TRACE, "csv_says_less", text.to_owned()));
+            doubts.push(Warning::note(OF_TRACE, "csv_says_less", text.to_owned()));
         }
         doubts
     }

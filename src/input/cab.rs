@@ -6,7 +6,7 @@
 
 use super::members::{Member, choose};
 use super::store::{MOST_EXPANSION, Store, expands_too_much};
-use crate::bytes::Cursor;
+use crate::byte_reader::Cursor;
 use crate::units::PointerSize;
 use cab::Cabinet;
 use std::io::{self, Read, Seek, SeekFrom};

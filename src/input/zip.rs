@@ -3,7 +3,7 @@
 
 use super::members::{Member, choose};
 use super::store::Store;
-use crate::bytes::Cursor;
+use crate::byte_reader::Cursor;
 use crate::units::PointerSize;
 use flate2::bufread::DeflateDecoder;
 use std::io::Read as _;

@@ -5,7 +5,7 @@
 //! depend on the order in which buffers are read.
 
 use crate::etl::event_area::EventArea;
-use crate::etl::extended;
+use crate::etl::extended_items;
 use crate::etl::record::Record;
 use crate::etl::record_id::{HookId, RecordId};
 use crate::load::walk::Run;
@@ -59,7 +59,7 @@ impl KindKey {
     /// Kind of any record.
     #[inline(always)]
     pub fn of(record: &Record<'_>) -> KindKey {
-        let name_hash = extended::event_name(record.extended).map_or(0, |name| hash(name.0));
+        let name_hash = extended_items::event_name(record.extended).map_or(0, |name| hash(name.0));
         KindKey { id: record.id, version: record.version, name_hash }
     }
 }
@@ -151,12 +151,12 @@ impl KindCounts {
         }
         let at = *self.index.entry(key).or_insert_with(|| {
             let extended = record.map_or(&[][..], |record| record.extended);
-            let name = |name: crate::bytes::Narrow<'_>| name.text().chars().take(LONGEST_NAME).collect();
+            let name = |name: crate::byte_reader::Narrow<'_>| name.text().chars().take(LONGEST_NAME).collect();
             self.kinds.push(KindCount {
                 id: key.id,
                 version: key.version,
-                own_name: extended::event_name(extended).map(name),
-                own_provider: extended::provider_name(extended).map(name),
+                own_name: extended_items::event_name(extended).map(name),
+                own_provider: extended_items::provider_name(extended).map(name),
                 count: 0,
                 bytes: 0,
                 first: time,

@@ -3,8 +3,8 @@
 use crate::etl::EtlFile;
 use crate::etl::buffer_order::ranks;
 use crate::etl::event_area::EventArea;
-use crate::etl::extended;
-use crate::etl::logfile::MODE_NO_PER_PROCESSOR;
+use crate::etl::extended_items;
+use crate::etl::log_file_header::MODE_NO_PER_PROCESSOR;
 use crate::etl::record::{RawRecord, Record};
 use crate::etl::record_id::{HookId, RecordId};
 use crate::event::catalog;
@@ -234,7 +234,7 @@ impl<'t> RowReader<'t> {
             row.rest = &[];
         }
         let provider = match source {
-            SchemaSource::TraceLogging => extended::provider_name(record.extended).map(|name| name.text()),
+            SchemaSource::TraceLogging => extended_items::provider_name(record.extended).map(|name| name.text()),
             _ => schema.provider.as_deref().map(shortened),
         };
         match provider {

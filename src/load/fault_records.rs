@@ -7,7 +7,7 @@ use crate::etl::buffer_order::ranks;
 use crate::etl::record::RawRecord;
 use crate::etl::record_id::HookId;
 use crate::event::disk_io::DiskEvent;
-use crate::event::file::{FileNameKind, ViewKind};
+use crate::event::file_io::{FileNameKind, ViewKind};
 use crate::event::hooks::*;
 use crate::event::page_fault::{FaultKind, HardFault};
 use crate::event::process::ProcessPhase;

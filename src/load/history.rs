@@ -24,15 +24,15 @@ use rayon::prelude::*;
 pub struct History {
     /// What every walk collects.
     pub system: SystemHistory,
-    /// [`Parts::SPACES`](crate::load::parts::Parts::SPACES).
+    /// [`Parts::SPACES`](crate::load::trace_parts::Parts::SPACES).
     pub spaces: SpaceHistory,
-    /// [`Parts::FILES`](crate::load::parts::Parts::FILES).
+    /// [`Parts::FILES`](crate::load::trace_parts::Parts::FILES).
     pub files: FileHistory,
-    /// [`Parts::PAGES`](crate::load::parts::Parts::PAGES).
+    /// [`Parts::PAGES`](crate::load::trace_parts::Parts::PAGES).
     pub pages: PageRuns,
-    /// [`Parts::COUNTERS`](crate::load::parts::Parts::COUNTERS).
+    /// [`Parts::COUNTERS`](crate::load::trace_parts::Parts::COUNTERS).
     pub counters: CounterHistory,
-    /// [`Parts::SCHEDULING`](crate::load::parts::Parts::SCHEDULING).
+    /// [`Parts::SCHEDULING`](crate::load::trace_parts::Parts::SCHEDULING).
     pub scheduling: SchedulingHistory,
 }
 

@@ -3,14 +3,14 @@
 //! One of them runs on each thread. Records that come in millions (page records) or hundreds of thousands (rundowns of
 //! address spaces) are read without the decoder of all events. Events are only sorted by process; `model` interprets them.
 
-use crate::bytes::Wide;
+use crate::byte_reader::Wide;
 use crate::code_page::CodePage;
 use crate::etl::EtlFile;
 use crate::etl::buffer_order::ranks;
 use crate::etl::event_area::{EventArea, Records};
 use crate::etl::record::{RawRecord, Record};
 use crate::etl::record_id::HookId;
-use crate::event::file::MapView;
+use crate::event::file_io::MapView;
 use crate::event::heap::HeapRange;
 use crate::event::hooks::*;
 use crate::event::memory_counters::MmStats;
@@ -24,10 +24,10 @@ use crate::load::event_values::*;
 use crate::load::history::{History, SystemHistory};
 use crate::load::mem_info_ws::WorkingSetRecord;
 use crate::load::page_run::{PageRun, cut_and_sort};
-use crate::load::parts::Parts;
 use crate::load::scheduling::SchedulingScan;
 use crate::load::space_events::{RundownRun, is_many};
 use crate::load::survey::Survey;
+use crate::load::trace_parts::Parts;
 use crate::load::walk::{KindRun, Run, Visitor};
 use crate::moment::{At, Moment};
 use crate::units::{PAGE_BYTES, Ticks, is_kernel_address};

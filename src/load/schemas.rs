@@ -3,7 +3,7 @@
 
 use crate::etl::EtlFile;
 use crate::etl::buffer_order::ranks;
-use crate::etl::extended;
+use crate::etl::extended_items;
 use crate::etl::record::{RawRecord, Record};
 use crate::etl::record_id::RecordId;
 use crate::event::catalog;
@@ -148,7 +148,7 @@ impl Found {
                 }
                 if !record.extended.is_empty()
                     && !self.names.contains_key(&provider)
-                    && let Some(name) = extended::provider_name(record.extended)
+                    && let Some(name) = extended_items::provider_name(record.extended)
                 {
                     self.names.insert(provider, (moment, name.text().into()));
                 }

@@ -8,7 +8,7 @@ use crate::etl::EtlFile;
 use crate::etl::event_area::{EventArea, Records};
 use crate::etl::record::RawRecord;
 use crate::etl::record_id::HookId;
-use crate::event::file::MapView;
+use crate::event::file_io::MapView;
 use crate::event::hooks::{MAP_FILE_DC_END, MAP_FILE_DC_START, VIRTUAL_ALLOC_DC_END, VIRTUAL_ALLOC_DC_START};
 use crate::event::virtual_memory::VirtualRange;
 use crate::event::{Parsed, Payload, Phase};
@@ -292,8 +292,8 @@ mod tests {
     use crate::etl::EtlFile;
     use crate::load::event_values::SpaceEvent;
     use crate::load::history::History;
-    use crate::load::parts::Parts;
     use crate::load::space_events::{SpaceReader, UnrolledSpaces};
+    use crate::load::trace_parts::Parts;
     use std::path::Path;
 
     #[test]

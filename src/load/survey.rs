@@ -5,7 +5,7 @@
 
 use crate::error::DamageLog;
 use crate::etl::buffer_order::Span;
-use crate::etl::logfile::LogFileHeader;
+use crate::etl::log_file_header::LogFileHeader;
 use crate::etl::record::HeaderType;
 use crate::etl::record_id::HookId;
 use crate::event::payload::hook_of;

@@ -4,7 +4,7 @@ use crate::error::{Damage, DamageByBuffer, DamageLog};
 use crate::etl::EtlFile;
 use crate::etl::buffer_order::Span;
 use crate::etl::event_area::{EventArea, Records};
-use crate::etl::extended;
+use crate::etl::extended_items;
 use crate::etl::record::{HeaderError, HeaderType, RawRecord, Record};
 use crate::etl::record_id::HookId;
 use crate::etl::wrong_stamps::WrongStamps;
@@ -193,7 +193,7 @@ impl Visitor for SurveyVisitor {
         self.shape.add(raw.header, &run);
         self.largest_record = self.largest_record.max(raw.bytes.len() as u32);
         if !record.extended.is_empty() {
-            self.carried_stack_bytes += extended::stack_bytes(record.extended);
+            self.carried_stack_bytes += extended_items::stack_bytes(record.extended);
         }
         self.tally(KindKey::of(record), Some(record), time, area).add(&run);
     }

@@ -7,8 +7,8 @@
 //! of static search trees of equal depth. A node has 16 keys, fills one cache line, and is searched without branches.
 //! Several searches descend at the same time, so that their cache misses overlap. The answer is stored beside its key.
 
+use crate::model::address_space::Layer;
 use crate::model::flat_ranges::{FlatRange, FlatRanges};
-use crate::model::space::Layer;
 use crate::units::PAGE_BYTES;
 use foldhash::HashMap as FastMap;
 use std::ops::Range;
@@ -373,10 +373,10 @@ impl AddressIndex {
 mod tests {
     use super::*;
     use crate::event::Phase;
-    use crate::event::file::ViewKind;
+    use crate::event::file_io::ViewKind;
     use crate::event::virtual_memory::VirtualRange;
     use crate::load::event_values::SpaceEvent;
-    use crate::model::space::AddressSpace;
+    use crate::model::address_space::AddressSpace;
     use crate::moment::Moment;
     use crate::random_cases::cases;
     use proptest::prelude::*;

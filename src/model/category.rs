@@ -1,7 +1,7 @@
 //! Categories of pages, by WPA's names (`ResidentSetPageCategory`) where WPA has one. The
 //! [`rules`](crate::analysis::category_rules) decide which page has which; `docs/categories.md` has the table with keywords.
 
-use crate::named::named_enum;
+use crate::named_enum::named_enum;
 
 named_enum! {
     /// What a page holds. The order is that of the names, which are WPA's, letter for letter.

@@ -6,8 +6,8 @@
 use crate::event::Phase;
 use crate::event::virtual_memory::VirtualRange;
 use crate::load::event_values::SpaceEvent;
-use crate::model::ranges::RangeMap;
-use crate::model::space::AddressSpace;
+use crate::model::address_space::AddressSpace;
+use crate::model::range_map::RangeMap;
 use crate::moment::{At, Moment};
 use crate::units::PAGE_BYTES;
 

@@ -1,6 +1,6 @@
 //! File names by file key and time. A key is reused after its file is deleted.
 
-use crate::event::file::FileNameKind;
+use crate::event::file_io::FileNameKind;
 use crate::load::event_values::FileEvent;
 use crate::moment::{At, Moment};
 use foldhash::HashMap as FastMap;

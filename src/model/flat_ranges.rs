@@ -3,7 +3,7 @@
 //! A look-up in an [`AddressSpace`] searches one map for each layer. Here all results are computed once: a flat range begins
 //! wherever the result changes. `address_index` searches the flat ranges.
 
-use crate::model::space::{AddressSpace, Layer};
+use crate::model::address_space::{AddressSpace, Layer};
 use crate::units::PAGE_BYTES;
 
 /// Pages with the same result, from the first page of this flat range up to that of the next one.

@@ -3,7 +3,7 @@
 use crate::event::Phase;
 use crate::load::event_values::ImageEvent;
 use crate::model::process_name::last_part;
-use crate::model::ranges::RangeMap;
+use crate::model::range_map::RangeMap;
 use crate::moment::At;
 use crate::units::Ticks;
 use std::collections::HashMap;

@@ -7,11 +7,11 @@ use crate::event::Phase;
 use crate::event::virtual_memory::VirtualRange;
 use crate::load::event_values::SpaceEvent;
 use crate::model::address_index::{AddressIndex, Leaves};
+use crate::model::address_space::{AddressSpace, Layer};
+use crate::model::address_space_at::space_at;
 use crate::model::flat_ranges::FlatRanges;
 use crate::model::process::Instance;
 use crate::model::rundown::Rundowns;
-use crate::model::space::{AddressSpace, Layer};
-use crate::model::space_at::space_at;
 use crate::moment::{At, Moment};
 use std::collections::BTreeSet;
 
@@ -123,7 +123,7 @@ impl LiveSpace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::file::ViewKind;
+    use crate::event::file_io::ViewKind;
     use crate::random_cases::cases;
     use proptest::prelude::*;
 

@@ -4,15 +4,16 @@
 //! Built from a [`History`](crate::load::history::History). Categories are assigned by `analysis`.
 
 pub(crate) mod address_index;
+pub(crate) mod address_space;
+pub(crate) mod address_space_at;
 pub(crate) mod category;
 pub(crate) mod commits;
 mod documented_tags;
 pub(crate) mod drive_paths;
 pub(crate) mod file_names;
 pub(crate) mod flat_ranges;
-pub(crate) mod hives;
-pub(crate) mod kernel;
 pub(crate) mod kernel_images;
+pub(crate) mod kernel_space;
 pub(crate) mod live_space;
 pub(crate) mod page_owner_key;
 pub(crate) mod page_text_stream;
@@ -20,14 +21,13 @@ pub(crate) mod pool_tags;
 pub(crate) mod process;
 pub(crate) mod process_name;
 pub(crate) mod process_timeline;
-pub(crate) mod ranges;
+pub(crate) mod range_map;
+pub(crate) mod registry_hives;
 pub(crate) mod rundown;
 mod rundown_merge;
 pub(crate) mod services;
 pub mod snapshot;
-pub(crate) mod space;
-pub(crate) mod space_at;
-mod undo;
+mod undo_events;
 pub mod window;
 pub(crate) mod working_set_owner;
 

@@ -12,7 +12,7 @@ use crate::load::page_run::PageRun;
 use crate::load::survey::Survey;
 use crate::model::process::{Instance, Processes};
 use crate::model::snapshot::{Snapshot, pages_of};
-use crate::named::named_enum;
+use crate::named_enum::named_enum;
 use crate::units::PointerSize;
 use foldhash::HashSet as FastSet;
 use rayon::prelude::*;

@@ -3,7 +3,7 @@
 //!
 //! Windows writes `?` for characters that its ANSI code page lacks, so even the right code page does not restore every name.
 
-use crate::bytes::Narrow;
+use crate::byte_reader::Narrow;
 use crate::code_page::CodePage;
 
 /// Lengths of a name that may be cut: the kernel's process object has room for 15 bytes, in older versions with a NUL.

@@ -5,9 +5,9 @@
 
 use crate::event::Phase;
 use crate::load::event_values::SpaceEvent;
-use crate::model::ranges::RangeMap;
+use crate::model::address_space::{AddressSpace, HeapSpan, MappedView, Source, ThreadStack};
+use crate::model::range_map::RangeMap;
 use crate::model::rundown::{Episode, RundownKind, Rundowns};
-use crate::model::space::{AddressSpace, HeapSpan, MappedView, Source, ThreadStack};
 use crate::moment::{At, Moment};
 use crate::units::Ticks;
 use std::collections::{BTreeMap, BTreeSet};

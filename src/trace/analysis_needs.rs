@@ -3,11 +3,11 @@
 //!
 //! Keyword names are those of WPR profiles, with the xperf flag beside them. Source: `docs/categories.md`.
 
+use crate::dimensions::single_dimensions::{DETAIL, MODULE};
+use crate::dimensions::{Dimension, FileFacet, ProcessFacet};
 use crate::event::hooks::*;
-use crate::facets::vocabulary::{DETAIL, MODULE};
-use crate::facets::{Dimension, FileFacet, ProcessFacet};
 use crate::model::category::Category::{self, *};
-pub use crate::trace::recorded::{Exchange, Recorded, Things};
+pub use crate::trace::recorder_keyword::{Exchange, Recorded, Things};
 
 fn names<D: Dimension>(dimensions: &[D]) -> Vec<&'static str> {
     dimensions.iter().map(|dimension| dimension.name()).collect()

@@ -5,15 +5,10 @@
 //! borrow the trace. Page records, accesses and scheduling records stay in the file, and are read where they lie.
 
 pub(crate) mod analysis_needs;
-pub(crate) mod damage_time;
-pub(crate) mod doubt;
-pub mod loss;
 pub mod page_sequences;
-pub mod readiness;
-mod recorded;
+mod recorder_keyword;
 pub(crate) mod recording;
 pub mod trust;
-pub mod trust_level;
 
 use crate::error::Error;
 use crate::etl::EtlFile;
@@ -21,21 +16,22 @@ use crate::input::UnpackLimits;
 pub use crate::load::event_kind_counts::KindCount;
 use crate::load::history::{CounterHistory, FileHistory, History, SchedulingHistory, SpaceHistory, SystemHistory};
 pub use crate::load::misfits::{Misfit, Misfits};
-pub use crate::load::parts::Parts;
 pub use crate::load::survey::{MasksChange, Survey};
-use crate::model::hives::Hives;
+pub use crate::load::trace_parts::Parts;
 use crate::model::page_owner_key::OwnerKeys;
 use crate::model::process::Processes;
+use crate::model::registry_hives::Hives;
 use crate::model::rundown::Rundowns;
 use crate::model::snapshot::Snapshot;
 use crate::units::{Nanos, Ticks};
 use analysis_needs::{AnalysisNeeds, RESIDENT_SET};
 use page_sequences::PageSequences;
-use readiness::{Need, Readiness};
+
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
-use trust::TrustReport;
+use trust::readiness::{self, Need, Readiness};
+use trust::report::TrustReport;
 
 /// A trace that was opened: one file, or all files of a recording.
 #[derive(Debug)]

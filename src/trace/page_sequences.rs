@@ -6,7 +6,7 @@ use crate::load::history::PageRuns;
 use crate::load::page_run::PageRun;
 use crate::model::snapshot::{Snapshot, snapshots, whole};
 use crate::trace::analysis_needs::RESIDENT_SET;
-use crate::trace::doubt::{Doubt, texts};
+use crate::trace::trust::warning::{Warning, texts};
 use crate::units::{Nanos, count, counted};
 
 /// Time between records of one sequence, at most. Between two sequences the kernel walks over its names and ranges.
@@ -39,7 +39,7 @@ impl PageSequences {
     }
 
     /// The same with their codes.
-    pub(crate) fn doubts(&self, clock: &Clock) -> Vec<Doubt> {
+    pub(crate) fn doubts(&self, clock: &Clock) -> Vec<Warning> {
         let of = RESIDENT_SET.name;
         let pages = counted(
             self.impossible,
@@ -47,14 +47,14 @@ impl PageSequences {
             "page records are left out: they name PFNs",
         );
         let left_out = (self.impossible > 0)
-            .then(|| Doubt::grave(of, "pfns_impossible", format!("{pages} that no machine has")).of(self.impossible));
-        let fragments = self.fragments(clock).map(|text| Doubt::note(of, "sequence_fragments", text));
+            .then(|| Warning::grave(of, "pfns_impossible", format!("{pages} that no machine has")).of(self.impossible));
+        let fragments = self.fragments(clock).map(|text| Warning::note(of, "sequence_fragments", text));
         let broken = self.broken(clock).next().map(|first| {
             let text = format!(
                 "snapshot {} goes on where snapshot {first} ends, as if one page sequence had been broken in two: neither is whole",
                 first + 1
             );
-            Doubt::grave(of, "sequence_broken", text)
+            Warning::grave(of, "sequence_broken", text)
         });
         left_out.into_iter().chain(broken).chain(fragments).collect()
     }
@@ -77,13 +77,13 @@ impl PageSequences {
     }
 
     /// A line on records that say what others say too.
-    pub(crate) fn repetition(&self) -> Option<Doubt> {
+    pub(crate) fn repetition(&self) -> Option<Warning> {
         (self.repeated > 0).then(|| {
             let text = format!(
                 "{} page records of {PAGE_IN_MEMORY} repeat the sequence of {PAGE_IN_MEMORY_24H2} and are not counted again",
                 count(self.repeated)
             );
-            Doubt::note(RESIDENT_SET.name, "records_repeated", text).of(self.repeated)
+            Warning::note(RESIDENT_SET.name, "records_repeated", text).of(self.repeated)
         })
     }
 

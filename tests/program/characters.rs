@@ -2,7 +2,7 @@
 
 use crate::program::{Ran, commands, finish, out, pfnset, trace_commands};
 use crate::random_cases::one_in;
-use pfnset::internals::ascii;
+use pfnset::unstable_api::ascii;
 
 const TRACE: &str = "resident-small.etl";
 

@@ -11,7 +11,7 @@ use etl_writer::payloads::process::{self, Process};
 use etl_writer::payloads::thread::{self, Switch, Thread};
 use etl_writer::payloads::{file, memory, perf, pool};
 use etl_writer::{Rec, Session, Trace, tracelogging_schema};
-use pfnset::internals::is_hidden;
+use pfnset::unstable_api::is_hidden;
 use serde_json::Value;
 use std::io::Write;
 use std::path::Path;

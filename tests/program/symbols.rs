@@ -170,8 +170,8 @@ fn lines_and_inlined_functions_are_those_that_other_readers_find() {
         ),
     ];
     let addresses: Vec<u32> = known.iter().map(|(address, _)| *address).collect();
-    let found = pfnset::internals::sources_of(database(), &addresses).expect("a database");
-    let line = |line: &Option<pfnset::internals::SourceLine>| {
+    let found = pfnset::unstable_api::sources_of(database(), &addresses).expect("a database");
+    let line = |line: &Option<pfnset::unstable_api::SourceLine>| {
         line.as_ref().map(|line| format!("{}:{}", line.file.rsplit('\\').next().unwrap_or_default(), line.line))
     };
     for (address, expected) in known {
@@ -233,7 +233,7 @@ fn lines_are_in_labels_and_conditions_match_without_them() {
 fn damaged_databases_end() {
     let right = database();
     let addresses: Vec<u32> = (0x1000..0x3000).step_by(3).collect();
-    let read = |bytes: Vec<u8>| pfnset::internals::functions_of(bytes, &addresses);
+    let read = |bytes: Vec<u8>| pfnset::unstable_api::functions_of(bytes, &addresses);
     let (all, damage) = read(right.clone()).expect("a database");
     assert!(all.len() > 1000 && damage.is_none(), "{} {damage:?}", all.len());
     let by_name: BTreeMap<&String, usize> = all.values().fold(BTreeMap::new(), |mut sums, name| {

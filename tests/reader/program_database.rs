@@ -1,6 +1,6 @@
 //! Program databases that no linker writes: what is read of them takes time and memory in proportion to the file.
 
-use pfnset::internals::{functions_of, undecorated};
+use pfnset::unstable_api::{functions_of, undecorated};
 use std::time::Instant;
 
 const PAGE: usize = 256;

@@ -9,8 +9,8 @@ use pfnset::answer::numbers::Unit;
 use pfnset::answer::{Answer, events, info as answer_of_info, resident};
 use pfnset::forms::pages::{PageForm, PageText};
 use pfnset::forms::{self, Form, Look};
-use pfnset::internals::TraceDigest;
 use pfnset::trace::Trace;
+use pfnset::unstable_api::TraceDigest;
 use std::path::{Path, PathBuf};
 
 /// How much is done with a file.

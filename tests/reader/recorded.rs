@@ -7,10 +7,10 @@ use pfnset::analysis::event_statistics::{EventFilter, EventStatistics};
 use pfnset::analysis::info::TraceInfo;
 use pfnset::answer::{Answer, events, info, numbers};
 use pfnset::etl::record_id::RecordId;
-use pfnset::etl::{EtlFile, Scratch, extended};
+use pfnset::etl::{EtlFile, Scratch, extended_items};
 use pfnset::forms::{self, Form};
-use pfnset::internals::TraceDigest;
 use pfnset::trace::Trace;
+use pfnset::unstable_api::TraceDigest;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -210,7 +210,8 @@ fn extended_items_are_what_is_known() {
                 let record = raw.read().expect("a sound header");
                 payload_bytes += record.payload.len() as u64;
                 with_items += u64::from(!record.extended.is_empty());
-                extended::items(record.extended).for_each(|item| *items.entry(item.kind.to_string()).or_insert(0) += 1);
+                extended_items::items(record.extended)
+                    .for_each(|item| *items.entry(item.kind.to_string()).or_insert(0) += 1);
             }
         }
         let known = &expected["events"];

@@ -11,8 +11,8 @@ use pfnset::analysis::refset::{self, ReferenceSet};
 use pfnset::analysis::resident::ResidentSet;
 use pfnset::analysis::resident::query::ResidentQuery;
 use pfnset::analysis::resident::query::SnapshotChoice;
-use pfnset::internals::Overview;
 use pfnset::trace::{Parts, Trace};
+use pfnset::unstable_api::Overview;
 use std::path::Path;
 
 fn open(name: &str) -> Trace {

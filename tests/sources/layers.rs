@@ -13,7 +13,7 @@ const FORMS: [(&str, &[&str]); 7] = [
             "analysis::resident",
             "analysis::stacks",
             "analysis::check",
-            "trace::readiness",
+            "trace::trust::readiness",
             "event::page",
             "model::category",
         ],

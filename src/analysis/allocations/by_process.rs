@@ -5,7 +5,7 @@ use super::{AllocationQuery, AllocationSet, Dimension};
 use crate::load::allocations::AllocationKind;
 use crate::model::process::Instance;
 use crate::trace::Trace;
-use crate::trace::doubt::Doubt;
+use crate::trace::trust::warning::Warning;
 
 /// What a process had committed by VirtualAlloc, bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub(crate) struct CommitOfProcesses {
     /// By process instance; `None` for one of which nobody tells what it had before the trace.
     by_instance: Vec<Option<ProcessCommit>>,
     /// What makes it doubtful, beyond what is said of the trace.
-    pub doubts: Vec<Doubt>,
+    pub doubts: Vec<Warning>,
     /// True when the trace has records of it.
     pub is_recorded: bool,
 }
@@ -48,7 +48,7 @@ impl CommitOfProcesses {
         let set = match AllocationSet::answer(trace, &query) {
             Ok(set) => set,
             Err(error) => {
-                let doubts = vec![Doubt::note(of.needs().name, "unknown", format!("commit is not known: {error}"))];
+                let doubts = vec![Warning::note(of.needs().name, "unknown", format!("commit is not known: {error}"))];
                 return CommitOfProcesses { doubts, is_recorded: true, ..CommitOfProcesses::default() };
             }
         };
@@ -70,7 +70,7 @@ impl CommitOfProcesses {
         let of_trace = trace.trust().doubts();
         let own = set.doubts.iter().filter(|doubt| !of_trace.contains(doubt)).cloned();
         // Those begin with the name.
-        let named = |doubt: Doubt| if doubt.is_of(&AT_END) { doubt } else { doubt.named(of.name()) };
+        let named = |doubt: Warning| if doubt.is_of(&AT_END) { doubt } else { doubt.named(of.name()) };
         CommitOfProcesses { by_instance, doubts: own.map(named).collect(), is_recorded: true }
     }
 

@@ -3,11 +3,11 @@
 //! Source: `docs/allocations.md` ("Commit"). Ranges are page numbers. Every record costs the ranges that it ends or begins, never the
 //! pages in it: regions of 256 GiB are usual, and a hostile trace has larger ones.
 
-use super::closing::Closing;
 use super::commit_counts::{CommitCheck, CommitCounts, Source};
 use super::counting::{Counting, Facts, Opening};
 use super::figures::{AtSnapshot, Reason};
 use super::page_set::{PageCounts, PageSet};
+use super::piece_end::Closing;
 use super::resident_pages::PagesOf;
 use crate::event::virtual_memory::VirtualRange;
 use crate::load::allocation_rule::Verdict;

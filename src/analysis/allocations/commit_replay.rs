@@ -1,13 +1,13 @@
 //! Goes through the records of commit in their order, slice by slice; the next slice is read while one is replayed.
 
-use super::closing::Closing;
 use super::commit::{Record, Region, Space, pages_of};
 use super::commit_counts::{CommitCheck, CommitCounts, Source};
 use super::counting::{Counting, Facts};
 use super::figures::Reason;
 use super::labels::ABSENT;
-use super::lives::{LifeId, Owner};
-use super::replayed::{Check, Replayed};
+use super::piece_end::Closing;
+use super::process_lifetimes::{LifeId, Owner};
+use super::replay_result::{Check, Replayed};
 use super::resident_pages::{PagesOf, ResidentPages};
 use crate::etl::time_slice::slices;
 use crate::load::allocation_records::{AllocationReader, RangeRecord};

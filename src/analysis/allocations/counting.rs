@@ -2,18 +2,18 @@
 //!
 //! Where a dimension is known only when a piece ends, changes of the sums are kept and sorted at the end: 32 bytes for each.
 
-use super::closing::Closing;
-use super::combination::Combination;
-use super::counted::Counted;
 use super::figures::{AtSnapshot, BEFORE, Piece, RowState};
+use super::label_combination::Combination;
 use super::labels::{ABSENT, Labels};
-use super::lives::Lives;
+use super::piece_end::Closing;
 use super::pieces::PieceTaker;
+use super::process_lifetimes::Lives;
 use super::query::{AllocationQuery, Dimension};
+use super::row_totals::Counted;
 use super::selections::Selections;
 use super::timeline::TimelineTrack;
 use crate::analysis::cpu::time_grid::{Grid, TickRange};
-use crate::facets::Condition;
+use crate::dimensions::Condition;
 use crate::load::allocations::AllocationKind;
 use crate::load::stacks::frame_lists::{ListId, Lists};
 use crate::units::Ticks;

@@ -1,10 +1,10 @@
 //! All pieces of a trace, one by one.
 
 use super::counting::Counting;
-use super::holes;
 use super::labels::Labels;
-use super::lives::Lives;
+use super::lost_buffers;
 use super::pieces::{ListedPiece, PieceList};
+use super::process_lifetimes::Lives;
 use super::query::{AllocationQuery, Dimension};
 use super::replay;
 use super::warnings::{doubts_at_end, warnings};
@@ -12,7 +12,7 @@ use crate::analysis::cpu::time_grid::TickRange;
 use crate::analysis::stacks::EventStacks;
 use crate::error::Error;
 use crate::load::allocations::AllocationKind;
-use crate::trace::doubt::Doubt;
+use crate::trace::trust::warning::Warning;
 use crate::trace::{Parts, Trace};
 
 /// The dimensions that a kind's pieces have.
@@ -36,14 +36,14 @@ pub(crate) fn each_piece(
     of: AllocationKind,
     stacks: Option<EventStacks>,
     each: &mut (dyn FnMut(&ListedPiece<'_>) + Send),
-) -> Result<(Option<EventStacks>, Vec<Doubt>), Error> {
+) -> Result<(Option<EventStacks>, Vec<Warning>), Error> {
     trace.gather(Parts::SYSTEM);
     if !of.is_recorded(trace) {
         return Ok((stacks, Vec::new()));
     }
     let (_, range) = TickRange::of_trace(trace, None, None)?;
     let query = AllocationQuery { of: Some(of), ..AllocationQuery::default() };
-    let hole_until = holes::hole_until(trace);
+    let hole_until = lost_buffers::hole_until(trace);
     let lives = Lives::new(&trace.system().processes);
     let dimensions = dimensions(of, stacks.is_some());
     let labels = Labels::new(trace.processes(), None, stacks);

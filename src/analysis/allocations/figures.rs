@@ -4,7 +4,7 @@
 
 use crate::analysis::cpu::ready_delays::{DelayStatistics, DelaySummary, Delays, ReadyKind};
 use crate::analysis::cpu::time_grid::TickRange;
-use crate::named::named_enum;
+use crate::named_enum::named_enum;
 use crate::units::Ticks;
 use std::ops::AddAssign;
 

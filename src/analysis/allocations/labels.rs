@@ -1,12 +1,12 @@
 //! Names of the numbers that pieces are grouped by.
 
 use super::figures::{OUTSTANDING, Reason};
-use super::lives::{LifeId, Lives};
+use super::process_lifetimes::{LifeId, Lives};
 use super::query::Dimension;
 use super::tag_drivers::TagDrivers;
 use crate::analysis::stacks::{EventStacks, StackTexts};
+use crate::dimensions::Label;
 use crate::event::pool::PoolTag;
-use crate::facets::Label;
 use crate::model::process::Processes;
 use crate::moment::Moment;
 use crate::units::{Ticks, count};
@@ -261,7 +261,7 @@ fn size_label(class: u32) -> Label {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facets::LabelKind;
+    use crate::dimensions::LabelKind;
 
     #[test]
     fn tags_are_exact() {

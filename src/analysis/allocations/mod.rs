@@ -6,26 +6,26 @@
 
 mod blocks;
 mod by_process;
-mod closing;
-mod combination;
 mod commit;
 mod commit_counts;
 mod commit_replay;
-mod counted;
 mod counting;
 mod each_piece;
 mod figures;
-mod holes;
+mod label_combination;
 mod labels;
-mod lives;
+mod lost_buffers;
 mod page_set;
+mod piece_end;
 mod pieces;
 #[cfg(feature = "cli")]
-mod pieces_of_stacks;
+mod pieces_with_stacks;
+mod process_lifetimes;
 mod query;
 mod replay;
-mod replayed;
+mod replay_result;
 mod resident_pages;
+mod row_totals;
 mod rows;
 mod selections;
 #[cfg(feature = "cli")]
@@ -39,36 +39,36 @@ pub(crate) use each_piece::each_piece;
 pub use figures::Figures;
 pub(crate) use pieces::ListedPiece;
 #[cfg(feature = "cli")]
-pub(crate) use pieces_of_stacks::{PieceOfStack, Pieces};
+pub(crate) use pieces_with_stacks::{PieceOfStack, Pieces};
 pub use query::{AllocationOrder, AllocationQuery, Dimension};
-pub use replayed::Check;
+pub use replay_result::Check;
 pub use rows::AllocationRow;
 #[cfg(feature = "cli")]
 pub use tables::AllocationView;
 pub use timeline::TimelineStep;
 
 use crate::analysis::cpu::time_grid::{Grid, TickRange};
-use crate::analysis::resident::doubts::of_snapshots;
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
+use crate::analysis::resident::warnings::of_snapshots;
 use crate::analysis::stacks::{EventStacks, StackTexts};
+use crate::dimensions::{Condition, Dimension as _};
 use crate::error::Error;
 use crate::event::hooks::{STACK, STACK_KEY_KERNEL};
-use crate::facets::{Condition, Dimension as _};
 use crate::load::allocations::AllocationKind;
 use crate::model::window::Window;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::analysis_needs::{AnalysisNeeds, COMMIT_ALLOCATIONS, HEAP_ALLOCATIONS, POOL_ALLOCATIONS};
-use crate::trace::doubt::{self, Doubt, any_grave, texts};
-use crate::trace::readiness::Need;
+use crate::trace::trust::readiness::Need;
+use crate::trace::trust::warning::{self, Warning, any_grave, texts};
 use crate::trace::{Parts, Trace};
 use crate::units::{Nanos, Ticks};
-use counted::Counted;
 use counting::Counting;
 use labels::Labels;
-use lives::{LifeId, Lives};
-use replayed::Replayed;
+use process_lifetimes::{LifeId, Lives};
+use replay_result::Replayed;
 use resident_pages::ResidentPages;
+use row_totals::Counted;
 
 /// Steps of the curve on the first screen.
 const CURVE_STEPS: u64 = 48;
@@ -132,7 +132,7 @@ pub struct AllocationSet {
     /// True when data was lost or the file is damaged.
     pub doubtful: bool,
     /// The warnings with their codes.
-    pub(crate) doubts: Vec<Doubt>,
+    pub(crate) doubts: Vec<Warning>,
     /// Keywords that were not recorded, and the consequences of each.
     pub missing: Vec<Need>,
     /// The kind.
@@ -214,7 +214,7 @@ impl AllocationSet {
         let symbols = if wants_stacks { query.symbols.clone() } else { SymbolFolders::default() };
         let (stacks, told) =
             (wants_stacks || wants_drivers).then(|| EventStacks::new(trace, of.hooks(), &symbols)).unzip();
-        let hole_until = holes::hole_until(trace);
+        let hole_until = lost_buffers::hole_until(trace);
         let lives = Lives::new(&trace.system().processes);
         let labels = Labels::new(trace.processes(), query.put_together.as_ref(), stacks);
         let labels = if wants_drivers { labels.with_drivers() } else { labels };
@@ -310,11 +310,11 @@ impl Whole {
         let lacks_stacks = has_stacks && labels.lacks_stacks();
         let mut doubts = warnings::warnings(trace.trust(), of.needs().name, &missing, replayed, lacks_stacks);
         if let Some(snapshot) = snapshot {
-            doubt::add(&mut doubts, of_snapshots(trace, &[snapshot.index]));
+            warning::add(&mut doubts, of_snapshots(trace, &[snapshot.index]));
         }
-        doubt::add(&mut doubts, warnings::doubts_at_end(of, total.doubtful_bytes, replayed.check));
+        warning::add(&mut doubts, warnings::doubts_at_end(of, total.doubtful_bytes, replayed.check));
         let told = told.iter().filter(|_| has_stacks);
-        doubts.extend(told.map(|text| Doubt::note(of.needs().name, "symbols_missing", text.clone())));
+        doubts.extend(told.map(|text| Warning::note(of.needs().name, "symbols_missing", text.clone())));
         AllocationSet {
             warnings: texts(&doubts),
             doubtful: any_grave(&doubts),

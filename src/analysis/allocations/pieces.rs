@@ -1,13 +1,13 @@
 //! Pieces one by one, as they end.
 
-use super::closing::Closing;
-use super::combination::Combination;
 use super::figures::{BEFORE, Piece};
+use super::label_combination::Combination;
 use super::labels::{ABSENT, Labels};
-use super::lives::Lives;
+use super::piece_end::Closing;
+use super::process_lifetimes::Lives;
 use super::query::Dimension;
 use crate::analysis::stacks::EventStacks;
-use crate::facets::{Label, LabelKind};
+use crate::dimensions::{Label, LabelKind};
 use crate::load::stacks::frame_lists::ListId;
 use crate::units::Ticks;
 use std::fmt;

@@ -1,11 +1,11 @@
 //! A query about allocations: kind, dimensions, conditions, window, timeline.
 
 use crate::analysis::resident::query::SnapshotChoice;
-use crate::error::Error;
-use crate::facets::vocabulary::{
+use crate::dimensions::single_dimensions::{
     FREE_FUNCTION, FREE_STACK, FUNCTION, HEAP, PAGE_SIZE, POOL, REASON, SIZE, SOURCE, STACK, TAG, THREAD,
 };
-use crate::facets::{Condition, Dimension as _, ProcessFacet, dimensions};
+use crate::dimensions::{Condition, Dimension as _, ProcessFacet, dimensions};
+use crate::error::Error;
 use crate::load::allocations::AllocationKind;
 use crate::model::pool_tags::PoolTags;
 use crate::model::window::Bound;

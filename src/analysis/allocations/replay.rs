@@ -1,7 +1,7 @@
 //! Goes through the records of a trace in their order, slice by slice: only the records of a few slices and what is live are in memory.
 
 use super::counting::Counting;
-use super::replayed::Replayed;
+use super::replay_result::Replayed;
 use super::resident_pages::ResidentPages;
 use super::{blocks, commit_replay};
 use crate::load::allocations::{AllocationKind, AllocationRundowns};

@@ -3,9 +3,9 @@
 use super::figures::Figures;
 use super::labels::{ABSENT, Labels};
 use super::query::{AllocationOrder, AllocationQuery, Dimension};
+use crate::dimensions::Label;
 use crate::etl::clock::Clock;
 use crate::event::pool::PoolTag;
-use crate::facets::Label;
 use crate::model::pool_tags::TagUse;
 use crate::units::Nanos;
 use std::cmp::{Ordering, Reverse};

@@ -1,14 +1,14 @@
 //! Rows of more questions of the same records: each has its own conditions, and all see each piece once. So thousands of budgets go
 //! through a trace once.
 
-use super::combination::Combination;
-use super::counted::Counted;
 use super::figures::{BEFORE, Piece, RowState};
+use super::label_combination::Combination;
 use super::labels::Labels;
-use super::lives::Lives;
+use super::process_lifetimes::Lives;
 use super::query::Dimension;
+use super::row_totals::Counted;
 use crate::analysis::cpu::time_grid::TickRange;
-use crate::facets::{Condition, Label};
+use crate::dimensions::{Condition, Label};
 use crate::load::stacks::frame_lists::{ListId, Lists};
 use crate::units::Ticks;
 

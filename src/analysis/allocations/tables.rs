@@ -6,7 +6,7 @@ use super::rows::{AllocationRow, compare};
 use super::timeline::TimelineStep;
 use super::{AllocationSet, Check};
 use crate::analysis::table::{Column, Course, Field, Forms, Group, Line, Measured, Node, Table, Value};
-use crate::facets::Dimension as _;
+use crate::dimensions::Dimension as _;
 use crate::units::PAGE_BYTES;
 
 /// The columns that people see.

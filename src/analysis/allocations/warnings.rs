@@ -1,11 +1,11 @@
 //! What makes the numbers doubtful.
 
-use super::replayed::{Check, Replayed};
+use super::replay_result::{Check, Replayed};
 use crate::load::allocation_rule::LeftOut;
 use crate::load::allocations::AllocationKind;
-use crate::trace::doubt::Doubt;
-use crate::trace::readiness::Need;
-use crate::trace::trust::TrustReport;
+use crate::trace::trust::readiness::Need;
+use crate::trace::trust::report::TrustReport;
+use crate::trace::trust::warning::Warning;
 use crate::units::{count, counted};
 
 /// One line each, most important first. `analysis`: name of the kind of allocations.
@@ -15,9 +15,9 @@ pub fn warnings(
     missing: &[Need],
     replayed: &Replayed,
     lacks_stacks: bool,
-) -> Vec<Doubt> {
+) -> Vec<Warning> {
     let mut doubts = trust.doubts();
-    let note = |code, text| Doubt::note(analysis, code, text);
+    let note = |code, text| Warning::note(analysis, code, text);
     let number =
         |name: &str| replayed.records.iter().find(|(found, _)| *found == name).map_or(0, |(_, number)| *number);
     if lacks_stacks {
@@ -59,8 +59,8 @@ pub fn warnings(
 pub const AT_END: [&str; 2] = ["frees_lost", "differs_from_rundown"];
 
 /// What makes the sums at the end doubtful. `doubtful_bytes`: of pieces whose frees may be lost.
-pub fn doubts_at_end(of: AllocationKind, doubtful_bytes: u128, check: Option<Check>) -> Vec<Doubt> {
-    let note = |code, text| Doubt::note(of.needs().name, code, text);
+pub fn doubts_at_end(of: AllocationKind, doubtful_bytes: u128, check: Option<Check>) -> Vec<Warning> {
+    let note = |code, text| Warning::note(of.needs().name, code, text);
     let bytes = |sum: u128| count(u64::try_from(sum).unwrap_or(u64::MAX));
     let [frees_lost, differs_from_rundown] = AT_END;
     let mut doubts = Vec::new();

@@ -1,14 +1,14 @@
 //! The values of budgets of allocations: commit, pool or heap.
 
 use super::budget::{Analysis, Budget, Conditions, Measure};
+use super::measured_value::{Row, Value};
 use super::required_data::Evidence;
-use super::value::{Row, Value};
 use crate::analysis::allocations::{AllocationQuery, AllocationSet, Dimension, Figures};
-use crate::facets::{Condition, Dimension as _};
+use crate::dimensions::{Condition, Dimension as _};
 use crate::load::allocations::AllocationKind;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
-use crate::trace::doubt::Doubt;
+use crate::trace::trust::warning::Warning;
 use crate::units::counted;
 use std::collections::BTreeMap;
 
@@ -65,7 +65,7 @@ impl<'t> AllocationValues<'t> {
     }
 
     /// What casts doubt on them.
-    pub fn doubts(&self) -> &[Doubt] {
+    pub fn doubts(&self) -> &[Warning] {
         self.all.as_ref().map_or(&[], |set| &set.doubts)
     }
 

@@ -2,11 +2,11 @@
 
 use crate::analysis::check::baseline_table::table_value;
 use crate::analysis::check::budget::Budget;
-use crate::analysis::check::measured::{Row, TraceValues, Value};
-use crate::analysis::diff::source::SourceContent;
-use crate::facets::Label;
+use crate::analysis::check::trace_values::{Row, TraceValues, Value};
+use crate::analysis::diff::side::SourceContent;
+use crate::dimensions::Label;
 use crate::imported::wpa::text::Text;
-use crate::trace::doubt::{Doubt, OF_TRACE, grave, texts};
+use crate::trace::trust::warning::{OF_TRACE, Warning, grave, texts};
 use serde::{Deserialize, Serialize};
 
 /// Schema of a saved baseline.
@@ -158,9 +158,9 @@ impl Saved {
     }
 
     /// What made its runs doubtful.
-    fn doubts(&self) -> Vec<Doubt> {
+    fn doubts(&self) -> Vec<Warning> {
         let told = |text: &String| format!("when it was saved: {text}");
-        self.doubts.iter().map(|text| Doubt::grave(OF_TRACE, "written_of_doubtful_trace", told(text))).collect()
+        self.doubts.iter().map(|text| Warning::grave(OF_TRACE, "written_of_doubtful_trace", told(text))).collect()
     }
 
     fn value(&self, budget: &Budget) -> Result<Value, String> {
@@ -196,7 +196,7 @@ impl Baseline {
     /// The values of the budgets, or why they are not known, and what makes them doubtful.
     pub fn values(&self, budgets: &[Budget]) -> TraceValues {
         let of_each = |value: &dyn Fn(&Budget) -> Result<Value, String>| budgets.iter().map(value).collect();
-        let with = |values, doubts: &[Doubt]| TraceValues { values, warnings: texts(doubts), grave: grave(doubts) };
+        let with = |values, doubts: &[Warning]| TraceValues { values, warnings: texts(doubts), grave: grave(doubts) };
         match self {
             Baseline::Saved(saved) => with(of_each(&|budget| saved.value(budget)), &saved.doubts()),
             Baseline::Source(SourceContent::Trace(trace)) => {

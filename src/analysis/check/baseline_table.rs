@@ -1,11 +1,11 @@
 //! A baseline that is JSON or CSV of `pfnset resident` or `refset`: the value of a budget in its rows.
 
 use crate::analysis::check::budget::{Analysis, Budget, Measure};
+use crate::analysis::check::measured_value::{Row, Value};
 use crate::analysis::check::required_data::unrecorded_of_saved;
-use crate::analysis::check::value::{Row, Value};
 use crate::analysis::diff::dimension::Dimension;
-use crate::facets::Label;
-use crate::facets::vocabulary::{FUNCTION, IMPACT, MODULE, RELEASE_REASON, STACK};
+use crate::dimensions::Label;
+use crate::dimensions::single_dimensions::{FUNCTION, IMPACT, MODULE, RELEASE_REASON, STACK};
 use crate::imported::CountedRow;
 use crate::imported::pfnset_table::PfnsetTable;
 use crate::imported::selection::{Chosen, ChosenBy};

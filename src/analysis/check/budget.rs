@@ -8,7 +8,7 @@ use crate::analysis::refset::query::Dimension as ReferenceDimension;
 use crate::analysis::resident::dimension::Dimension as ResidentDimension;
 use crate::analysis::table::{Condition, Dimension as _};
 use crate::load::allocations::AllocationKind;
-use crate::named::named_enum;
+use crate::named_enum::named_enum;
 use crate::symbols::folders::SymbolFolders;
 use crate::units::PAGE_BYTES;
 

@@ -1,17 +1,17 @@
 //! The values of budgets of processor time.
 
 use super::budget::{Budget, Measure};
+use super::measured_value::{Row, Value};
 use super::required_data::Evidence;
-use super::value::{Row, Value};
 use crate::analysis::cpu::query::{CpuQuery, Dimension};
 use crate::analysis::cpu::replay::processor::ProcessorUse;
 use crate::analysis::cpu::{CpuRow, CpuUse};
+use crate::dimensions::{Condition, Dimension as _};
 use crate::event::hooks::{CSWITCH, READY_THREAD};
-use crate::facets::{Condition, Dimension as _};
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::CPU;
-use crate::trace::doubt::Doubt;
+use crate::trace::trust::warning::Warning;
 use crate::units::counted;
 
 /// What threads did, or why it is not known.
@@ -36,7 +36,7 @@ impl<'t> CpuValues<'t> {
     }
 
     /// What casts doubt on them.
-    pub fn doubts(&self) -> &[Doubt] {
+    pub fn doubts(&self) -> &[Warning] {
         self.all.as_ref().map_or(&[], |set| &set.doubts)
     }
 
@@ -61,8 +61,8 @@ impl<'t> CpuValues<'t> {
             [] => None,
             _ => Some(answer(trace, conditions, &budget.symbols)?),
         };
-        let of_stacks = |doubt: &&Doubt| ["no_stacks", "stacks_incomplete"].contains(&doubt.code);
-        let doubts: Vec<&Doubt> = own.iter().flat_map(|own| &own.doubts).filter(of_stacks).collect();
+        let of_stacks = |doubt: &&Warning| ["no_stacks", "stacks_incomplete"].contains(&doubt.code);
+        let doubts: Vec<&Warning> = own.iter().flat_map(|own| &own.doubts).filter(of_stacks).collect();
         if let Some(none) = doubts.iter().find(|doubt| doubt.code == "no_stacks") {
             return Err(none.text.clone());
         }

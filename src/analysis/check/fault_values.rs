@@ -1,15 +1,15 @@
 //! The values of budgets of hard faults.
 
 use super::budget::{Budget, Conditions, Measure};
+use super::measured_value::{Row, Value};
 use super::required_data::Evidence;
-use super::value::{Row, Value};
 use crate::analysis::faults::{Dimension, FaultQuery, FaultSet, HardFigures, HardSet};
+use crate::dimensions::{Condition, Dimension as _, Label};
 use crate::event::hooks::HARD_FAULT;
-use crate::facets::{Condition, Dimension as _, Label};
 use crate::trace::Trace;
 use crate::trace::analysis_needs::{FAULTS, HARD_FAULTS};
-use crate::trace::doubt::Doubt;
-use crate::trace::readiness::Need;
+use crate::trace::trust::readiness::Need;
+use crate::trace::trust::warning::Warning;
 use crate::units::counted;
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ impl<'t> FaultValues<'t> {
     }
 
     /// What casts doubt on them.
-    pub fn doubts(&self) -> &[Doubt] {
+    pub fn doubts(&self) -> &[Warning] {
         self.all.as_ref().map_or(&[], |set| &set.doubts)
     }
 

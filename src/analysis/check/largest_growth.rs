@@ -1,8 +1,8 @@
 //! What grew: the rows of a value compared with those of the baseline. Processes are matched by name.
 
-use crate::analysis::check::measured::Value;
-use crate::analysis::diff::processes::{Match, Matched};
-use crate::facets::{Dimension as _, Label, ProcessFacet};
+use crate::analysis::check::trace_values::Value;
+use crate::analysis::diff::process_matching::{Match, Matched};
+use crate::dimensions::{Dimension as _, Label, ProcessFacet};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Rows that are named.
@@ -76,7 +76,7 @@ pub fn grown(value: &Value, baseline: Option<&Value>) -> (Vec<String>, Vec<Grown
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::check::measured::Row;
+    use crate::analysis::check::trace_values::Row;
 
     fn value(rows: &[(&str, i64)]) -> Value {
         let row = |(label, pages): &(&str, i64)| Row { labels: vec![Label::name(*label)], pages: *pages };

@@ -1,28 +1,28 @@
 //! Budgets: values of traces compared with limits and with a baseline.
 //!
-//! [`file`] reads budgets, [`measured`] counts the pages of each, [`required_data`] says whether the trace holds the data that
-//! a value needs, [`verdict`] judges, [`baseline`] gives earlier values and [`largest_growth`] what grew most. [`suggest`]
+//! [`budgets_file`] reads budgets, [`trace_values`] counts the pages of each, [`required_data`] says whether the trace holds the data that
+//! a value needs, [`verdict`] judges, [`baseline`] gives earlier values and [`largest_growth`] what grew most. [`suggested_budgets`]
 //! makes a first budgets file.
 
 mod allocation_values;
 pub mod baseline;
 mod baseline_table;
 pub mod budget;
+pub mod budgets_file;
 mod cpu_values;
 mod fault_values;
-pub mod file;
 pub mod largest_growth;
-pub mod measured;
+mod measured_value;
 mod required_data;
-pub mod suggest;
-mod value;
+pub mod suggested_budgets;
+pub mod trace_values;
 pub mod verdict;
 
-use crate::trace::doubt::Doubt;
+use crate::trace::trust::warning::Warning;
 use budget::Budget;
 use largest_growth::{Grown, grown};
-use measured::{TraceValues, Value};
 use std::path::{Path, PathBuf};
+use trace_values::{TraceValues, Value};
 use verdict::{LimitKind, LimitResult, Verdict, judge};
 
 /// The values of several runs.
@@ -103,7 +103,7 @@ pub struct TraceResult {
     /// Doubts about the trace.
     pub warnings: Vec<String>,
     /// Those that make numbers wrong.
-    pub(crate) grave: Vec<Doubt>,
+    pub(crate) grave: Vec<Warning>,
 }
 
 impl TraceResult {

@@ -2,14 +2,14 @@
 
 use crate::analysis::category_rules::{Rule, RuleSet};
 use crate::analysis::check::budget::Conditions;
+use crate::dimensions::single_dimensions::{CATEGORY, CATEGORY_WPA, CLASS, CLASS_WPA, KIND, RULE};
 use crate::error::{Damage, DamageLog};
 use crate::etl::EtlFile;
 use crate::etl::buffer::{FLAG_BUFFER_LOST, FLAG_EVENTS_LOST, TYPE_HEADER};
 use crate::etl::buffer_order::Span;
-use crate::etl::logfile::MODE_NO_PER_PROCESSOR;
+use crate::etl::log_file_header::MODE_NO_PER_PROCESSOR;
 use crate::etl::record_id::HookId;
 use crate::event::payload::hook_of;
-use crate::facets::vocabulary::{CATEGORY, CATEGORY_WPA, CLASS, CLASS_WPA, KIND, RULE};
 use crate::load::misfits::Misfit;
 use crate::load::survey::Survey;
 use crate::model::category::Category;
@@ -18,9 +18,9 @@ use crate::trace::Trace;
 use crate::trace::analysis_needs::{
     AnalysisNeeds, Exchange, FILES, HEAPS, IMAGES, PFN_DATABASE, PROCESSES, REGIONS, RESIDENT_SET, Recorded, VIEWS,
 };
-use crate::trace::damage_time::damaged_times;
-use crate::trace::readiness::{is_pfn_database_unknown, not_described, not_seen};
-use crate::trace::trust::{AbsenceReason, TrustReport};
+use crate::trace::trust::damage_time::damaged_times;
+use crate::trace::trust::readiness::{is_pfn_database_unknown, not_described, not_seen};
+use crate::trace::trust::report::{AbsenceReason, TrustReport};
 use crate::units::{Nanos, Ticks, counted};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,7 +1,7 @@
 //! Is a value within its limits?
 
 use crate::analysis::check::budget::{Budget, Limit};
-use crate::named::named_enum;
+use crate::named_enum::named_enum;
 
 named_enum! {
     /// The verdict on a budget; the worst is last.
@@ -116,7 +116,7 @@ pub fn judge(budget: &Budget, value: u64, total: u64, baseline: Option<(u64, Opt
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::check::file::read;
+    use crate::analysis::check::budgets_file::read;
     use std::path::Path;
 
     fn verdict(limits: &str, value: u64, baseline: Option<u64>) -> (Verdict, i64) {

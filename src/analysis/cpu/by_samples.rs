@@ -8,14 +8,14 @@ use crate::analysis::cpu::thread_labels::{IDLE, names_one};
 use crate::analysis::cpu::time_grid::TickRange;
 use crate::analysis::stacks::{Names, Owners, ProfileIntervals, Texts};
 use crate::analysis::table::{Group, Measured, Node, Table, Value};
+use crate::dimensions::process_dimensions::{ProcessCode, ProcessFacts};
+use crate::dimensions::{Condition, Label, NO_LABEL};
 use crate::error::Error;
 use crate::etl::buffer_order::ranks;
 use crate::etl::clock::Clock;
 use crate::event::hooks::SAMPLED_PROFILE;
 use crate::event::perfinfo::ProfileSample;
 use crate::event::{Decoded, Event, decode};
-use crate::facets::process::{ProcessCode, ProcessFacts};
-use crate::facets::{Condition, Label, NO_LABEL};
 use crate::load::stacks::first_walk::{Parts as StackParts, session_pointer};
 use crate::load::stacks::stack_events::Owner;
 use crate::load::timed_records::for_each_moment;
@@ -25,8 +25,8 @@ use crate::model::window::Window;
 use crate::moment::At;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::CPU;
-use crate::trace::doubt::{Doubt, any_grave, texts};
-use crate::trace::readiness::Need;
+use crate::trace::trust::readiness::Need;
+use crate::trace::trust::warning::{Warning, any_grave, texts};
 use crate::units::Nanos;
 use foldhash::HashMap as FastMap;
 
@@ -94,7 +94,7 @@ pub struct SampledUse {
     /// True when data was lost or the file is damaged.
     pub doubtful: bool,
     /// The warnings with their codes.
-    pub(crate) doubts: Vec<Doubt>,
+    pub(crate) doubts: Vec<Warning>,
     /// Keywords that were not recorded.
     pub missing: Vec<Need>,
     /// The window.
@@ -183,7 +183,7 @@ impl SampledUse {
         let mut doubts = trust.doubts();
         let text =
             "no context switches are in the trace: times are estimated by samples; waits and ready delays are unknown";
-        doubts.push(Doubt::note(CPU.name, "by_samples", text.to_owned()));
+        doubts.push(Warning::note(CPU.name, "by_samples", text.to_owned()));
         let has_modules = query.group_by.contains(&Dimension::Module);
         Ok(Some(SampledUse {
             warnings: texts(&doubts),

@@ -39,18 +39,18 @@ pub(crate) use timeline_table::SERIES;
 pub use wakeups_and_preemptions::{PreemptionRow, WakeupRow};
 
 use crate::analysis::stacks::StackTexts;
+use crate::dimensions::{Condition, Dimension as _};
 use crate::error::{Error, Missing};
 use crate::etl::EtlFile;
 use crate::event::hooks::SAMPLED_PROFILE;
-use crate::facets::{Condition, Dimension as _};
-use crate::load::parts::Parts;
+use crate::load::trace_parts::Parts;
 use crate::model::kernel_images::KernelImages;
 use crate::model::services::Services;
 use crate::model::window::Window;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::CPU;
-use crate::trace::doubt::{Doubt, any_grave, texts};
-use crate::trace::readiness::Need;
+use crate::trace::trust::readiness::Need;
+use crate::trace::trust::warning::{Warning, any_grave, texts};
 use crate::units::{Nanos, Ticks};
 use query::{CpuQuery, Dimension};
 use replay::processor::{Processor, add_uses};
@@ -99,7 +99,7 @@ pub struct CpuUse {
     /// True when data was lost or the file is damaged.
     pub doubtful: bool,
     /// The warnings with their codes.
-    pub(crate) doubts: Vec<Doubt>,
+    pub(crate) doubts: Vec<Warning>,
     /// Conditions that chose the rows: dimensions and patterns.
     pub(crate) filter: Vec<(&'static str, String)>,
     /// Keywords that were not recorded, and the consequences of each.

@@ -1,11 +1,11 @@
 //! A query about the processors: dimensions, conditions, window, timeline.
 
-use crate::error::Error;
-use crate::facets::stack::StackFacet;
-use crate::facets::vocabulary::{
+use crate::dimensions::single_dimensions::{
     FUNCTION, MODULE, PROCESSOR, READY_FUNCTION, READY_MODULE, READY_STACK, STACK, THREAD,
 };
-use crate::facets::{Condition, Dimension as _, ProcessFacet, dimensions};
+use crate::dimensions::stack_dimensions::StackFacet;
+use crate::dimensions::{Condition, Dimension as _, ProcessFacet, dimensions};
+use crate::error::Error;
 use crate::model::window::Bound;
 use crate::symbols::folders::SymbolFolders;
 use crate::units::Nanos;

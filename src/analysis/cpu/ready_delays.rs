@@ -4,8 +4,8 @@
 //! distinct delays: by 4 bytes for one that came once, by 8 for one that came again. Lists are in chunks: while delays are counted there
 //! are 2 bytes more for each, and no list is there twice.
 
-use crate::chunked::Chunked;
-use crate::named::named_enum;
+use crate::chunked_list::Chunked;
+use crate::named_enum::named_enum;
 
 named_enum! {
     /// Why a thread was ready.

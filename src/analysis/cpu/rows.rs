@@ -11,7 +11,7 @@ use crate::analysis::cpu::replay::thread_instances::{
 use crate::analysis::cpu::switch_stacks::{KeptStack, StackShares, SwitchStacks};
 use crate::analysis::cpu::thread_labels::Labels;
 use crate::analysis::table::group::natural;
-use crate::facets::{Condition, Label};
+use crate::dimensions::{Condition, Label};
 use crate::units::Ticks;
 use rayon::prelude::*;
 use std::cmp::Reverse;

@@ -5,10 +5,10 @@
 
 use crate::analysis::cpu::query::{CpuQuery, Dimension};
 use crate::analysis::stacks::{EventStacks, StackLabels, StackTexts};
+use crate::dimensions::stack_dimensions::StackFacet;
+use crate::dimensions::{Condition, Label};
 use crate::etl::record_id::HookId;
 use crate::event::hooks::{CSWITCH, READY_THREAD};
-use crate::facets::stack::StackFacet;
-use crate::facets::{Condition, Label};
 use crate::moment::Moment;
 use crate::trace::Trace;
 use std::fmt::Debug;

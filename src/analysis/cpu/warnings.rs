@@ -4,11 +4,11 @@ use crate::analysis::cpu::replay::processor::{Processor, ProcessorUse};
 use crate::analysis::cpu::switch_stacks::{StackShare, StackShares};
 use crate::analysis::cpu::time_grid::TickRange;
 use crate::etl::EtlFile;
-use crate::etl::logfile::MODE_NO_PER_PROCESSOR;
+use crate::etl::log_file_header::MODE_NO_PER_PROCESSOR;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::CPU;
-use crate::trace::doubt::Doubt;
-use crate::trace::readiness::Need;
+use crate::trace::trust::readiness::Need;
+use crate::trace::trust::warning::Warning;
 use crate::units::{count, counted};
 
 /// One line each, most important first. `of_symbols` are those of the search for symbols.
@@ -19,10 +19,10 @@ pub fn warnings(
     range: TickRange,
     stacks: Option<&StackShares>,
     of_symbols: Vec<String>,
-) -> Vec<Doubt> {
+) -> Vec<Warning> {
     let (etl, trust) = (trace.etl(), trace.trust());
     let mut doubts = trust.doubts();
-    let note = |code, text| Doubt::note(CPU.name, code, text);
+    let note = |code, text| Warning::note(CPU.name, code, text);
     doubts.extend(beyond_switches(trace, range));
     doubts.extend(unknown(processors, range, etl).into_iter().map(|text| note("threads_unknown", text)));
     let sum = |of: fn(&Processor) -> u64| processors.iter().map(of).sum::<u64>();
@@ -34,7 +34,7 @@ pub fn warnings(
              before each is unknown. Ready delays and queue lengths can be too large from there on: a thread whose \
              switch is missing counts as ready until its next one"
         );
-        doubts.push(Doubt::grave(CPU.name, "switches_broken", text).of(breaks));
+        doubts.push(Warning::grave(CPU.name, "switches_broken", text).of(breaks));
     }
     if etl.header.mode & MODE_NO_PER_PROCESSOR != 0 {
         let text = "the session had no buffers of their own for the processors: which processor did what is not known";
@@ -72,8 +72,8 @@ pub fn warnings(
 }
 
 /// Stacks that rows or conditions ask for, and that no record has, or not every one.
-fn lack_of_stacks(shares: &StackShares) -> impl Iterator<Item = Doubt> {
-    let note = |code, text| Doubt::note(CPU.name, code, text);
+fn lack_of_stacks(shares: &StackShares) -> impl Iterator<Item = Warning> {
+    let note = |code, text| Warning::note(CPU.name, code, text);
     let of_switches = ["context switch", "switch-ins", "stack, function and module", "CSwitch"];
     let of_readies = ["readied thread", "wakeups", "ready_stack, ready_function and ready_module", "ReadyThread"];
     let lacking = move |(share, [record, counted, dimensions, flag]): (Option<StackShare>, [&str; 4])| {
@@ -96,7 +96,7 @@ fn lack_of_stacks(shares: &StackShares) -> impl Iterator<Item = Doubt> {
 }
 
 /// The part of the window after the last context switch of all processors: until when the last threads ran on, no record says.
-fn beyond_switches(trace: &Trace, range: TickRange) -> Option<Doubt> {
+fn beyond_switches(trace: &Trace, range: TickRange) -> Option<Warning> {
     let clock = &trace.etl().clock;
     let last = trace.scheduling().buffers.iter().filter_map(|facts| facts.last_switch).max()?;
     let beyond = TickRange { from: last.max(range.from), to: range.to }.ticks();
@@ -106,7 +106,7 @@ fn beyond_switches(trace: &Trace, range: TickRange) -> Option<Doubt> {
          last thread of each processor counts as if it ran on",
         clock.nanos(last).seconds()
     );
-    (beyond > 0).then(|| Doubt::grave(CPU.name, "window_beyond_switches", text))
+    (beyond > 0).then(|| Warning::grave(CPU.name, "window_beyond_switches", text))
 }
 
 /// Processors whose threads are not known for some time.

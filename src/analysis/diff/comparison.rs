@@ -3,7 +3,7 @@
 
 use super::tolerance::Tolerance;
 use crate::analysis::table::group::natural;
-use crate::facets::{Condition, Dimension, Label};
+use crate::dimensions::{Condition, Dimension, Label};
 use sha2::{Digest as _, Sha256};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;

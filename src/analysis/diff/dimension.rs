@@ -3,9 +3,9 @@
 use crate::analysis::category_rules::Rule;
 use crate::analysis::refset::query::Dimension as ReferenceDimension;
 use crate::analysis::resident::dimension::Dimension as ResidentDimension;
-use crate::facets::file::NO_DETAIL;
-use crate::facets::vocabulary::*;
-use crate::facets::{Condition, Dimension as _, FileFacet, Label, NO_LABEL, ProcessFacet, Values, dimensions};
+use crate::dimensions::file_dimensions::NO_DETAIL;
+use crate::dimensions::single_dimensions::*;
+use crate::dimensions::{Condition, Dimension as _, FileFacet, Label, NO_LABEL, ProcessFacet, Values, dimensions};
 use crate::imported::wpa::columns::PROCESS_NAME;
 use crate::model::category::Category;
 use crate::pattern::Patterns;

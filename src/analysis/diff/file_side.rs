@@ -1,11 +1,11 @@
 //! The side that is a file: its rows by the dimensions asked for.
 
 use crate::analysis::diff::dimension::{Dimension, dimension_of, passes};
-use crate::analysis::diff::source::{Source, SourceContent};
+use crate::analysis::diff::side::{Source, SourceContent};
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::table::{Condition, Dimension as _};
+use crate::dimensions::single_dimensions::{CATEGORY, CATEGORY_WPA, CLASS};
 use crate::error::Error;
-use crate::facets::vocabulary::{CATEGORY, CATEGORY_WPA, CLASS};
 use crate::imported::CountedRow;
 use crate::imported::pfnset_table::{PfnsetSnapshot, PfnsetTable};
 use crate::imported::wpa::columns::SNAPSHOT;

@@ -1,23 +1,23 @@
 //! Compares two sides: traces, files that pfnset wrote, tables that WPA exported.
 //!
-//! [`source`] finds out what each side is. [`query`] decides by which dimensions both can be compared. [`file_side`] and
-//! [`trace_side`] count each side by these dimensions, [`processes`] and [`paths`] match processes and files, [`rows`] joins
-//! the sides within a [`tolerance`]. With an export of pages, [`pages`] compares page by page.
+//! [`side`] finds out what each side is. [`query`] decides by which dimensions both can be compared. [`file_side`] and
+//! [`trace_side`] count each side by these dimensions, [`process_matching`] and [`file_matching`] match processes and files, [`rows`] joins
+//! the sides within a [`tolerance`]. With an export of pages, [`page_by_page`] compares page by page.
 
 pub(crate) mod allocations;
 pub(crate) mod comparison;
 pub(crate) mod dimension;
+mod file_matching;
 mod file_side;
-#[cfg(feature = "cli")]
-mod lines;
-pub mod pages;
-mod paths;
-pub(crate) mod processes;
+pub mod page_by_page;
+pub(crate) mod process_matching;
 pub mod query;
 pub(crate) mod row_choice;
 pub(crate) mod rows;
 mod selections;
-pub(crate) mod source;
+#[cfg(feature = "cli")]
+mod shared_columns;
+pub(crate) mod side;
 pub(crate) mod stacks;
 mod tables;
 pub mod tolerance;
@@ -26,26 +26,26 @@ pub(crate) mod trace_side;
 pub use crate::imported::wpa::WpaOptions;
 pub use crate::imported::wpa::culture::{Culture, Sign};
 pub use dimension::Dimension;
-pub use processes::Match;
+pub use process_matching::Match;
 pub use rows::DiffRow;
-pub use source::Source;
+pub use side::Source;
 pub use trace_side::RuleChange;
 
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::table::Dimension as _;
+use crate::dimensions::single_dimensions::CATEGORY;
 use crate::error::Error;
-use crate::facets::vocabulary::CATEGORY;
 use crate::imported::CountedRow;
 use crate::imported::amount::Amount;
 use crate::imported::wpa::columns::ExportedTable;
-use crate::trace::doubt::{self, Doubt, any_grave, texts};
+use crate::trace::trust::warning::{self, Warning, any_grave, texts};
 use crate::units::counted as number_of;
 use comparison::Comparison;
 use file_side::{FileQuery, FileSide};
-use pages::PageDifferences;
-use processes::{Matched, Starts};
+use page_by_page::PageDifferences;
+use process_matching::{Matched, Starts};
 use query::{DiffPlan, DiffQuery, SIDES, at_side};
-use source::SourceContent;
+use side::SourceContent;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use trace_side::{Held, ReferenceSide, ResidentSide};
@@ -57,7 +57,7 @@ pub struct Diff {
     /// Doubts, most important first.
     pub warnings: Vec<String>,
     /// Those that make numbers wrong.
-    pub(crate) grave: Vec<Doubt>,
+    pub(crate) grave: Vec<Warning>,
     /// True when data of a trace was lost or a file is damaged.
     pub doubtful: bool,
     /// The two sides.
@@ -106,7 +106,7 @@ struct Side<'s> {
     starts: Starts,
     file: FileSide,
     warnings: Vec<String>,
-    grave: Vec<Doubt>,
+    grave: Vec<Warning>,
     doubtful: bool,
 }
 
@@ -123,12 +123,12 @@ impl Diff {
         let plan = DiffPlan::new(sources, query)?;
         let mut sides = read(sources, &plan, query).map_err(|error| with_hint(error, sources, &plan))?;
         let mut warnings: Vec<String> = Vec::new();
-        let mut grave: Vec<Doubt> = Vec::new();
+        let mut grave: Vec<Warning> = Vec::new();
         for (name, side) in SIDES.iter().zip(&mut sides) {
             grave.extend(std::mem::take(&mut side.grave).into_iter().map(|doubt| doubt.named(name)));
             warnings.extend(std::mem::take(&mut side.warnings).into_iter().map(|line| format!("{name}: {line}")));
         }
-        grave.extend(doubt::grave(&plan.doubts));
+        grave.extend(warning::grave(&plan.doubts));
         warnings.extend(texts(&plan.doubts).into_iter().chain(plan.warnings.iter().cloned()));
         let matched = match_labels(&mut sides, &plan);
         let counted = sides.each_mut().map(|side| std::mem::take(&mut side.rows));
@@ -298,7 +298,7 @@ fn match_labels(sides: &mut [Side<'_>; 2], plan: &DiffPlan) -> Vec<Matched> {
             }
             Dimension::FILE | Dimension::Detail => {
                 let [left, right] = sides.each_ref().map(labels);
-                paths::matched([&left, &right])
+                file_matching::matched([&left, &right])
             }
             _ => Matched::default(),
         }

@@ -2,9 +2,9 @@
 
 use crate::analysis::diff::comparison::DiffOrder;
 use crate::analysis::diff::dimension::Dimension;
-use crate::analysis::diff::processes::Match;
+use crate::analysis::diff::process_matching::Match;
 use crate::analysis::diff::selections;
-use crate::analysis::diff::source::{Source, SourceContent};
+use crate::analysis::diff::side::{Source, SourceContent};
 use crate::analysis::diff::tolerance::Tolerance;
 use crate::analysis::diff::trace_side::listed;
 use crate::analysis::resident::query::SnapshotChoice;
@@ -12,7 +12,7 @@ use crate::analysis::table::{Condition, Dimension as _};
 use crate::error::{Error, Missing, Reason};
 use crate::imported::wpa::columns::ExportedTable;
 use crate::symbols::folders::SymbolFolders;
-use crate::trace::doubt::{Doubt, OF_TRACE};
+use crate::trace::trust::warning::{OF_TRACE, Warning};
 use std::path::Path;
 
 /// A question.
@@ -54,7 +54,7 @@ pub(crate) struct DiffPlan {
     /// Notes on what does not fit.
     pub warnings: Vec<String>,
     /// What makes the comparison doubtful: what a file says of itself, and what only one side leaves out.
-    pub doubts: Vec<Doubt>,
+    pub doubts: Vec<Warning>,
 }
 
 /// Names of the sides in messages.
@@ -268,7 +268,7 @@ fn finest(sides: [&Source; 2], table: ExportedTable) -> Result<Vec<Dimension>, E
     Ok(common)
 }
 
-fn content_doubts(side: &str, source: &Source) -> Vec<Doubt> {
+fn content_doubts(side: &str, source: &Source) -> Vec<Warning> {
     match &source.content {
         SourceContent::Trace(_) => Vec::new(),
         SourceContent::Pfnset(table) => table.doubts().into_iter().map(|doubt| doubt.named(side)).collect(),
@@ -279,7 +279,7 @@ fn content_doubts(side: &str, source: &Source) -> Vec<Doubt> {
                     "{side}: column \"{heading}\" is taken for {dimension}, by what stands in it (the column map can say otherwise)"
                 )
             };
-            found.map(|found| Doubt::note(OF_TRACE, "column_by_content", text(found))).collect()
+            found.map(|found| Warning::note(OF_TRACE, "column_by_content", text(found))).collect()
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Which rows of a comparison are kept, and in which order.
 
 use super::comparison::DiffOrder;
-use super::processes::Match;
+use super::process_matching::Match;
 use super::tolerance::Tolerance;
 
 /// How two traces are compared row by row, whatever the rows are of.

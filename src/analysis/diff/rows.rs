@@ -2,7 +2,7 @@
 
 use crate::analysis::diff::comparison::{Amounts, ComparedRow, DiffOrder, Join};
 use crate::analysis::diff::dimension::Dimension;
-use crate::analysis::diff::processes::Matched;
+use crate::analysis::diff::process_matching::Matched;
 use crate::analysis::diff::tolerance::Tolerance;
 use crate::escape::visible;
 use crate::imported::CountedRow;

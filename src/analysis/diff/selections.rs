@@ -1,11 +1,11 @@
 //! What one side leaves out must be left out of the other side too: else what was not looked at looks as if it were not there.
 
 use crate::analysis::diff::dimension::Dimension;
-use crate::analysis::diff::source::{Source, SourceContent};
+use crate::analysis::diff::side::{Source, SourceContent};
 use crate::analysis::table::{Condition, Dimension as _};
 use crate::error::Error;
 use crate::imported::selection::Chosen;
-use crate::trace::doubt::{Doubt, OF_TRACE};
+use crate::trace::trust::warning::{OF_TRACE, Warning};
 
 /// Names of the sides with their places.
 const SIDES: [(&str, usize); 2] = [("LEFT", 1), ("RIGHT", 0)];
@@ -14,7 +14,7 @@ const SIDES: [(&str, usize); 2] = [("LEFT", 1), ("RIGHT", 0)];
 ///
 /// # Errors
 /// [`Error::Usage`] for a file beside a trace, which can be asked for the same.
-pub fn differing(sides: [&Source; 2], conditions: &[Condition<Dimension>]) -> Result<Vec<Doubt>, Error> {
+pub fn differing(sides: [&Source; 2], conditions: &[Condition<Dimension>]) -> Result<Vec<Warning>, Error> {
     let mut doubts = Vec::new();
     for ((name, other), source) in SIDES.into_iter().zip(sides) {
         let (SourceContent::Pfnset(table), Some(other)) = (&source.content, sides.get(other)) else { continue };
@@ -26,7 +26,7 @@ pub fn differing(sides: [&Source; 2], conditions: &[Condition<Dimension>]) -> Re
                 )));
             }
             let text = format!("{name} {text}: what it leaves out looks as if it were not there");
-            doubts.push(Doubt::grave(OF_TRACE, "selections_differ", text));
+            doubts.push(Warning::grave(OF_TRACE, "selections_differ", text));
             Ok(())
         };
         let is_asked = |dimension: &str, patterns: &str| other.is_chosen_by(dimension, patterns);

@@ -3,9 +3,9 @@
 use crate::analysis::category_rules::Rule;
 use crate::analysis::diff::Diff;
 use crate::analysis::diff::comparison::ComparedTotals;
-use crate::analysis::diff::lines::{self, clamped};
-use crate::analysis::diff::pages::PageGroup;
+use crate::analysis::diff::page_by_page::PageGroup;
 use crate::analysis::diff::rows::DiffRow;
+use crate::analysis::diff::shared_columns::{self, clamped};
 use crate::analysis::table::{Column, Dimension as _, Field, Fit, Line, Table, Value};
 use crate::imported::amount::Amount;
 
@@ -14,7 +14,7 @@ const MOVES: usize = 12;
 
 /// The sum of some rows as a line.
 fn sum_line(label: Value, sum: &ComparedTotals) -> Line {
-    let change = lines::change_of_sums((sum.left, sum.right));
+    let change = shared_columns::change_of_sums((sum.left, sum.right));
     let [left, right, difference] = [sum.left, sum.right, sum.delta()].map(clamped);
     let counts = [Value::Count(left), Value::Count(right), Value::Difference(difference)];
     Line::new([label].into_iter().chain(counts).chain([change, Value::pages(difference)]))
@@ -24,11 +24,11 @@ fn row_line(row: &DiffRow) -> Line {
     let pages = |amount: Option<Amount>| Value::maybe(amount, |amount| Value::Count(amount.pages()));
     let difference = clamped(row.delta());
     Line::new([
-        lines::labels(&row.labels),
+        shared_columns::labels(&row.labels),
         pages(row.left),
         pages(row.right),
         Value::Difference(difference),
-        lines::change(row.left, row.right, row.compared()),
+        shared_columns::change(row.left, row.right, row.compared()),
         Value::pages(difference),
     ])
 }
@@ -37,7 +37,7 @@ impl Diff {
     /// The keys, at most so many for people, what is left out, and the totals.
     pub fn table(&self, most: usize) -> Table {
         let columns = vec![
-            lines::label_column(&self.dimensions),
+            shared_columns::label_column(&self.dimensions),
             Column::number("Left"),
             Column::number("Right"),
             Column::number("Difference/pages"),

@@ -1,25 +1,25 @@
 //! The side that is a trace: its pages by the dimensions asked for.
 
 use crate::analysis::diff::dimension::{Dimension, of_reference, of_resident};
-use crate::analysis::diff::processes::{Match, Starts};
+use crate::analysis::diff::process_matching::{Match, Starts};
 use crate::analysis::refset::ReferenceSet;
 use crate::analysis::refset::query::{self as reference_query, Dimension as ReferenceDimension};
 use crate::analysis::resident::commit_stacks::CommitStacks;
 use crate::analysis::resident::count_pages;
 use crate::analysis::resident::dimension::Dimension as ResidentDimension;
-use crate::analysis::resident::doubts;
 use crate::analysis::resident::query::{SnapshotChoice, stacks_for};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
+use crate::analysis::resident::warnings;
 use crate::analysis::table::{Condition, Dimension as _};
+use crate::dimensions::Label;
 use crate::error::Error;
-use crate::facets::Label;
 use crate::imported::CountedRow;
 use crate::imported::amount::Amount;
 use crate::model::process::Instance;
 use crate::model::snapshot::{Snapshot, whole};
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
-use crate::trace::doubt::{Doubt, any_grave, grave, texts};
+use crate::trace::trust::warning::{Warning, any_grave, grave, texts};
 
 /// A resident-set trace, joined.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub struct ResidentSide<'t> {
     /// Doubts, most important first.
     pub warnings: Vec<String>,
     /// Those that make numbers wrong.
-    pub(crate) grave: Vec<Doubt>,
+    pub(crate) grave: Vec<Warning>,
     /// True when data was lost or the file is damaged.
     pub doubtful: bool,
     /// The stacks of commits, where functions or modules are asked for.
@@ -75,10 +75,10 @@ impl<'t> ResidentSide<'t> {
             }
             _ => choice.indices(snapshots)?.first().copied(),
         };
-        let mut doubts = doubts::of_snapshots(trace, &snapshot.into_iter().collect::<Vec<_>>());
+        let mut doubts = warnings::of_snapshots(trace, &snapshot.into_iter().collect::<Vec<_>>());
         let rows: Vec<ResidentDimension> = dimensions.iter().filter_map(|d| d.resident(false)).collect();
         let stacks = stacks_for(trace, &rows, &of_resident(conditions, false), symbols);
-        doubts.extend(stacks.iter().flat_map(doubts::of_stacks));
+        doubts.extend(stacks.iter().flat_map(warnings::of_stacks));
         let mut warnings = texts(&doubts);
         let compared = snapshot.and_then(|index| snapshots.get(index));
         warnings.extend(near.zip(compared).and_then(|(near, snapshot)| {
@@ -174,7 +174,7 @@ pub struct ReferenceSide {
     /// Doubts.
     pub warnings: Vec<String>,
     /// Those that make numbers wrong.
-    pub(crate) grave: Vec<Doubt>,
+    pub(crate) grave: Vec<Warning>,
     /// True when data was lost or the file is damaged.
     pub doubtful: bool,
 }

@@ -15,13 +15,13 @@ use crate::etl::buffer_order::Span;
 use crate::etl::time_slice::{TimeSlice, slices};
 use crate::event::catalog;
 use crate::load::event_row::{EventRow, RowId, RowReader, has_owners_by_payload, shortened};
-use crate::load::parts::Parts;
 use crate::load::schemas::Schemas;
 use crate::load::thread_records::thread_records;
+use crate::load::trace_parts::Parts;
 use crate::model::window::Window;
 use crate::moment::Moment;
 use crate::trace::Trace;
-use crate::trace::doubt::{Doubt, grave};
+use crate::trace::trust::warning::{Warning, grave};
 use crate::units::Ticks;
 use std::borrow::Cow;
 use std::io;
@@ -43,7 +43,7 @@ pub struct EventListing<'t> {
     /// Warnings, most important first.
     pub warnings: Vec<String>,
     /// Those of them that can make what is read wrong.
-    pub(crate) grave: Vec<Doubt>,
+    pub(crate) grave: Vec<Warning>,
     /// True when data was lost or the file is damaged.
     pub doubtful: bool,
 }

@@ -2,9 +2,9 @@
 
 use super::field_choice::{FieldChoice, FieldCondition};
 use crate::analysis::event_statistics::EventFilter;
+use crate::dimensions::single_dimensions::{EVENT, PROCESSOR, PROVIDER, THREAD};
+use crate::dimensions::{Condition, NO_LABEL, ProcessFacet, dimensions};
 use crate::error::Error;
-use crate::facets::vocabulary::{EVENT, PROCESSOR, PROVIDER, THREAD};
-use crate::facets::{Condition, NO_LABEL, ProcessFacet, dimensions};
 use crate::load::event_row::EventRow;
 use crate::load::schemas::UserManifest;
 use crate::model::window::{Bound, Ends, Window};

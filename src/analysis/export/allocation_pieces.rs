@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::etl::clock::Clock;
 use crate::load::allocations::AllocationKind;
 use crate::trace::Trace;
-use crate::trace::doubt::Doubt;
+use crate::trace::trust::warning::Warning;
 
 /// Writes those of the two tables that `has` names; they are empty for a trace without such records. The second one needs `stacks`.
 /// Returns what casts doubt on them.
@@ -22,7 +22,7 @@ pub fn write(
     has: impl Fn(Table) -> bool,
     mut stacks: Option<EventStacks>,
     sink: &dyn Sink,
-) -> Result<Vec<Doubt>, Error> {
+) -> Result<Vec<Warning>, Error> {
     let batches = |table: Table| has(table).then(|| ColumnBatches::new(table, sink));
     let (mut rows, mut links) = (batches(Table::AllocationPieces), batches(Table::PieceStacks));
     let (clock, mut doubts) = (&trace.etl().clock, Vec::new());

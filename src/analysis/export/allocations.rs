@@ -4,11 +4,11 @@ use crate::analysis::allocations::{AllocationQuery, AllocationRow, AllocationSet
 use crate::analysis::export::column_batches::{Cell, ColumnBatches};
 use crate::analysis::export::schema::Table;
 use crate::analysis::export::sink::Sink;
+use crate::dimensions::{Label, LabelKind};
 use crate::error::Error;
-use crate::facets::{Label, LabelKind};
 use crate::load::allocations::AllocationKind;
 use crate::trace::Trace;
-use crate::trace::doubt::Doubt;
+use crate::trace::trust::warning::Warning;
 
 /// The dimensions of a kind's rows.
 const fn dimensions(kind: AllocationKind) -> &'static [Dimension] {
@@ -22,7 +22,7 @@ const fn dimensions(kind: AllocationKind) -> &'static [Dimension] {
 ///
 /// # Errors
 /// As [`AllocationSet::answer`], without those of a trace that has none.
-pub fn read(trace: &Trace) -> Result<(Vec<AllocationSet>, Vec<Doubt>), Error> {
+pub fn read(trace: &Trace) -> Result<(Vec<AllocationSet>, Vec<Warning>), Error> {
     let (mut sets, mut doubts) = (Vec::new(), Vec::new());
     for kind in AllocationKind::ALL {
         let group_by = dimensions(kind).to_vec();
@@ -42,7 +42,7 @@ pub fn read(trace: &Trace) -> Result<(Vec<AllocationSet>, Vec<Doubt>), Error> {
 ///
 /// # Errors
 /// [`Error::NotWritten`], and those of [`read`].
-pub fn write(trace: &Trace, sink: &dyn Sink) -> Result<Vec<Doubt>, Error> {
+pub fn write(trace: &Trace, sink: &dyn Sink) -> Result<Vec<Warning>, Error> {
     let mut rows = ColumnBatches::new(Table::Allocations, sink);
     let (sets, doubts) = read(trace)?;
     for set in &sets {

@@ -5,8 +5,8 @@ use crate::analysis::cpu::{CpuRow, CpuUse};
 use crate::analysis::export::column_batches::{Cell, ColumnBatches};
 use crate::analysis::export::schema::Table;
 use crate::analysis::export::sink::Sink;
+use crate::dimensions::Label;
 use crate::error::Error;
-use crate::facets::Label;
 use crate::trace::Trace;
 
 /// Follows the threads of a trace; `None` for one without context switches.

@@ -14,7 +14,7 @@ use crate::event::fields::value_json;
 use crate::load::event_row::{EventRow, RowId};
 use crate::pattern::Patterns;
 use crate::trace::Trace;
-use crate::trace::doubt::Doubt;
+use crate::trace::trust::warning::Warning;
 use std::io;
 
 /// Most manifests that are told of.
@@ -29,7 +29,7 @@ pub fn write(
     trace: &Trace,
     (names, stacks): (&Patterns, Option<&EventStacks>),
     sink: &dyn Sink,
-) -> Result<Vec<Doubt>, Error> {
+) -> Result<Vec<Warning>, Error> {
     let filter = EventFilter { name: names.clone(), ..EventFilter::default() };
     let query = EventRowQuery { filter, ..EventRowQuery::default() };
     let listing = EventListing::answer(trace, &query)?.numbered(stacks);
@@ -48,7 +48,7 @@ pub fn write(
     }
     rows.finish()?;
     let told = listing.unreadable().iter().take(MOST_TOLD);
-    Ok(told.map(|text| Doubt::note("event_rows", "unreadable_manifest", text.clone())).collect())
+    Ok(told.map(|text| Warning::note("event_rows", "unreadable_manifest", text.clone())).collect())
 }
 
 /// Adds a text with its length before it; of none, nothing but the mark.

@@ -3,14 +3,11 @@
 
 mod allocation_pieces;
 mod allocations;
-mod chosen;
-#[cfg(feature = "cli")]
-pub(crate) mod collected;
 pub(crate) mod column_batches;
 mod cpu;
 mod descriptions;
 mod events;
-pub(crate) mod layout;
+pub(crate) mod file_columns;
 mod memory;
 mod page_attributes;
 mod processes_files_ranges;
@@ -18,11 +15,14 @@ mod refset;
 mod resident;
 pub mod schema;
 mod sink;
+mod snapshot_choice;
 mod stacks;
-pub(crate) mod trace;
+#[cfg(feature = "cli")]
+pub(crate) mod table_in_memory;
+pub(crate) mod traces;
 
 pub use sink::{Columns, Sink};
-pub use trace::TraceFile;
+pub use traces::TraceFile;
 
 use crate::analysis::allocations::{AllocationQuery, AllocationSet};
 use crate::analysis::cpu::CpuUse;
@@ -31,9 +31,9 @@ use crate::analysis::memory::MemorySet;
 use crate::analysis::refset::ReferenceSet;
 use crate::analysis::refset::query::Query;
 use crate::analysis::resident::ResidentSet;
-use crate::analysis::resident::doubts;
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
+use crate::analysis::resident::warnings;
 use crate::error::Error;
 use crate::etl::record_id::HookId;
 use crate::event::hooks::{
@@ -45,11 +45,11 @@ use crate::pattern::Patterns;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::{RESIDENT_SET, STACK_EVENTS};
-use crate::trace::doubt::{self, Doubt};
-use chosen::{Chosen, chosen};
+use crate::trace::trust::warning::{self, Warning};
 use column_batches::ColumnBatches;
 use schema::Table;
-use trace::Facts;
+use snapshot_choice::{Chosen, chosen};
+use traces::Facts;
 
 /// Writes these tables of a trace (`events` with all records), of the snapshots of this choice, and returns those that it has. `machine`
 /// converts the machine's name to the text that is written; `file` is asked for at the end, because a digest takes time.
@@ -81,7 +81,7 @@ pub(crate) fn export_with_doubts(
     (tables, choice, names, symbols): (&[Table], SnapshotChoice, &Patterns, &SymbolFolders),
     machine: impl Fn(&str) -> String,
     sink: &dyn Sink,
-) -> Result<(Vec<Table>, Vec<Doubt>), Error> {
+) -> Result<(Vec<Table>, Vec<Warning>), Error> {
     let of_processors = tables.iter().any(|table| table.is_of_processors());
     // Nearly all tables are made of the same parts, or of some of them.
     let parts = ResidentSet::PARTS | ReferenceSet::PARTS | MemorySet::PARTS;
@@ -91,7 +91,7 @@ pub(crate) fn export_with_doubts(
     let of_pages = of_snapshots(trace, tables, &chosen(trace, choice)?, sink)?;
     let mut doubts = facts.doubts();
     doubts.retain(|doubt| of_pages.is_empty() || doubt.analysis != RESIDENT_SET.name);
-    doubt::add(&mut doubts, of_pages);
+    warning::add(&mut doubts, of_pages);
     if has(Table::Processes) {
         processes_files_ranges::processes(trace, sink)?;
     }
@@ -102,31 +102,31 @@ pub(crate) fn export_with_doubts(
     let has_switches = is_any(trace, &[CSWITCH]);
     let wanted = refset::Wanted { counted: has(Table::Refset), holdings: has(Table::RefsetPages) };
     if wanted.counted || wanted.holdings {
-        doubt::add(&mut doubts, refset::write(trace, has_accesses, wanted, sink)?);
+        warning::add(&mut doubts, refset::write(trace, has_accesses, wanted, sink)?);
     }
-    doubt::add(&mut doubts, of_counters(trace, tables, sink)?);
+    warning::add(&mut doubts, of_counters(trace, tables, sink)?);
     let processors = if has_switches && of_processors { cpu::read(trace)? } else { None };
     if let Some(set) = &processors {
         of_cpu(set, tables, sink)?;
-        doubt::add(&mut doubts, set.doubts.clone());
+        warning::add(&mut doubts, set.doubts.clone());
     }
     if has(Table::Allocations) {
-        doubt::add(&mut doubts, allocations::write(trace, sink)?);
+        warning::add(&mut doubts, allocations::write(trace, sink)?);
     }
-    doubt::add(&mut doubts, of_pieces_and_stacks(trace, tables, (names, symbols), sink)?);
+    warning::add(&mut doubts, of_pieces_and_stacks(trace, tables, (names, symbols), sink)?);
     let mut others = earlier();
     others.retain(|table| !has(*table));
-    doubt::add(&mut doubts, of_other_tables(trace, &others, (choice, symbols))?);
+    warning::add(&mut doubts, of_other_tables(trace, &others, (choice, symbols))?);
     if has(Table::Warnings) {
-        doubt::add(
+        warning::add(
             &mut doubts,
             of_analyses_without_table(trace, OF_ALLOCATIONS.iter().any(|of| has(*of) || others.contains(of))),
         );
-        trace::warnings(&doubts, sink)?;
+        traces::warnings(&doubts, sink)?;
     }
     let mut written = tables.to_vec();
     written.retain(|table| !table.is_of_processors() || processors.is_some());
-    trace::write(&file(), &written, Ok((&facts, &doubts)), sink)?;
+    traces::write(&file(), &written, Ok((&facts, &doubts)), sink)?;
     Ok((written, doubts))
 }
 
@@ -141,13 +141,13 @@ fn of_pieces_and_stacks(
     tables: &[Table],
     (names, symbols): (&Patterns, &SymbolFolders),
     sink: &dyn Sink,
-) -> Result<Vec<Doubt>, Error> {
+) -> Result<Vec<Warning>, Error> {
     let has = |table: Table| tables.contains(&table);
     let mut doubts = Vec::new();
     let mut found = None;
     if tables.iter().any(|table| table.is_of_stacks()) {
         let (all, told) = stacks::read(trace, symbols);
-        doubt::add(&mut doubts, told);
+        warning::add(&mut doubts, told);
         if has(Table::Stacks) {
             stacks::stacks(&all, sink)?;
         }
@@ -157,11 +157,11 @@ fn of_pieces_and_stacks(
         found = Some(all);
     }
     if has(Table::Events) {
-        doubt::add(&mut doubts, events::write(trace, (names, found.as_ref()), sink)?);
+        warning::add(&mut doubts, events::write(trace, (names, found.as_ref()), sink)?);
     }
     let found = found.filter(|_| has(Table::PieceStacks));
     if has(Table::AllocationPieces) || has(Table::PieceStacks) {
-        doubt::add(&mut doubts, allocation_pieces::write(trace, has, found, sink)?);
+        warning::add(&mut doubts, allocation_pieces::write(trace, has, found, sink)?);
     }
     Ok(doubts)
 }
@@ -188,7 +188,7 @@ fn is_any(trace: &Trace, hooks: &[HookId]) -> bool {
 }
 
 /// What faults, and allocations without their table, leave out or estimate: their records can be rows of `events`.
-fn of_analyses_without_table(trace: &Trace, has_allocations: bool) -> Vec<Doubt> {
+fn of_analyses_without_table(trace: &Trace, has_allocations: bool) -> Vec<Warning> {
     let mut doubts = Vec::new();
     if is_any(trace, &[HARD_FAULT, DISK_READ, DISK_WRITE]) {
         doubts.extend(FaultSet::answer(trace, &FaultQuery::default()).map(|set| set.doubts).unwrap_or_default());
@@ -206,12 +206,12 @@ fn of_other_tables(
     trace: &Trace,
     tables: &[Table],
     (choice, symbols): (SnapshotChoice, &SymbolFolders),
-) -> Result<Vec<Doubt>, Error> {
+) -> Result<Vec<Warning>, Error> {
     let has = |wanted: &[Table]| wanted.iter().any(|table| tables.contains(table));
     let mut doubts = Vec::new();
     if has(&[Table::Pages, Table::Resident]) {
         let indices: Vec<usize> = chosen(trace, choice)?.iter().map(|chosen| chosen.index).collect();
-        doubts.extend(if indices.is_empty() { Vec::new() } else { doubts::of_snapshots(trace, &indices) });
+        doubts.extend(if indices.is_empty() { Vec::new() } else { warnings::of_snapshots(trace, &indices) });
     }
     if has(&[Table::Refset, Table::RefsetPages]) {
         doubts.extend(ReferenceSet::answer(trace, &Query::default()).map(|set| set.doubts).unwrap_or_default());
@@ -232,7 +232,7 @@ fn of_other_tables(
 }
 
 /// The tables of counters; returns what casts doubt on them.
-fn of_counters(trace: &Trace, tables: &[Table], sink: &dyn Sink) -> Result<Vec<Doubt>, Error> {
+fn of_counters(trace: &Trace, tables: &[Table], sink: &dyn Sink) -> Result<Vec<Warning>, Error> {
     let has = |table: Table| tables.contains(&table);
     if !has(Table::MemorySamples) && !has(Table::WorkingSets) {
         return Ok(Vec::new());
@@ -261,7 +261,12 @@ fn of_cpu(set: &crate::analysis::cpu::CpuUse, tables: &[Table], sink: &dyn Sink)
 }
 
 /// The tables with the pages and ranges of each snapshot; returns what casts doubt on the pages.
-fn of_snapshots(trace: &Trace, tables: &[Table], chosen: &[Chosen<'_>], sink: &dyn Sink) -> Result<Vec<Doubt>, Error> {
+fn of_snapshots(
+    trace: &Trace,
+    tables: &[Table],
+    chosen: &[Chosen<'_>],
+    sink: &dyn Sink,
+) -> Result<Vec<Warning>, Error> {
     let has = |table: Table| tables.contains(&table);
     let wanted = resident::Wanted { pages: has(Table::Pages), resident: has(Table::Resident) };
     let by_page = wanted.pages || wanted.resident;
@@ -280,5 +285,5 @@ fn of_snapshots(trace: &Trace, tables: &[Table], chosen: &[Chosen<'_>], sink: &d
         ranges.finish()?;
     }
     let indices: Vec<usize> = chosen.iter().map(|chosen| chosen.index).collect();
-    Ok(if by_page && !indices.is_empty() { doubts::of_snapshots(trace, &indices) } else { Vec::new() })
+    Ok(if by_page && !indices.is_empty() { warnings::of_snapshots(trace, &indices) } else { Vec::new() })
 }

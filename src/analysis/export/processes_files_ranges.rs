@@ -1,19 +1,19 @@
 //! Tables from the trace's model: processes, files, ranges of address spaces.
 
-use crate::analysis::export::chosen::Chosen;
 use crate::analysis::export::column_batches::{Cell, ColumnBatches};
 use crate::analysis::export::schema::Table;
 use crate::analysis::export::sink::Sink;
+use crate::analysis::export::snapshot_choice::Chosen;
 use crate::error::Error;
 use crate::event::Phase;
-use crate::event::file::ViewKind;
+use crate::event::file_io::ViewKind;
 use crate::load::space_events::SpaceReader;
+use crate::model::address_space::{AddressSpace, Source};
+use crate::model::address_space_at::space_at;
 use crate::model::drive_paths::{DrivePaths, extension, folder};
 use crate::model::file_names::{FileNames, FileNamesAt};
 use crate::model::process::Instance;
 use crate::model::services::Services;
-use crate::model::space::{AddressSpace, Source};
-use crate::model::space_at::space_at;
 use crate::trace::Trace;
 use rayon::prelude::*;
 use std::collections::BTreeMap;

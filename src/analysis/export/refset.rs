@@ -6,11 +6,11 @@ use crate::analysis::export::sink::Sink;
 use crate::analysis::refset::ReferenceSet;
 use crate::analysis::refset::query::{Dimension, HELD, Query};
 use crate::analysis::refset::totals::each_holding::Holding;
+use crate::dimensions::{Label, LabelKind};
 use crate::error::Error;
-use crate::facets::{Label, LabelKind};
 use crate::model::category::Category;
 use crate::trace::Trace;
-use crate::trace::doubt::Doubt;
+use crate::trace::trust::warning::Warning;
 use crate::units::PAGE_BYTES;
 
 /// The dimensions of the counted table, in the order of its columns.
@@ -43,7 +43,7 @@ pub struct Wanted {
 ///
 /// # Errors
 /// [`Error::NotWritten`], and those of [`ReferenceSet::answer`].
-pub fn write(trace: &Trace, has_accesses: bool, wanted: Wanted, sink: &dyn Sink) -> Result<Vec<Doubt>, Error> {
+pub fn write(trace: &Trace, has_accesses: bool, wanted: Wanted, sink: &dyn Sink) -> Result<Vec<Warning>, Error> {
     let mut doubts = Vec::new();
     let mut counted = ColumnBatches::new(Table::Refset, sink);
     let mut pages = ColumnBatches::new(Table::RefsetPages, sink);

@@ -1,11 +1,11 @@
 //! The result.
 
 use super::query::Dimension;
-use super::ranges::RangeSet;
+use super::read_ranges::RangeSet;
 use super::rows::{HardFigures, RequestFigures, Row, SoftRow};
 use super::timeline::FaultStep;
 use crate::model::window::Window;
-use crate::trace::doubt::Doubt;
+use crate::trace::trust::warning::Warning;
 use crate::units::Nanos;
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub struct FaultSet {
     /// True when data was lost or the file is damaged.
     pub doubtful: bool,
     /// The warnings with their codes.
-    pub(crate) doubts: Vec<Doubt>,
+    pub(crate) doubts: Vec<Warning>,
     /// The window.
     pub window: Window,
     /// Its ends since trace start.

@@ -3,13 +3,13 @@
 //! Sources: `docs/faults.md`.
 
 mod coverage;
+mod disk_requests;
 mod fault_set;
 mod file_names;
-mod hard;
-mod named;
+mod hard_faults;
+mod labels;
 mod query;
-mod ranges;
-mod requests;
+mod read_ranges;
 mod rows;
 mod tables;
 mod timeline;
@@ -18,28 +18,28 @@ pub use fault_set::FaultSet;
 #[cfg(feature = "cli")]
 pub(crate) use query::Of;
 pub use query::{Dimension, FaultQuery, RangeQuery};
-pub use ranges::RangeSet;
+pub use read_ranges::RangeSet;
 pub(crate) use rows::{HardFigures, HardSet};
 pub use tables::Total;
 pub(crate) use timeline::FaultStep;
 
 use crate::analysis::cpu::time_grid::{Grid, TickRange};
 use crate::analysis::stacks::{Owners, Texts};
+use crate::dimensions::Condition;
 use crate::error::Error;
 use crate::event::page_fault::FaultKind;
-use crate::facets::Condition;
 use crate::load::fault_records::{FaultRecords, SoftOwner};
-use crate::load::parts::Parts;
 use crate::load::stacks::first_walk::session_pointer;
+use crate::load::trace_parts::Parts;
 use crate::moment::Moment;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::FAULTS;
-use crate::trace::doubt::{self, Doubt, any_grave, texts};
+use crate::trace::trust::warning::{self, Warning, any_grave, texts};
 use crate::units::counted;
+use disk_requests::{Request, Requests};
 use file_names::FileNames;
-use named::Named;
-use ranges::ReadRanges;
-use requests::{Request, Requests};
+use labels::Named;
+use read_ranges::ReadRanges;
 use std::collections::BTreeMap;
 
 impl FaultSet {
@@ -62,7 +62,7 @@ impl FaultSet {
         others: &[&[Condition<Dimension>]],
     ) -> Result<(FaultSet, Vec<HardSet>), Error> {
         trace.gather(Parts::SYSTEM.and(Parts::COUNTERS));
-        let snapshot = query.ranges.map(|asked| ranges::snapshot(trace, asked.beside)).transpose()?.flatten();
+        let snapshot = query.ranges.map(|asked| read_ranges::snapshot(trace, asked.beside)).transpose()?.flatten();
         let (etl, clock) = (trace.etl(), &trace.etl().clock);
         let (window, range) = TickRange::of_trace(trace, query.from.as_ref(), query.to.as_ref())?;
         let grid = query.timeline.map(|step| Grid::of_timeline(range, step, clock)).transpose()?;
@@ -76,7 +76,7 @@ impl FaultSet {
         }
         let mut named = Named { owners: Owners::new(trace.processes(), &records.threads), texts: Texts::default() };
         let files = FileNames::new(&records.names, &mut named.texts);
-        let hard = hard::hard_faults(&records, &mut named, &files, session_pointer(etl), clock.origin);
+        let hard = hard_faults::hard_faults(&records, &mut named, &files, session_pointer(etl), clock.origin);
         let read = query.ranges.map(|asked| (asked, ReadRanges::new(&hard)));
         let Requests { requests, unfinished } = Requests::new(&records.disk, &mut named, &files);
         let counted = rows::Rows::new(trace, &named.texts, range, &query.conditions);
@@ -88,7 +88,7 @@ impl FaultSet {
         let soft = soft(&records, &by_process, trace, &counted);
         let ranges = read.map(|(asked, read)| RangeSet::new(trace, &counted, &read, &hard, (asked, snapshot)));
         let mut doubts = doubts(trace, &records, &requests);
-        doubt::add(&mut doubts, query.ranges.map(|_| ranges::doubts(trace, snapshot)).unwrap_or_default());
+        warning::add(&mut doubts, query.ranges.map(|_| read_ranges::doubts(trace, snapshot)).unwrap_or_default());
         let has_file = query.group_by.contains(&Dimension::File);
         let set = FaultSet {
             warnings: texts(&doubts),
@@ -148,12 +148,12 @@ fn length_of(trace: &Trace) -> u64 {
     u64::try_from(i128::from(last.0) - i128::from(trace.etl().clock.origin.0)).unwrap_or(0)
 }
 
-fn doubts(trace: &Trace, records: &FaultRecords, requests: &[Request]) -> Vec<Doubt> {
+fn doubts(trace: &Trace, records: &FaultRecords, requests: &[Request]) -> Vec<Warning> {
     let mut all = trace.trust().doubts();
     if records.short > 0 {
         let short = counted(records.short, "disk record is", "disk records are");
         let text = format!("{short} shorter than the layout: not counted");
-        all.push(Doubt::note(FAULTS.name, "records_left_out", text).of(records.short));
+        all.push(Warning::note(FAULTS.name, "records_left_out", text).of(records.short));
     }
     let longest = length_of(trace);
     let too_long = requests.iter().filter(|request| request.response > longest).count() as u64;
@@ -162,7 +162,7 @@ fn doubts(trace: &Trace, records: &FaultRecords, requests: &[Request]) -> Vec<Do
         let text = format!(
             "{text} longer than the trace up to its end: damaged, or begun before the trace; sums have it as it is recorded"
         );
-        all.push(Doubt::note(FAULTS.name, "responses_too_long", text).of(too_long));
+        all.push(Warning::note(FAULTS.name, "responses_too_long", text).of(too_long));
     }
     all.extend(trace.trust().not_there_for(FAULTS.name, &trace.missing(&FAULTS)));
     all

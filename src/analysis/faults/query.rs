@@ -1,14 +1,14 @@
 //! What is asked for: window, groups, conditions, timeline.
 
 use crate::analysis::resident::query::SnapshotChoice;
+use crate::dimensions::dimension_list::Values;
+use crate::dimensions::single_dimensions::{DISK, KIND, MODULE, OPERATION, PRIORITY, THREAD};
+use crate::dimensions::{Condition, Dimension as _, FileFacet, ProcessFacet, dimensions};
 use crate::error::Error;
 use crate::event::disk_io::DiskOperation;
-use crate::event::file::ViewKind;
-use crate::facets::dimension::Values;
-use crate::facets::vocabulary::{DISK, KIND, MODULE, OPERATION, PRIORITY, THREAD};
-use crate::facets::{Condition, Dimension as _, FileFacet, ProcessFacet, dimensions};
+use crate::event::file_io::ViewKind;
 use crate::model::window::Bound;
-use crate::named::named_enum;
+use crate::named_enum::named_enum;
 use crate::units::Nanos;
 
 named_enum! {

@@ -1,13 +1,13 @@
 //! Figures of groups of hard faults and disk requests. Times are ticks until they are summed up.
 
-use super::hard::Hard;
+use super::disk_requests::{Request, Unfinished};
+use super::hard_faults::Hard;
 use super::query::{Dimension, HardKind, Of, PRIORITIES};
-use super::requests::{Request, Unfinished};
 use crate::analysis::cpu::time_grid::TickRange;
 use crate::analysis::stacks::Texts;
+use crate::dimensions::{Condition, Label, LabelKind};
 use crate::event::disk_io::DiskOperation;
 use crate::event::page_fault::FaultKind;
-use crate::facets::{Condition, Label, LabelKind};
 use crate::model::drive_paths::DrivePaths;
 use crate::trace::Trace;
 use crate::units::Ticks;

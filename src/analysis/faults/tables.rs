@@ -2,11 +2,11 @@
 
 use super::fault_set::FaultSet;
 use super::query::{Dimension, Of};
-use super::ranges::{PagesInRam, RangeRow};
+use super::read_ranges::{PagesInRam, RangeRow};
 use super::rows::{HardFigures, RequestFigures, Row, SoftRow};
 use super::timeline::FaultStep;
 use crate::analysis::table::{Column, Dimension as _, Field, Fit, Line, Measured, Table, Value};
-use crate::facets::{Label, LabelKind};
+use crate::dimensions::{Label, LabelKind};
 use crate::units::PAGE_BYTES;
 
 const fn size(bytes: u64) -> Value {

@@ -1,7 +1,7 @@
 //! Faults and requests in steps of equal length.
 
-use super::hard::Hard;
-use super::requests::Request;
+use super::disk_requests::Request;
+use super::hard_faults::Hard;
 use super::rows::changes;
 use crate::analysis::cpu::time_grid::{Grid, TickRange};
 use crate::event::disk_io::DiskOperation;

@@ -1,28 +1,28 @@
 //! Facts about a trace: session, clock, providers, losses, damage, and which analyses can run on it (`pfnset info`).
 
 mod buffer_content;
-pub(crate) mod checked;
 pub(crate) mod recording_files;
 mod session_limits;
+pub(crate) mod strict_warnings;
 mod windows_release;
 
 use crate::analysis::refset::warnings::no_trims;
-use crate::analysis::resident::doubts::of_last_before_counting;
+use crate::analysis::resident::warnings::of_last_before_counting;
 use crate::analysis::table::{Field, Table, Value};
 use crate::error::DamageLog;
 use crate::etl::clock::ClockKind;
-use crate::etl::logfile::{MODE_NO_PER_PROCESSOR, MODE_RELOG, mode_names};
+use crate::etl::log_file_header::{MODE_NO_PER_PROCESSOR, MODE_RELOG, mode_names};
 use crate::etl::record_id::RecordId;
 use crate::event::hooks::{IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX, REMOVE_FROM_WS};
 use crate::event::{catalog, keywords};
 use crate::load::allocations::AllocationKind;
-use crate::load::stacks::beside::any_beside_its_event;
+use crate::load::stacks::match_probe::any_beside_its_event;
 use crate::load::survey::Survey;
 use crate::trace::analysis_needs::{CPU, FAULTS, STACK_EVENTS};
-use crate::trace::doubt::{self, Doubt, OF_TRACE, any_grave};
-use crate::trace::readiness::{Readiness, ReadinessLevel};
-use crate::trace::trust::TrustReport;
-use crate::trace::trust_level::{TrustLevel, good_for};
+use crate::trace::trust::level::{TrustLevel, good_for};
+use crate::trace::trust::readiness::{Readiness, ReadinessLevel};
+use crate::trace::trust::report::TrustReport;
+use crate::trace::trust::warning::{self, OF_TRACE, Warning, any_grave};
 use crate::trace::{Parts, Trace};
 use crate::units::{FileOffset, FileTime, Nanos};
 use buffer_content::BufferContent;
@@ -109,7 +109,7 @@ pub struct TraceInfo {
     /// Losses and other trust.
     pub trust: TrustReport,
     /// What casts doubt on the trace and, as far as it is known without counting pages, on its analyses.
-    pub(crate) doubts: Vec<Doubt>,
+    pub(crate) doubts: Vec<Warning>,
     /// The commands that check their numbers, where they can run.
     checks: Vec<&'static str>,
     /// True when these checks were made.
@@ -172,7 +172,7 @@ impl TraceInfo {
     /// The same, with what the analyses say of their own numbers: each that can run is run.
     pub fn checked(trace: &Trace) -> TraceInfo {
         let mut info = TraceInfo::answer(trace);
-        doubt::add(&mut info.doubts, checked::doubts(trace));
+        warning::add(&mut info.doubts, strict_warnings::doubts(trace));
         TraceInfo { is_checked: true, ..info }
     }
 
@@ -254,11 +254,11 @@ impl TraceInfo {
 const SIZE_LIMIT: &str = "events_at_size_limit";
 
 /// What casts doubt on the trace; on its analyses what the kinds of records and the order of page records tell.
-fn doubts(trace: &Trace) -> Vec<Doubt> {
+fn doubts(trace: &Trace) -> Vec<Warning> {
     let trust = trace.trust();
     let mut doubts = trust.doubts();
     let at_limit = session_limits::at_size_limit(trace.etl(), trace.survey());
-    doubts.extend(at_limit.map(|text| Doubt::note(OF_TRACE, SIZE_LIMIT, text)));
+    doubts.extend(at_limit.map(|text| Warning::note(OF_TRACE, SIZE_LIMIT, text)));
     doubts.extend(of_last_before_counting(trace));
     let has = |hook| trace.survey().kernel_count(hook) > 0;
     if has_accesses(trace) && !has(REMOVE_FROM_WS) {

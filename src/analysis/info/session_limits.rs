@@ -5,7 +5,7 @@
 
 use crate::etl::EtlFile;
 use crate::etl::clock::ClockKind;
-use crate::etl::logfile::LARGEST_EVENT;
+use crate::etl::log_file_header::LARGEST_EVENT;
 use crate::load::survey::Survey;
 use crate::units::{count, counted};
 

@@ -1,6 +1,6 @@
 //! The machine's counters: samples, their summary, and the pages that were taken from standby.
 
-use crate::analysis::memory::course;
+use crate::analysis::memory::counter_sparkline;
 use crate::analysis::table::Course;
 use crate::load::event_values::MemoryCounters;
 use crate::units::Nanos;
@@ -143,7 +143,7 @@ impl CounterSummary {
             most: (most.1, most.0),
             mean: sum as f64 / count.max(1) as f64,
             samples: count,
-            course: course::course(ends, (least.1, most.1), samples.len() as u64, values()),
+            course: counter_sparkline::course(ends, (least.1, most.1), samples.len() as u64, values()),
         })
     }
 }

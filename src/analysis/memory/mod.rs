@@ -1,8 +1,8 @@
 //! Memory over time: the kernel's records of its page lists, pools and commit (MemInfo), and of the working sets of processes
 //! and sessions (MemInfoWS, MemInfoSessionWS).
 
+mod counter_sparkline;
 pub mod counters;
-mod course;
 pub mod query;
 pub(crate) mod tables;
 pub mod timeline;
@@ -11,17 +11,17 @@ pub(crate) mod view;
 mod virtual_commit;
 pub mod working_sets;
 
+use crate::dimensions::{Condition, Dimension as _, Label};
 use crate::error::Error;
 use crate::event::hooks::{MEM_INFO, MEM_INFO_SESSION_WS, MEM_INFO_WS};
 use crate::event::memory_counters::WorkingSetSizes;
-use crate::facets::{Condition, Dimension as _, Label};
 use crate::load::event_values::MemoryCounters;
-use crate::load::parts::Parts;
+use crate::load::trace_parts::Parts;
 use crate::model::window::{Bound, Ends, Window};
 use crate::moment::{At, Moment};
 use crate::trace::Trace;
 use crate::trace::analysis_needs::MEMORY_UTILIZATION;
-use crate::trace::doubt::{Doubt, any_grave, texts};
+use crate::trace::trust::warning::{Warning, any_grave, texts};
 use crate::units::{Nanos, counted};
 use counters::{COUNTERS, CounterColumn, CounterSummary, MemorySample, Repurposed, STANDBY};
 use query::{MemoryDimension, MemoryQuery};
@@ -59,7 +59,7 @@ pub struct MemorySet {
     /// True when data was lost or the file is damaged.
     pub doubtful: bool,
     /// The warnings with their codes.
-    pub(crate) doubts: Vec<Doubt>,
+    pub(crate) doubts: Vec<Warning>,
     /// Conditions that chose counters and processes: dimensions and patterns.
     pub(crate) filter: Vec<(&'static str, String)>,
     /// Pages of physical memory, if the trace has them.
@@ -155,8 +155,8 @@ impl MemorySet {
         Ok(set)
     }
 
-    fn own_doubts(&self, has_counters: bool, has_working_sets: bool) -> Vec<Doubt> {
-        let note = |code, text| Doubt::note(MEMORY_UTILIZATION.name, code, text);
+    fn own_doubts(&self, has_counters: bool, has_working_sets: bool) -> Vec<Warning> {
+        let note = |code, text| Warning::note(MEMORY_UTILIZATION.name, code, text);
         let missing =
             |keyword: &str, without: &str| format!("not in the trace, therefore unknown: {keyword} ({without})");
         let contradicts = |sample: &MemorySample| self.physical.is_some() && sample.in_use.is_none();
@@ -207,9 +207,9 @@ impl MemorySet {
     }
 }
 
-fn left_out(impossible: u64, one: &str, many: &str) -> Option<Doubt> {
+fn left_out(impossible: u64, one: &str, many: &str) -> Option<Warning> {
     let text = format!("left out: {} with more pages than any machine has", counted(impossible, one, many));
-    (impossible > 0).then(|| Doubt::note(MEMORY_UTILIZATION.name, "records_left_out", text).of(impossible))
+    (impossible > 0).then(|| Warning::note(MEMORY_UTILIZATION.name, "records_left_out", text).of(impossible))
 }
 
 /// # Errors

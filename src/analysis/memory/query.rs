@@ -1,10 +1,10 @@
 //! A query about memory over time.
 
+use crate::dimensions::single_dimensions::{LIST, PRIORITY};
+use crate::dimensions::{Condition, Dimension, Label, ProcessFacet, Values, dimensions};
 use crate::error::Error;
 use crate::etl::record_id::HookId;
 use crate::event::hooks::{MEM_INFO, MEM_INFO_SESSION_WS, MEM_INFO_WS};
-use crate::facets::vocabulary::{LIST, PRIORITY};
-use crate::facets::{Condition, Dimension, Label, ProcessFacet, Values, dimensions};
 use crate::model::window::Bound;
 use crate::units::Nanos;
 

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::load::allocations::AllocationKind;
 use crate::moment::Moment;
 use crate::trace::Trace;
-use crate::trace::doubt::Doubt;
+use crate::trace::trust::warning::Warning;
 use crate::units::{PAGE_BYTES, Ticks};
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ impl VirtualCommit {
         trace: &Trace,
         tracks: &[MemoryTrack],
         moments: &[Moment],
-    ) -> Result<Option<(VirtualCommit, Vec<Doubt>)>, Error> {
+    ) -> Result<Option<(VirtualCommit, Vec<Warning>)>, Error> {
         let known = CommitOfProcesses::new(trace);
         if !known.is_recorded {
             return Ok(None);

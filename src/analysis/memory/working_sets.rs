@@ -1,9 +1,9 @@
 //! Working sets of processes and sessions: read in parallel, in no order, into one track for each owner.
 
 use crate::analysis::memory::query::{MemoryDimension, MemoryQuery};
+use crate::dimensions::Label;
 use crate::etl::EtlFile;
 use crate::event::memory_counters::WorkingSetSizes;
-use crate::facets::Label;
 use crate::load::mem_info_ws::{WorkingSetRecord, WorkingSetScope, read_working_sets};
 use crate::model::process::Processes;
 use crate::model::window::Window;

@@ -1,10 +1,10 @@
 //! Hard faults and the disk over time, beside available memory.
 
 use crate::analysis::faults::{Dimension, FaultQuery, FaultSet, FaultStep, HardFigures};
-use crate::analysis::overview::steps::step_of;
+use crate::analysis::overview::downsampling::step_of;
 use crate::analysis::table::Table;
+use crate::dimensions::Label;
 use crate::error::Error;
-use crate::facets::Label;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::FAULTS;
 use crate::units::Nanos;

@@ -9,6 +9,7 @@
 pub(crate) mod allocations;
 pub mod cpu;
 pub mod differences;
+mod downsampling;
 pub(crate) mod faults;
 pub(crate) mod headline;
 pub mod memory;
@@ -18,7 +19,6 @@ pub mod refset;
 pub mod resident;
 pub(crate) mod stack_differences;
 pub(crate) mod stacks;
-mod steps;
 pub mod treemap;
 
 use crate::analysis::cpu::CpuUse;
@@ -29,7 +29,7 @@ use crate::analysis::resident::ResidentSet;
 use crate::error::Error;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
-use crate::trace::doubt::{self, Doubt, OF_TRACE, any_grave, texts};
+use crate::trace::trust::warning::{self, OF_TRACE, Warning, any_grave, texts};
 use crate::units::Nanos;
 use allocations::AllocationOverview;
 use cpu::CpuOverview;
@@ -55,7 +55,7 @@ pub struct Overview {
     /// True when one of them says that numbers can be wrong.
     pub doubtful: bool,
     /// The warnings with their codes.
-    pub(crate) doubts: Vec<Doubt>,
+    pub(crate) doubts: Vec<Warning>,
     /// The first marks of the trace with their times.
     pub marks: Vec<(Nanos, String)>,
     /// What RAM held.
@@ -104,7 +104,7 @@ impl Overview {
             faults.as_ref().map(|part| part.set.doubts.as_slice()),
         ];
         let of_allocations = allocations.iter().flat_map(|part| &part.kinds).flat_map(|kind| &kind.set.doubts);
-        doubt::add(&mut doubts, of_parts.into_iter().flatten().flatten().chain(of_allocations).cloned());
+        warning::add(&mut doubts, of_parts.into_iter().flatten().flatten().chain(of_allocations).cloned());
         let (doubtful, warnings) = (any_grave(&doubts), texts(&doubts));
         Overview {
             info,
@@ -145,11 +145,11 @@ impl Overview {
     }
 
     /// Where and why a loss was belongs to it.
-    fn is_note(&self, doubt: &Doubt) -> bool {
+    fn is_note(&self, doubt: &Warning) -> bool {
         !(doubt.is_grave || self.doubtful && doubt.analysis == OF_TRACE)
     }
 
-    fn texts_of(&self, wanted: impl Fn(&Doubt) -> bool) -> Vec<&str> {
+    fn texts_of(&self, wanted: impl Fn(&Warning) -> bool) -> Vec<&str> {
         self.doubts.iter().filter(|doubt| wanted(doubt)).map(|doubt| doubt.text.as_str()).collect()
     }
 }

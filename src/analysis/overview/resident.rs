@@ -11,9 +11,9 @@ use crate::analysis::resident::query::ResidentQuery;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::resident::{ResidentSet, SnapshotSet};
 use crate::analysis::table::{Column, Line, Table, Value};
+use crate::dimensions::Label;
 use crate::error::Error;
 use crate::event::page::PageList;
-use crate::facets::Label;
 use crate::model::category::{Category, Class};
 use crate::trace::Trace;
 

@@ -5,7 +5,7 @@ use crate::analysis::resident::dimension::{Dimension, DimensionCode};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::table::Group;
 use crate::analysis::table::group::natural;
-use crate::facets::{Label, LabelKind, NO_LABEL};
+use crate::dimensions::{Label, LabelKind, NO_LABEL};
 use crate::model::category::Category;
 use std::collections::BTreeMap;
 

@@ -20,7 +20,7 @@ use crate::event::page::{PageList, PageUse};
 use crate::model::process::Instance;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::PROCESS_LIST;
-use crate::trace::doubt::{Doubt, any_grave, grave, texts};
+use crate::trace::trust::warning::{Warning, any_grave, grave, texts};
 use crate::units::{Nanos, count, counted};
 
 /// Events that describe processes; others only name their ids.
@@ -62,7 +62,7 @@ pub struct ProcessSet {
     /// Warnings, most important first.
     pub warnings: Vec<String>,
     /// Those that make numbers wrong.
-    pub(crate) grave: Vec<Doubt>,
+    pub(crate) grave: Vec<Warning>,
     /// True when data was lost, the file is damaged, or the page sequence is not whole.
     pub doubtful: bool,
     /// Snapshots of the trace.

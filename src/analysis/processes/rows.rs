@@ -3,8 +3,8 @@
 use crate::analysis::allocations::ProcessCommit;
 use crate::analysis::table::group::natural;
 use crate::analysis::table::{Group, Node};
-use crate::facets::vocabulary::{ENDED, NAME, PARENT, STARTED};
-use crate::facets::{Label, ProcessFacet, dimensions};
+use crate::dimensions::single_dimensions::{ENDED, NAME, PARENT, STARTED};
+use crate::dimensions::{Label, ProcessFacet, dimensions};
 use crate::units::Nanos;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;

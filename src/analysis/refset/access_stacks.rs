@@ -3,10 +3,10 @@
 use crate::analysis::refset::query::{Dimension, Query};
 use crate::analysis::refset::row_key::RowKey;
 use crate::analysis::stacks::{EventStacks, StackLabels, StackTexts};
+use crate::dimensions::stack_dimensions::StackFacet;
+use crate::dimensions::{Condition, Label};
 use crate::etl::record_id::HookId;
 use crate::event::hooks::{PAGE_ACCESS, PAGE_ACCESS_EX};
-use crate::facets::stack::StackFacet;
-use crate::facets::{Condition, Label};
 use crate::moment::Moment;
 use crate::trace::Trace;
 use std::fmt::Debug;

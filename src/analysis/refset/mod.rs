@@ -31,12 +31,12 @@ pub use totals::timeline::{PeakAndAverage, Timeline, TimelineGroup};
 
 use crate::analysis::stacks::StackTexts;
 use crate::analysis::table::{Condition, Group, Node};
+use crate::dimensions::ProcessFacet;
 use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::event::hooks::{IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX, PAGEFILE_SECTION_DELETE, REMOVE_FROM_WS};
-use crate::facets::ProcessFacet;
-use crate::load::parts::Parts;
 use crate::load::space_events::UnrolledSpaces;
+use crate::load::trace_parts::Parts;
 use crate::model::drive_paths::DrivePaths;
 use crate::model::file_names::FileNames;
 use crate::model::process_timeline::ProcessTimeline;
@@ -46,8 +46,8 @@ use crate::model::window::{Ends, Window, recorder_marks};
 use crate::moment::Moment;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::REFERENCE_SET;
-use crate::trace::doubt::Doubt;
-use crate::trace::readiness::Need;
+use crate::trace::trust::readiness::Need;
+use crate::trace::trust::warning::Warning;
 use crate::units::{Nanos, PointerSize};
 use access_stacks::{AccessStack, AccessStacks};
 use averaging_span::AveragingSpan;
@@ -123,7 +123,7 @@ pub struct ReferenceSet {
     /// True when data was lost, the file is damaged, or what is tracked does not agree with the trace.
     pub doubtful: bool,
     /// The warnings with their codes.
-    pub(crate) doubts: Vec<Doubt>,
+    pub(crate) doubts: Vec<Warning>,
 }
 
 impl ReferenceSet {

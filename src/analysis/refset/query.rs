@@ -1,11 +1,11 @@
 //! What a user asks of the reference set: dimensions, conditions, window, timeline.
 
 use crate::analysis::refset::reason;
+use crate::dimensions::single_dimensions::*;
+use crate::dimensions::stack_dimensions::StackFacet;
+use crate::dimensions::{Condition, Dimension as _, FileFacet, ProcessFacet, Values, dimensions};
 use crate::error::Error;
 use crate::etl::time_slice;
-use crate::facets::stack::StackFacet;
-use crate::facets::vocabulary::*;
-use crate::facets::{Condition, Dimension as _, FileFacet, ProcessFacet, Values, dimensions};
 use crate::model::window::Bound;
 use crate::symbols::folders::SymbolFolders;
 use crate::units::Nanos;

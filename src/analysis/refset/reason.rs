@@ -1,7 +1,7 @@
 //! Why pages enter and leave working sets, by WPA's names. Each variant names the event that it is
 //! read from.
 
-use crate::named::named_enum;
+use crate::named_enum::named_enum;
 
 named_enum! {
     /// Why a page was accessed.

@@ -5,7 +5,7 @@ use crate::analysis::refset::query::{Dimension, Query, RowOrder};
 use crate::analysis::refset::row_key::{RowCount, RowKey};
 use crate::analysis::refset::totals::process_peaks::ProcessPeak;
 use crate::analysis::table::{Group, Node};
-use crate::facets::Label;
+use crate::dimensions::Label;
 use crate::units::Nanos;
 use foldhash::HashMap as FastMap;
 use std::cmp::Ordering;

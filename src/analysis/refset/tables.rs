@@ -9,7 +9,7 @@ use crate::analysis::refset::summary::{HeldSummary, ProcessHeld};
 use crate::analysis::refset::totals::process_peaks::ProcessPeak;
 use crate::analysis::refset::totals::timeline::{PeakAndAverage, Timeline, TimelineGroup};
 use crate::analysis::table::{Column, Dimension as _, Field, Fit, Line, Measured, Node, Table, Value};
-use crate::facets::Label;
+use crate::dimensions::Label;
 use crate::model::category::Category;
 use crate::units::Nanos;
 use std::borrow::Cow;

@@ -5,9 +5,9 @@ use crate::analysis::refset::access_stacks::StackShare;
 use crate::model::window::Origin;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::REFERENCE_SET;
-use crate::trace::doubt::{Doubt, any_grave, texts};
-use crate::trace::readiness::{Need, undescribed};
-use crate::trace::trust::TrustReport;
+use crate::trace::trust::readiness::{Need, undescribed};
+use crate::trace::trust::report::TrustReport;
+use crate::trace::trust::warning::{Warning, any_grave, texts};
 use crate::units::count;
 
 impl ReferenceSet {
@@ -28,7 +28,7 @@ impl ReferenceSet {
     }
 
     /// What casts doubt on the account itself.
-    fn own_doubts(&self, trust: &TrustReport, max_residue: f64) -> Vec<Doubt> {
+    fn own_doubts(&self, trust: &TrustReport, max_residue: f64) -> Vec<Warning> {
         let mut doubts = Vec::new();
         if self.window.origin == Origin::WholeTrace {
             let text = "the trace has no marks of a scenario: the window is the whole trace";
@@ -66,7 +66,7 @@ impl ReferenceSet {
     }
 
     /// What the final page sequence says otherwise.
-    fn difference_at_the_end(&self, max_residue: f64) -> Option<Doubt> {
+    fn difference_at_the_end(&self, max_residue: f64) -> Option<Warning> {
         let verification = self.verification.as_ref()?;
         let residue = verification.residue();
         if verification.is_hopeless() {
@@ -96,16 +96,16 @@ impl ReferenceSet {
     }
 }
 
-fn grave(code: &'static str, text: String) -> Doubt {
-    Doubt::grave(REFERENCE_SET.name, code, text)
+fn grave(code: &'static str, text: String) -> Warning {
+    Warning::grave(REFERENCE_SET.name, code, text)
 }
 
-fn note(code: &'static str, text: String) -> Doubt {
-    Doubt::note(REFERENCE_SET.name, code, text)
+fn note(code: &'static str, text: String) -> Warning {
+    Warning::note(REFERENCE_SET.name, code, text)
 }
 
 /// Of rows and conditions by code: accesses without a stack.
-fn lack_of_stacks(share: StackShare) -> Option<Doubt> {
+fn lack_of_stacks(share: StackShare) -> Option<Warning> {
     let without = share.accesses.saturating_sub(share.accesses_with_stack);
     if share.accesses_with_stack == 0 {
         let text = "no record of a page access has a stack: rows by stack, function and module have one label (xperf: \
@@ -120,7 +120,7 @@ fn lack_of_stacks(share: StackShare) -> Option<Doubt> {
 }
 
 /// The doubt of a trace without RemoveFromWS events.
-pub(crate) fn no_trims(trust: &TrustReport) -> Doubt {
+pub(crate) fn no_trims(trust: &TrustReport) -> Warning {
     let fate = match trust.absence_reason("WorkingSet").is_incomplete() {
         true => "are not in the part of the trace that is left",
         false => "were not recorded",

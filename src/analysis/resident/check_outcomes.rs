@@ -3,7 +3,7 @@
 use crate::analysis::resident::checks::{Checks, Compared, FRESH};
 use crate::model::page_owner_key::KeyReading;
 use crate::trace::analysis_needs::RESIDENT_SET;
-use crate::trace::doubt::{Doubt, texts};
+use crate::trace::trust::warning::{Warning, texts};
 use crate::units::{count, counted};
 
 /// Gaps between the ranges of physical memory that a machine can have: devices and firmware take a few dozen at most.
@@ -19,25 +19,25 @@ pub struct Outcome {
     /// What does not agree, for people.
     pub failures: Vec<String>,
     /// The same with their codes.
-    pub(crate) doubts: Vec<Doubt>,
+    pub(crate) doubts: Vec<Warning>,
 }
 
 impl Outcome {
-    fn new(check: &'static str, was_made: bool, doubts: Vec<Doubt>) -> Outcome {
+    fn new(check: &'static str, was_made: bool, doubts: Vec<Warning>) -> Outcome {
         Outcome { check, was_made, failures: texts(&doubts), doubts }
     }
 }
 
 /// Numbers of the table can be wrong.
-fn grave(code: &'static str, amount: u64, text: String) -> Doubt {
-    Doubt::grave(RESIDENT_SET.name, code, text).of(amount)
+fn grave(code: &'static str, amount: u64, text: String) -> Warning {
+    Warning::grave(RESIDENT_SET.name, code, text).of(amount)
 }
 
 impl Checks {
     /// All checks.
     pub fn outcomes(&self) -> Vec<Outcome> {
         let outcome =
-            |check, was_made, doubt: Option<Doubt>| Outcome::new(check, was_made, doubt.into_iter().collect());
+            |check, was_made, doubt: Option<Warning>| Outcome::new(check, was_made, doubt.into_iter().collect());
         let mut outcomes = vec![
             outcome("lost buffers", true, self.lost_part()),
             outcome("gaps", true, self.too_many_gaps()),
@@ -60,7 +60,7 @@ impl Checks {
     }
 
     /// The same with their codes.
-    pub(crate) fn doubts(&self) -> Vec<Doubt> {
+    pub(crate) fn doubts(&self) -> Vec<Warning> {
         self.outcomes().into_iter().flat_map(|outcome| outcome.doubts).collect()
     }
 
@@ -68,13 +68,13 @@ impl Checks {
         Compared::new(what.into(), counted, expected, self.pages)
     }
 
-    fn lost_part(&self) -> Option<Doubt> {
+    fn lost_part(&self) -> Option<Warning> {
         let lost = counted(self.lost_buffers, "lost buffer falls", "lost buffers fall");
         let text = || format!("{lost} into the page sequence: pages are missing from every table");
         (self.lost_buffers > 0).then(|| grave("sequence_lost_buffers", self.lost_buffers, text()))
     }
 
-    fn too_many_gaps(&self) -> Option<Doubt> {
+    fn too_many_gaps(&self) -> Option<Warning> {
         (self.gaps > MOST_GAPS).then(|| {
             let text = format!(
                 "{} between the first and the last are missing in {} gaps, more than a machine's memory map has: page \
@@ -86,31 +86,31 @@ impl Checks {
         })
     }
 
-    fn repeated(&self) -> Option<Doubt> {
+    fn repeated(&self) -> Option<Warning> {
         let twice = counted(self.duplicates, "PFN occurs", "PFNs occur");
         let text = || format!("{twice} twice in the page sequence");
         (self.duplicates > 0).then(|| grave("sequence_duplicates", self.duplicates, text()))
     }
 
-    fn too_few(&self) -> Option<Doubt> {
+    fn too_few(&self) -> Option<Warning> {
         let ram = self.ram_pages.filter(|&ram| self.pages + self.pages / 20 + 4096 < ram)?;
         let text = format!("the sequence has {} pages, the machine has {}", count(self.pages), count(ram));
         Some(grave("sequence_too_few", ram - self.pages, text))
     }
 
-    fn combined_differ(&self) -> Option<Doubt> {
+    fn combined_differ(&self) -> Option<Warning> {
         // Combined pages can be out of RAM, so fewer are fine.
         let combined = self.compared("Combined pages", self.combined, self.combined_mmstats?);
         (combined.counted > combined.expected && !combined.is_fine())
             .then(|| differs(&combined, "combined_pages_differ", "MMStats"))
     }
 
-    fn database_differs(&self) -> Option<Doubt> {
+    fn database_differs(&self) -> Option<Warning> {
         let database = self.compared("PFN database", self.pfn_database_counted, self.pfn_database?.1);
         (!database.is_fine()).then(|| differs(&database, "pfn_database_differs", "the kernel"))
     }
 
-    pub(super) fn contradicted(&self) -> Option<Doubt> {
+    pub(super) fn contradicted(&self) -> Option<Warning> {
         (self.contradictions > 0).then(|| {
             let text = format!(
                 "events and end rundown disagree on {}; the end rundown wins: {}",
@@ -128,7 +128,7 @@ impl Checks {
         Outcome::new("lists", !self.lists.is_empty() && is_fresh, doubts)
     }
 
-    fn list_failures(&self, doubts: &mut Vec<Doubt>) {
+    fn list_failures(&self, doubts: &mut Vec<Warning>) {
         let off: Vec<_> = self.lists.iter().filter(|list| !list.is_fine()).collect();
         match self.meminfo_age.filter(|&age| age > FRESH) {
             Some(age) if !off.is_empty() => {
@@ -136,7 +136,7 @@ impl Checks {
                 let text = format!(
                     "the last MemInfo record is {age:.1} s older than the page sequence: lists were not checked"
                 );
-                doubts.push(Doubt::note(RESIDENT_SET.name, "lists_unchecked", text));
+                doubts.push(Warning::note(RESIDENT_SET.name, "lists_unchecked", text));
             }
             Some(_) => {}
             None => {
@@ -150,8 +150,8 @@ impl Checks {
     }
 
     /// Warnings about the version and the owner keys of the page records.
-    fn key_failures(&self, doubts: &mut Vec<Doubt>) {
-        let note = |text| Doubt::note(RESIDENT_SET.name, "keys_read_otherwise", text);
+    fn key_failures(&self, doubts: &mut Vec<Warning>) {
+        let note = |text| Warning::note(RESIDENT_SET.name, "keys_read_otherwise", text);
         let (own, (keyed, unnamed)) = (KeyReading::of_version(self.version), self.keyed);
         if !matches!(self.version, 2 | 4) {
             doubts.push(note(format!(
@@ -180,7 +180,7 @@ impl Checks {
     }
 }
 
-fn differs(compared: &Compared, code: &'static str, whose: &str) -> Doubt {
+fn differs(compared: &Compared, code: &'static str, whose: &str) -> Warning {
     let Compared { what, counted, expected, .. } = compared;
     let text = format!("{what}: {} pages counted, {whose} says {}", count(*counted), count(*expected));
     grave(code, counted.abs_diff(*expected), text)

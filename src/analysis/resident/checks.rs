@@ -5,13 +5,13 @@ use crate::analysis::resident::category_counts::CategoryCounts;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::event::page::PageList;
 use crate::load::event_values::MemoryCounters;
+use crate::model::address_space_at::Contradiction;
 use crate::model::category::Category;
 use crate::model::page_owner_key::KeyReading;
 use crate::model::rundown::RundownKind;
 use crate::model::snapshot::Snapshot;
-use crate::model::space_at::Contradiction;
 use crate::trace::Trace;
-use crate::trace::loss::DescribedHole;
+use crate::trace::trust::loss::DescribedHole;
 use crate::units::Nanos;
 
 /// The counts for the checks; they do not depend on the query.

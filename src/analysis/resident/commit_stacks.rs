@@ -3,13 +3,13 @@
 
 use crate::analysis::resident::ranges_by_address::RangesByAddress;
 use crate::analysis::stacks::{EventStacks, StackLabels, StackTexts};
+use crate::dimensions::stack_dimensions::StackFacet;
+use crate::dimensions::{Condition, Dimension, Label};
 use crate::event::hooks::VIRTUAL_ALLOC;
-use crate::facets::stack::StackFacet;
-use crate::facets::{Condition, Dimension, Label};
 use crate::load::space_events::SpaceReader;
+use crate::model::address_space_at::lifetime;
 use crate::model::commits::commits_at;
 use crate::model::process::Instance;
-use crate::model::space_at::lifetime;
 use crate::moment::Moment;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;

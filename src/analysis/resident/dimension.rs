@@ -4,13 +4,13 @@
 use crate::analysis::category_rules::Rule;
 use crate::analysis::resident::classify::{ClassifiedPage, Detail, PageOwner};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
+use crate::dimensions::file_dimensions::Content;
+use crate::dimensions::process_dimensions::{ProcessCode, ProcessFacts};
+use crate::dimensions::single_dimensions::*;
+use crate::dimensions::stack_dimensions::StackFacet;
+use crate::dimensions::{Condition, FileFacet, Label, ProcessFacet, Values, dimensions};
 use crate::event::page::{PageIdentity, PageList, PageUse};
 use crate::event::pool::PoolTag;
-use crate::facets::file::Content;
-use crate::facets::process::{ProcessCode, ProcessFacts};
-use crate::facets::stack::StackFacet;
-use crate::facets::vocabulary::*;
-use crate::facets::{Condition, FileFacet, Label, ProcessFacet, Values, dimensions};
 use crate::model::category::{Category, Class};
 
 dimensions! {

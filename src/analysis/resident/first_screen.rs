@@ -1,15 +1,15 @@
 //! The first screen: physical memory as RAMMap and Task Manager show it, then the largest categories by class, then the largest
 //! processes, cut to the lines of a small terminal.
 
-use crate::analysis::resident::columns::{
+use crate::analysis::resident::page_counts::{PageCounts, ResidentOrder};
+use crate::analysis::resident::query::ResidentView;
+use crate::analysis::resident::tables::{
     ACTIVE_SIZE, Column, DIFFERENCE_SIZE, FREE_SIZE, MODIFIED_SIZE, OTHER_SIZE, PAGES, SHARE, SIZE, STANDBY_SIZE,
     WPA_SIZE,
 };
-use crate::analysis::resident::page_counts::{PageCounts, ResidentOrder};
-use crate::analysis::resident::query::ResidentView;
 use crate::analysis::resident::{ResidentSet, SnapshotSet};
 use crate::analysis::table::{Group, Node, Table};
-use crate::facets::Label;
+use crate::dimensions::Label;
 use crate::model::category::{Category, Class};
 use std::cmp::Reverse;
 

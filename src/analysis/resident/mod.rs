@@ -9,11 +9,9 @@ pub(crate) mod category_counts;
 pub(crate) mod check_outcomes;
 pub(crate) mod checks;
 pub(crate) mod classify;
-pub mod columns;
 pub(crate) mod commit_stacks;
 mod count_snapshot;
 pub mod dimension;
-pub(crate) mod doubts;
 pub mod explain;
 pub mod first_screen;
 pub(crate) mod group_counts;
@@ -22,9 +20,11 @@ pub mod query;
 mod ranges_by_address;
 pub(crate) mod rows;
 pub(crate) mod snapshot_context;
+pub mod tables;
 #[cfg(etl_writer)] // only this repository has it
 #[cfg(test)]
 mod testing;
+pub(crate) mod warnings;
 
 pub use crate::analysis::category_rules::{Rule, RuleSet};
 pub use check_outcomes::Outcome;
@@ -34,20 +34,20 @@ pub use snapshot_context::SnapshotContext;
 use crate::analysis::stacks::StackTexts;
 use crate::analysis::table::{Condition, Dimension as _, Field, Forms, Group, Node, Table, Value};
 use crate::error::Error;
-use crate::load::parts::Parts;
+use crate::load::trace_parts::Parts;
 use crate::model::snapshot::{Snapshot, whole};
 use crate::trace::Trace;
 use crate::trace::analysis_needs::RESIDENT_SET;
-use crate::trace::doubt::{Doubt, any_grave, texts};
-use crate::trace::readiness::Need;
+use crate::trace::trust::readiness::Need;
+use crate::trace::trust::warning::{Warning, any_grave, texts};
 use crate::units::Nanos;
-use columns::PROCESS_OWNER;
 use commit_stacks::{AllocationShare, CommitStacks, PageShare};
 use count_snapshot::SnapshotPlan;
 use dimension::{Dimension, DimensionCode};
 use page_counts::PageCounts;
 use query::{Classification, ResidentQuery, ResidentView, stacks_for};
 use std::collections::BTreeMap;
+use tables::PROCESS_OWNER;
 
 /// What `pfnset resident` shows.
 #[derive(Debug)]
@@ -70,7 +70,7 @@ pub struct ResidentSet {
     /// True when data was lost, the file is damaged, or a check failed.
     pub doubtful: bool,
     /// The warnings with their codes.
-    pub(crate) doubts: Vec<Doubt>,
+    pub(crate) doubts: Vec<Warning>,
     /// All conditions: names of dimensions and patterns.
     pub(crate) filter: Vec<(&'static str, String)>,
     /// Of how many allocations of the trace the stack is known, where rows or conditions ask for stacks.
@@ -141,7 +141,7 @@ impl ResidentSet {
     }
 
     /// What the answer is made of.
-    pub const PARTS: Parts = doubts::PARTS;
+    pub const PARTS: Parts = warnings::PARTS;
 
     /// Answers a query.
     ///
@@ -158,8 +158,8 @@ impl ResidentSet {
             .filter_map(|index| Some(snapshot_set(trace, query, index, snapshots.get(index)?, stacks.as_ref())))
             .collect();
         let checks: Vec<(usize, &Checks)> = sets.iter().map(|set| (set.index, &set.checks)).collect();
-        let mut doubts = doubts::of_checks(trace, &checks);
-        doubts.extend(stacks.iter().flat_map(doubts::of_stacks));
+        let mut doubts = warnings::of_checks(trace, &checks);
+        doubts.extend(stacks.iter().flat_map(warnings::of_stacks));
         Ok(ResidentSet {
             warnings: texts(&doubts),
             missing: trace.missing(&RESIDENT_SET),
@@ -180,19 +180,19 @@ impl ResidentSet {
     /// The table of one of the snapshots.
     pub fn table(&self, snapshot: &SnapshotSet, view: &ResidentView) -> Table {
         let (all, tree) = (snapshot.all, view.sort.tree(&snapshot.rows, view.top));
-        let shown = columns::shown(&view.columns, self.compares, &all);
+        let shown = tables::shown(&view.columns, self.compares, &all);
         let people = Table::of_tree(Dimension::titles(&self.dimensions), &tree, &all, &shown);
         let mut people = people.with_total(&tree, &all, &shown);
         // The lists are sizes then.
         people.columns.iter_mut().take(1).for_each(|column| column.has_unit = view.columns.lists_across);
-        let programs = columns::written(self.compares);
+        let programs = tables::written(self.compares);
         let table = Table::of_groups(&self.dimensions, &snapshot.rows, &Node::default(), &all, &programs);
         let mut table = Table { columns: people.columns, lines: people.lines, ..table };
         let rows = snapshot.rows.iter().zip(&mut table.records);
         rows.for_each(|(row, record)| self.stack_texts.complete(&row.labels, record));
         if let Some(at) = self.dimensions.iter().position(|dimension| dimension.names_owner()) {
             table.fields.push(Field::new(PROCESS_OWNER));
-            let owner = |group: &Group<PageCounts>| group.labels.get(at).map(|label| columns::owner(label.kind()));
+            let owner = |group: &Group<PageCounts>| group.labels.get(at).map(|label| tables::owner(label.kind()));
             for (record, group) in table.records.iter_mut().zip(&snapshot.rows) {
                 record.push(Value::maybe(owner(group), Value::text));
             }
@@ -201,7 +201,7 @@ impl ResidentSet {
             let name = self.classification.name();
             table.fields.push(Field::only("classification", Forms::Alone));
             table.records.iter_mut().for_each(|record| record.push(Value::text(name)));
-            let counted = table.columns.iter_mut().filter(|column| column.title == columns::PAGES_TITLE);
+            let counted = table.columns.iter_mut().filter(|column| column.title == tables::PAGES_TITLE);
             counted.for_each(|column| column.title = "Pages by WPA".into());
         }
         table.with_first_field(Field::only("snapshot", Forms::Alone), &Value::Number(snapshot.index as u64))

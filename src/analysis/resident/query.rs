@@ -1,16 +1,16 @@
 //! A query about a resident set.
 
-use crate::analysis::resident::columns::ColumnChoice;
 use crate::analysis::resident::commit_stacks::CommitStacks;
 use crate::analysis::resident::dimension::Dimension;
 use crate::analysis::resident::group_counts::MOST_DIMENSIONS;
 use crate::analysis::resident::page_counts::ResidentOrder;
+use crate::analysis::resident::tables::ColumnChoice;
 use crate::analysis::table::{Condition, Dimension as _, spelling};
+use crate::dimensions::stack_dimensions::StackFacet;
 use crate::error::Error;
-use crate::facets::stack::StackFacet;
 use crate::model::pool_tags::PoolTags;
 use crate::model::snapshot::{Snapshot, whole};
-use crate::named::named_enum;
+use crate::named_enum::named_enum;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
 

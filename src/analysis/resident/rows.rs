@@ -6,7 +6,7 @@ use crate::analysis::resident::group_counts::ByList;
 use crate::analysis::resident::page_counts::{PageCounts, ResidentOrder};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::table::{Group, Node};
-use crate::facets::Label;
+use crate::dimensions::Label;
 use std::collections::BTreeMap;
 
 /// Groups by the query's dimensions, most pages first.

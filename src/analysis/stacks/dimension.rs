@@ -1,7 +1,7 @@
 //! What events with stacks are grouped and filtered by.
 
-use crate::facets::vocabulary::{FUNCTION, MODULE, PROCESSOR, STACK, THREAD};
-use crate::facets::{ProcessFacet, dimensions};
+use crate::dimensions::single_dimensions::{FUNCTION, MODULE, PROCESSOR, STACK, THREAD};
+use crate::dimensions::{ProcessFacet, dimensions};
 
 dimensions! {
     /// What events with stacks are grouped and filtered by. Module and function group by the innermost frame and filter by any.

@@ -5,7 +5,7 @@ use super::frame_names::Names;
 use super::join::{self, Joined};
 use super::query::{Kind, StackQuery, Weight};
 use super::rows::{Key, Threads};
-use super::texts::Texts;
+use super::text_interner::Texts;
 use super::{kinds, nothing_of, symbol_use};
 use crate::error::Error;
 use crate::load::stacks::first_walk::{Parts, session_pointer};

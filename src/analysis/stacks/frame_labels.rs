@@ -1,7 +1,7 @@
 //! Labels of the frames of stacks.
 
 use super::frame_names::{Label as Frame, Names};
-use crate::facets::Label;
+use crate::dimensions::Label;
 use foldhash::HashMap as FastMap;
 
 /// By frame, the labels of its function: for conditions, which look at every frame of every stack. Stacks share most of them.

@@ -5,13 +5,13 @@
 
 use super::address_lifetimes::Life;
 use super::address_spaces::AddressSpaces;
-use super::names_of_lives::{databases, modules, name_of_file};
+use super::image_and_method_names::{databases, modules, name_of_file};
 use super::recent_names::RecentNames;
-use super::texts::Texts;
+use super::text_interner::Texts;
 use crate::load::stacks::addresses::AddressRecord;
 use crate::load::stacks::frame_trie::{FrameTrie, Node, PathId};
-use crate::load::stacks::half::is_kernel_frame;
-use crate::load::stacks::numbered::Numbered;
+use crate::load::stacks::interner::Numbered;
+use crate::load::stacks::kernel_or_user::is_kernel_frame;
 use crate::moment::At;
 use crate::pattern::Patterns;
 use crate::symbols::PdbId;

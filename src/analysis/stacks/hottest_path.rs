@@ -3,7 +3,7 @@
 
 use super::counts::StackCounts;
 use super::rows::{Row, Shown, StackId, numbers_as_shown};
-use super::texts::Texts;
+use super::text_interner::Texts;
 use super::tree::TreeRow;
 use rayon::prelude::*;
 use std::cmp::Reverse;

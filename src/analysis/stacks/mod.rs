@@ -5,7 +5,7 @@
 
 mod address_lifetimes;
 mod address_spaces;
-mod compared;
+mod comparable_rows;
 mod counting;
 mod counts;
 mod dimension;
@@ -13,13 +13,13 @@ mod dimension;
 mod each_event;
 #[cfg(feature = "cli")]
 mod event_log;
+mod event_stacks;
 mod frame_labels;
 mod frame_names;
 mod frame_sums;
 mod hottest_path;
+mod image_and_method_names;
 mod join;
-mod names_of_lives;
-mod of_events;
 mod process_labels;
 mod profile_intervals;
 #[cfg(feature = "cli")]
@@ -31,11 +31,11 @@ mod stack_labels;
 mod stack_texts;
 mod symbol_needs;
 mod symbol_use;
-mod texts;
+mod text_interner;
 mod tree;
 
 pub(crate) use address_spaces::AddressSpaces;
-pub(crate) use compared::in_one_case;
+pub(crate) use comparable_rows::in_one_case;
 #[cfg(feature = "cli")]
 pub(crate) use counting::Logged;
 pub use counts::StackCounts;
@@ -44,11 +44,11 @@ pub use dimension::Dimension;
 pub(crate) use each_event::{ListedEvent, each_event};
 #[cfg(feature = "cli")]
 pub(crate) use event_log::EventLog;
+pub(crate) use event_stacks::EventStacks;
 #[cfg(feature = "cli")]
 pub(crate) use frame_names::Label as FrameLabel;
 pub(crate) use frame_names::Names;
 pub use join::JoinCounts;
-pub(crate) use of_events::EventStacks;
 pub(crate) use process_labels::Owners;
 pub(crate) use profile_intervals::ProfileIntervals;
 #[cfg(feature = "cli")]
@@ -61,18 +61,18 @@ pub(crate) use stack_labels::StackLabels;
 pub(crate) use stack_texts::StackTexts;
 pub use symbol_needs::SymbolNeeds;
 pub use symbol_use::SymbolUse;
-pub(crate) use texts::Texts;
+pub(crate) use text_interner::Texts;
 pub use tree::{Root, TreeQuery, TreeRow};
 
 use crate::analysis::table::Group;
+use crate::dimensions::Condition;
 use crate::error::{Error, Missing};
 use crate::etl::record_id::{HookId, RecordId};
-use crate::facets::Condition;
 use crate::load::stacks::first_walk::{Counts, Parts, session_pointer};
 use crate::load::stacks::frame_trie::FrameTrie;
-use crate::load::stacks::parts::PartList;
 use crate::load::stacks::second_walk::{EventChoice, kind_of};
 use crate::load::stacks::stack_events::Events;
+use crate::load::stacks::stack_records::PartList;
 use crate::model::window::{Ends, Window};
 use crate::moment::Moment;
 use crate::pattern::Patterns;

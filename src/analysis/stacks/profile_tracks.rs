@@ -3,7 +3,7 @@
 use super::frame_names::{Label, Names};
 use super::query::StackQuery;
 use super::rows::{Key, Row, Shown, StackId, Threads};
-use super::texts::Texts;
+use super::text_interner::Texts;
 use crate::symbols::PdbId;
 use foldhash::HashMap as FastMap;
 use std::collections::BTreeSet;

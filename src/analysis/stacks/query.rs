@@ -2,10 +2,10 @@
 
 use super::dimension::Dimension;
 use super::tree::TreeQuery;
+use crate::dimensions::{Condition, Dimension as _, spelling};
 use crate::error::Error;
 use crate::etl::record_id::{HookId, RecordId};
 use crate::event::catalog;
-use crate::facets::{Condition, Dimension as _, spelling};
 use crate::load::event_kind_counts::KindCount;
 use crate::load::stacks::second_walk::{EventChoice, kind_of};
 use crate::model::window::Bound;

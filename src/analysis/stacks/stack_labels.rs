@@ -1,10 +1,10 @@
 //! Labels of stacks by their numbers, and conditions on them: for analyses whose rows have a stack.
 
+use super::event_stacks::EventStacks;
 use super::frame_labels::FunctionLabels;
-use super::of_events::EventStacks;
 use super::stack_texts::StackTexts;
-use crate::facets::stack::StackFacet;
-use crate::facets::{Condition, Dimension, Label};
+use crate::dimensions::stack_dimensions::StackFacet;
+use crate::dimensions::{Condition, Dimension, Label};
 use crate::moment::Moment;
 
 /// The stacks of some events, with what rows and conditions need of their names.

@@ -2,9 +2,9 @@
 //! where it is written.
 
 use super::frame_names::{Label as Frame, Names};
-use super::texts::Texts;
+use super::text_interner::Texts;
 use crate::analysis::table::Value;
-use crate::facets::{Label, LabelKind};
+use crate::dimensions::{Label, LabelKind};
 use crate::load::stacks::frame_lists::{ListId, Lists};
 use crate::load::stacks::frame_trie::PathId;
 use foldhash::HashMap as FastMap;

@@ -1,7 +1,7 @@
 //! Stacks as a tree: which functions called which, with the largest branches first and small ones folded.
 
 use super::counts::StackCounts;
-use super::texts::Texts;
+use super::text_interner::Texts;
 
 use crate::pattern::Patterns;
 use foldhash::HashMap as FastMap;

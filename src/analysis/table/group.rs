@@ -1,6 +1,6 @@
 //! Nested groups: subtotals, the largest first, and one row for the groups that are left out, so that sums stay exact.
 
-use crate::facets::Label;
+use crate::dimensions::Label;
 use std::cmp::Ordering;
 use std::ops::AddAssign;
 

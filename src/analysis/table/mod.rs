@@ -1,19 +1,19 @@
 //! Tables: all commands make their tables of these parts, and `forms` has one writer for each form.
 //!
-//! An analysis lists its dimensions ([`facets`](crate::facets)), counts [`group`]s, and defines [`Measured`] columns for their measures;
+//! An analysis lists its dimensions ([`facets`](crate::dimensions)), counts [`group`]s, and defines [`Measured`] columns for their measures;
 //! [`Table::of_groups`] makes the table. Rows are added up, sorted and left out here. `forms` only decides how a [`Value`]
 //! looks and which columns fit.
 
 mod column_choice;
 pub(crate) mod group;
-mod traces;
+mod many_traces;
 
-pub use crate::facets::{Condition, Dimension};
-pub(crate) use crate::facets::{NO_LABEL, spelling};
+pub use crate::dimensions::{Condition, Dimension};
+pub(crate) use crate::dimensions::{NO_LABEL, spelling};
 pub use group::{Group, Measure, Node};
-pub(crate) use traces::TraceTable;
+pub(crate) use many_traces::TraceTable;
 
-use crate::facets::{Label, LabelKind};
+use crate::dimensions::{Label, LabelKind};
 use crate::units::{Nanos, PAGE_BYTES};
 use std::borrow::Cow;
 

@@ -2,10 +2,10 @@
 
 use super::{CpuDisplay, CpuView, ends, json};
 use crate::analysis::cpu::SampledUse;
-use crate::answer::block::Block;
-use crate::answer::content::{Answer, Units};
+use crate::answer::answer_type::{Answer, Units};
 use crate::answer::numbers::{self, TimeUnit};
-use crate::trace::doubt::grave;
+use crate::answer::text_block::Block;
+use crate::trace::trust::warning::grave;
 use crate::units::{Nanos, counted};
 
 /// Rows of both tables on the first screen, where the user does not say.

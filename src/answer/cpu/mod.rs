@@ -8,12 +8,12 @@ pub(crate) use by_samples::answer as answer_by_samples;
 use crate::analysis::cpu::query::CpuOrder;
 use crate::analysis::cpu::switch_stacks::{RecordShare, StackShare};
 use crate::analysis::cpu::{CpuUse, ProcessorUse, SERIES};
-use crate::answer::block::Block;
-use crate::answer::content::{Answer, Units};
+use crate::answer::answer_type::{Answer, Units};
 use crate::answer::numbers::{self, TimeUnit};
 use crate::answer::rows::{Records, Rows};
+use crate::answer::text_block::Block;
 use crate::model::window::Window;
-use crate::trace::doubt::grave;
+use crate::trace::trust::warning::grave;
 use crate::units::{Nanos, counted};
 
 /// How many rows the summary lists where the user does not say.

@@ -1,6 +1,6 @@
 //! The answer of `pfnset refset`. Wire format: docs/json.md, schema `pfnset.refset`.
 
-mod held;
+mod held_over_time;
 mod json;
 mod sentences;
 
@@ -8,12 +8,12 @@ use crate::analysis::refset::ReferenceSet;
 use crate::analysis::refset::final_state_check::Verification;
 use crate::analysis::refset::totals::timeline::Timeline;
 use crate::analysis::table::Table;
-use crate::answer::block::Block;
-use crate::answer::content::{Answer, Place, Units};
+use crate::answer::answer_type::{Answer, Place, Units};
 use crate::answer::numbers::{self, Unit};
 use crate::answer::rows::{Records, Rows};
+use crate::answer::text_block::Block;
 use crate::model::window::Origin;
-use crate::trace::doubt::grave;
+use crate::trace::trust::warning::grave;
 use sentences::{agreement, graphics, reasons, row_notes, rows_title, stack_share, title, verdict};
 
 /// The view that is shown.
@@ -109,7 +109,7 @@ fn summary(set: &ReferenceSet) -> Vec<Block> {
         .chain(recorded)
         .chain([("Kernel, pool", outside), ("Graphics", graphics(set.graphics))]);
     let mut screen = vec![Block::Title(title(set, "Reference set")), Block::Blank];
-    screen.extend([Block::Table(held::table(set)), Block::Blank]);
+    screen.extend([Block::Table(held_over_time::table(set)), Block::Blank]);
     screen.extend(pairs.map(|(label, text)| Block::Pair(label.to_owned(), COLUMN, text)));
     screen.extend(largest(set));
     screen

@@ -6,8 +6,8 @@ use crate::analysis::resident::first_screen::PhysicalMemory;
 use crate::analysis::resident::query::ResidentView;
 use crate::analysis::resident::{ResidentSet, SnapshotSet};
 use crate::analysis::table::Table;
-use crate::answer::block::Block;
 use crate::answer::numbers::{self, Unit};
+use crate::answer::text_block::Block;
 use crate::units::PAGE_BYTES;
 
 /// Its parts.

@@ -7,11 +7,11 @@ mod stacks;
 use crate::analysis::resident::query::ResidentView;
 use crate::analysis::resident::{ResidentSet, SnapshotSet};
 use crate::analysis::table::Dimension as _;
-use crate::answer::block::Block;
-use crate::answer::content::{Answer, Units};
+use crate::answer::answer_type::{Answer, Units};
 use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::{self, Unit};
-use crate::trace::doubt::grave;
+use crate::answer::text_block::Block;
+use crate::trace::trust::warning::grave;
 use crate::units::PAGE_BYTES;
 
 /// The answer of `pfnset resident`; people see the first screen instead of the table of rows where it was asked for.

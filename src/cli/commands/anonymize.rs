@@ -3,8 +3,8 @@
 use crate::anonymized::{self, StandIns};
 use crate::cli::args::Base;
 use crate::cli::exit::Exit;
-use crate::cli::{new_file, notes, output, small_file, trace};
-use crate::trace::doubt::texts;
+use crate::cli::{atomic_file, bounded_file, messages, output, trace};
+use crate::trace::trust::warning::texts;
 use crate::units::count;
 use anyhow::{Context, bail};
 use clap::Args;
@@ -61,7 +61,7 @@ impl Anonymize {
         let changes = trace::with_bar(base, &trace, 2, || write(path, |out| anonymized::write(&trace, &names, out)))?;
         if !base.printing.quiet {
             let [records, texts, zeroed] = changes.figures().map(count);
-            notes::write(&format!(
+            messages::write(&format!(
                 "{}: {records} records; {texts} texts have stand-ins, {zeroed} records of unknown layout are zeroed",
                 path.display()
             ));
@@ -78,7 +78,7 @@ impl Anonymize {
     fn secret(&self) -> anyhow::Result<Vec<u8>> {
         if let Some(file) = &self.secret_file {
             output::spare(file, &self.base.printing, "the file of the secret")?;
-            let text = small_file::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+            let text = bounded_file::read(file).with_context(|| format!("cannot read {}", file.display()))?;
             let secret = text.trim_ascii_end();
             if secret.is_empty() {
                 bail!(crate::error::Error::Usage(format!("{} holds no secret", file.display())));
@@ -94,7 +94,7 @@ impl Anonymize {
 }
 
 fn write<T>(path: &Path, make: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> anyhow::Result<T> {
-    let (new, file) = new_file::create(path)?;
+    let (new, file) = atomic_file::create(path)?;
     let mut out = BufWriter::new(file);
     let made = make(&mut out).and_then(|made| out.flush().map(|()| made));
     let made = made.with_context(|| format!("cannot write {}", path.display()))?;

@@ -2,26 +2,26 @@
 
 use crate::analysis::check::baseline::{Baseline, Run, Saved, differing_run};
 use crate::analysis::check::budget::{Analysis, Budget};
-use crate::analysis::check::measured::{TraceValues, Value};
-use crate::analysis::check::suggest::suggest;
+use crate::analysis::check::suggested_budgets::suggest;
+use crate::analysis::check::trace_values::{TraceValues, Value};
 use crate::analysis::check::verdict::Verdict;
-use crate::analysis::check::{TraceResult, file, worst};
-use crate::analysis::diff::source::{Source, SourceContent};
+use crate::analysis::check::{TraceResult, budgets_file, worst};
+use crate::analysis::diff::side::{Source, SourceContent};
 use crate::answer::check::{self, Checked};
 use crate::answer::numbers::Unit;
 use crate::cli::args::{Base, Common, OutputFormat, UNITS, file_to_write, refuse};
+use crate::cli::duplicate_traces::{once, without_copies};
 use crate::cli::exit::Exit;
 use crate::cli::recordings::{Recording, Recordings};
-use crate::cli::repeated::{once, without_copies};
 use crate::cli::symbols::SymbolArgs;
 use crate::cli::trace_paths::passed_over;
-use crate::cli::{new_file, notes, output, small_file, trace, trace_paths};
+use crate::cli::{atomic_file, bounded_file, messages, output, trace, trace_paths};
 use crate::error::Error;
 use crate::forms::{budgets as suggestions, junit};
 use crate::imported::wpa::WpaOptions;
 use crate::input::{Input, STANDARD_INPUT};
-use crate::trace::doubt::{Doubt, texts};
 use crate::trace::recording::is_one;
+use crate::trace::trust::warning::{Warning, texts};
 use anyhow::Context;
 use clap::Args;
 
@@ -126,7 +126,7 @@ impl Check {
         // Pages are what most budgets are about: a file without them is a surprise.
         let is_surprise = found.without.iter().any(|(analysis, _)| *analysis == Analysis::Resident);
         if is_surprise && !common.quiet {
-            suggestions::missing(&found).iter().for_each(|line| notes::write(line));
+            suggestions::missing(&found).iter().for_each(|line| messages::write(line));
         }
         output::warn(&output::told(&texts(&found.grave), &found.grave, common.quiet));
         Ok(if common.strict && !found.grave.is_empty() { Exit::BadInput } else { Exit::Fine })
@@ -154,8 +154,8 @@ impl Check {
         let are_runs = self.save_baseline.is_some();
         let (recordings, copies) = if are_runs { without_copies(recordings) } else { (recordings, Vec::new()) };
         if !common.quiet {
-            passed_over(&self.recordings.traces, Path::new("")).iter().for_each(|line| notes::write(line));
-            repeated.iter().chain(&copies).for_each(|line| notes::write(line));
+            passed_over(&self.recordings.traces, Path::new("")).iter().for_each(|line| messages::write(line));
+            repeated.iter().chain(&copies).for_each(|line| messages::write(line));
         }
         let of_each = |recording: &Recording| self.of_trace(recording, &budgets, earlier.as_ref());
         let (traces, runs): (Vec<TraceResult>, Vec<Run>) = recordings.iter().map(of_each).unzip();
@@ -172,7 +172,7 @@ impl Check {
             let text = junit::document(&traces, &of_baseline.0, is_strict, unit)
                 .map_err(anyhow::Error::msg)
                 .context("--junit")?;
-            new_file::write(path, text.as_bytes())?;
+            atomic_file::write(path, text.as_bytes())?;
         }
         let checked = Checked { budgets: path, baseline: self.baseline.as_deref(), verdict };
         let first_doubt = doubts.1.first().map(|doubt| doubt.text.clone());
@@ -181,7 +181,7 @@ impl Check {
             (Verdict::Fail | Verdict::NoMatch, _) => Exit::Difference,
             // Who sees the code has to learn where it comes from, also where budgets are invalid for another reason.
             (Verdict::Pass | Verdict::Watch | Verdict::Invalid, Some(text)) if common.strict => {
-                notes::write(&format!("--strict: code 3, because numbers can be wrong: {text}"));
+                messages::write(&format!("--strict: code 3, because numbers can be wrong: {text}"));
                 Exit::BadInput
             }
             (Verdict::Invalid, _) => Exit::BadInput,
@@ -218,7 +218,7 @@ impl Check {
         let files: Vec<&PathBuf> = found.iter().flat_map(Recording::files).collect();
         self.spare_inputs(&files)?;
         // Those that are no input would be gone just the same.
-        if let Some((flag, path)) = self.written().find(|(_, path)| new_file::is_trace(path)) {
+        if let Some((flag, path)) = self.written().find(|(_, path)| atomic_file::is_trace(path)) {
             return Err(
                 Error::Usage(format!("{flag} {} is a trace by its name; name another file", path.display())).into()
             );
@@ -300,7 +300,7 @@ impl Check {
 }
 
 /// Warnings, and of them those that make numbers wrong.
-type Doubts = (Vec<String>, Vec<Doubt>);
+type Doubts = (Vec<String>, Vec<Warning>);
 
 /// Those of all traces, with their names where there are several, then those of the baseline.
 fn all_doubts(traces: &[TraceResult], of_baseline: &Doubts) -> Doubts {
@@ -310,7 +310,8 @@ fn all_doubts(traces: &[TraceResult], of_baseline: &Doubts) -> Doubts {
         false => line,
     };
     let warnings = traces.iter().flat_map(|trace| trace.all_warnings().into_iter().map(move |text| line(trace, text)));
-    let named = |trace: &TraceResult, doubt: &Doubt| Doubt { text: line(trace, doubt.text.clone()), ..doubt.clone() };
+    let named =
+        |trace: &TraceResult, doubt: &Warning| Warning { text: line(trace, doubt.text.clone()), ..doubt.clone() };
     let grave = traces.iter().flat_map(|trace| trace.grave.iter().map(move |doubt| named(trace, doubt)));
     (warnings.chain(of_baseline.0.iter().cloned()).collect(), grave.chain(of_baseline.1.iter().cloned()).collect())
 }
@@ -321,7 +322,7 @@ fn is_same(a: &Path, b: &Path) -> bool {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         Some((folder.canonicalize().ok()?, path.file_name()?.to_owned()))
     };
-    a == b || new_file::is_same_file(a, b) || place(a).is_some_and(|a| Some(a) == place(b))
+    a == b || atomic_file::is_same_file(a, b) || place(a).is_some_and(|a| Some(a) == place(b))
 }
 
 /// Saves the values of runs, unless there are none: a good baseline is not lost by a wrong name of a trace.
@@ -333,11 +334,14 @@ fn save(to: &Path, budgets: &[Budget], runs: &[Run]) -> anyhow::Result<()> {
     if let Some((budget, run)) = unknown.first() {
         let by = if runs.len() > 1 { format!(" in all traces: {} lacks them", run.trace) } else { String::new() };
         if unknown.len() == budgets.len() {
-            notes::write(&format!("--save-baseline: {} is not written, because no value is known{by}", to.display()));
+            messages::write(&format!(
+                "--save-baseline: {} is not written, because no value is known{by}",
+                to.display()
+            ));
             return Ok(());
         }
         let more = if unknown.len() > 1 { format!(" and {} more", unknown.len() - 1) } else { String::new() };
-        notes::write(&format!(
+        messages::write(&format!(
             "--save-baseline: {} has no value of \"{}\"{more}: {} lacks it; with this baseline they are invalid",
             to.display(),
             budget.name,
@@ -346,7 +350,7 @@ fn save(to: &Path, budgets: &[Budget], runs: &[Run]) -> anyhow::Result<()> {
     }
     let differing = budgets.iter().enumerate().filter_map(|(at, budget)| Some((budget, differing_run(runs, at)?)));
     for (budget, run) in differing {
-        notes::write(&format!(
+        messages::write(&format!(
             "--save-baseline: {} has no value of \"{}\": {} was recorded with other keywords than the first trace, so the same \
              pages have other categories; with this baseline it is invalid",
             to.display(),
@@ -355,18 +359,18 @@ fn save(to: &Path, budgets: &[Budget], runs: &[Run]) -> anyhow::Result<()> {
         ));
     }
     let saved = Saved::new(budgets, runs);
-    new_file::write(to, format!("{}\n", serde_json::to_string_pretty(&saved)?).as_bytes())
+    atomic_file::write(to, format!("{}\n", serde_json::to_string_pretty(&saved)?).as_bytes())
 }
 
 /// The budgets of a file.
 pub fn read_budgets(path: &Path, base: &Base) -> anyhow::Result<Vec<Budget>> {
     output::spare(path, &base.printing, "the budgets file")?;
-    let text = small_file::read(path).with_context(|| format!("cannot read the budgets {}", path.display()))?;
+    let text = bounded_file::read(path).with_context(|| format!("cannot read the budgets {}", path.display()))?;
     let text = String::from_utf8(text).map_err(|error| Error::NotBudgets {
         path: path.into(),
         line: 1,
         column: 1,
         reason: format!("it is no UTF-8 text: {}", error.utf8_error()),
     })?;
-    Ok(file::read(path, &text)?)
+    Ok(budgets_file::read(path, &text)?)
 }

@@ -1,6 +1,6 @@
 //! `pfnset counter`.
 
-use crate::answer::{counter_types, samples as answer_of_samples};
+use crate::answer::{counter_samples as answer_of_samples, counter_types};
 use crate::cli::args::{CsvArgs, OutputFormat, Printing};
 use crate::cli::exit::Exit;
 use crate::cli::output;

@@ -2,14 +2,14 @@
 
 use crate::analysis::export::schema::Table;
 use crate::cli::args::{OneOf, Reading, refuse};
+use crate::cli::duplicate_traces::{once, without_copies};
 use crate::cli::exit::Exit;
 use crate::cli::recordings::{Recording, Recordings};
-use crate::cli::repeated::{once, without_copies};
 use crate::cli::symbols::SymbolArgs;
 use crate::cli::trace_paths::{passed_over, recordings};
-use crate::cli::{notes, output, progress, terminal, threads};
+use crate::cli::{messages, output, progress, terminal, threads};
+use crate::dataset::add_trace::{Choice, Outcome, Snapshots};
 use crate::dataset::compact::{By, check, compact};
-use crate::dataset::run::{Choice, Outcome, Snapshots};
 use crate::dataset::tags::{Tag, Tags};
 use crate::dataset::{Dataset, Format, Refused};
 use crate::error::Error;
@@ -18,8 +18,8 @@ use crate::forms::lines::wrapped;
 use crate::input::{STANDARD_INPUT, refuse_remote};
 use crate::pattern::{Pattern, Patterns};
 use crate::symbols::folders::SymbolFolders;
-use crate::trace::doubt::texts;
 use crate::trace::recording::is_one;
+use crate::trace::trust::warning::texts;
 use crate::units::{count, counted};
 use anyhow::Context;
 use bytesize::ByteSize;
@@ -262,7 +262,7 @@ impl Export {
         let (traces, copies) = without_copies(traces);
         if !self.quiet {
             let passed_over = passed_over(&self.recordings.traces, &self.out);
-            passed_over.iter().chain(&repeated).chain(&copies).for_each(|line| notes::write(line));
+            passed_over.iter().chain(&repeated).chain(&copies).for_each(|line| messages::write(line));
         }
         Ok(traces)
     }

@@ -8,8 +8,8 @@ use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, conditions, grou
 use crate::cli::commands::cpu::UNITS;
 use crate::cli::exit::Exit;
 use crate::cli::{output, trace};
+use crate::dimensions::{Condition, Dimension as _};
 use crate::error::Error;
-use crate::facets::{Condition, Dimension as _};
 use crate::model::window::Bound;
 use crate::units::Nanos;
 use anyhow::Context;

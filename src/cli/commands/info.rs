@@ -1,11 +1,11 @@
 //! `pfnset info`.
 
-use crate::analysis::info::{TraceInfo, checked};
+use crate::analysis::info::{TraceInfo, strict_warnings};
 use crate::answer::info;
 use crate::answer::numbers::Unit;
 use crate::cli::args::Common;
-use crate::cli::each::{Each, TraceQuestion};
 use crate::cli::exit::Exit;
+use crate::cli::many_traces::{Each, TraceQuestion};
 use crate::cli::trace;
 use crate::trace::Trace;
 use clap::Args;
@@ -43,7 +43,7 @@ impl Info {
     /// The facts. Who asks for a strict answer wants to know what any command would say, so its checks are made.
     fn of(&self, trace: &Trace) -> TraceInfo {
         let strict = self.common.strict;
-        let reads = if strict { checked::READS } else { 1 };
+        let reads = if strict { strict_warnings::READS } else { 1 };
         let answer = if strict { TraceInfo::checked } else { TraceInfo::answer };
         trace::with_bar(&self.common, trace, reads, || answer(trace))
     }

@@ -1,7 +1,7 @@
 //! `pfnset man`: manual pages, for those who package the program.
 
+use crate::cli::atomic_file;
 use crate::cli::exit::Exit;
-use crate::cli::new_file;
 use anyhow::Context;
 use clap::{Args, Command};
 use std::path::PathBuf;
@@ -27,7 +27,7 @@ impl Man {
             let mut text = Vec::new();
             page.render(&mut text)?;
             let path = self.folder.join(page.get_filename());
-            new_file::write(&path, with_lines_as_they_are(&String::from_utf8(text)?).as_bytes())?;
+            atomic_file::write(&path, with_lines_as_they_are(&String::from_utf8(text)?).as_bytes())?;
         }
         Ok(Exit::Fine)
     }

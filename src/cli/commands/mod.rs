@@ -11,6 +11,7 @@ mod event_rows;
 pub mod events;
 pub mod export;
 pub mod faults;
+pub mod glossary;
 pub mod info;
 pub mod man;
 pub mod memory;
@@ -21,10 +22,9 @@ pub mod report;
 pub mod resident;
 pub mod stacks;
 pub mod symbols;
-pub mod words;
 
 use crate::cli::exit::{Exit, is_closed_pipe};
-use crate::cli::notes;
+use crate::cli::messages;
 use crate::escape;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -132,16 +132,16 @@ impl Cli {
         let is_alone = arguments.len() < 2;
         Cli::parse(arguments).unwrap_or_else(|error| {
             if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand && is_alone {
-                notes::write_short_help(SHORT_HELP);
+                messages::write_short_help(SHORT_HELP);
                 std::process::exit(error.exit_code());
             }
             if error.use_stderr() {
-                notes::write_usage(&error);
+                messages::write_usage(&error);
                 std::process::exit(error.exit_code());
             }
-            match notes::write_help(&error) {
+            match messages::write_help(&error) {
                 Err(unwritten) if !is_closed_pipe(&unwritten) => {
-                    notes::write(&format!("cannot write standard output: {unwritten}"));
+                    messages::write(&format!("cannot write standard output: {unwritten}"));
                     std::process::exit(Exit::Usage as i32)
                 }
                 _ => std::process::exit(error.exit_code()),
@@ -241,7 +241,7 @@ commands! {
     /// Write the trace again without names of people and files, so that others may have it
     Anonymize(anonymize::Anonymize), None;
     /// The words that tables and messages use, one line each
-    Words(words::Words), None;
+    Words(glossary::Words), None;
     /// Print a shell completion script
     Completions(completions::Completions), None, Cli;
     /// Write the manual pages of all commands
@@ -254,7 +254,7 @@ mod tests {
     use super::{Cli, SCHEMAS};
     use crate::analysis::memory::query::MemoryDimension;
     use crate::analysis::{allocations, cpu, diff, faults, processes, refset, resident, stacks};
-    use crate::facets::Dimension;
+    use crate::dimensions::Dimension;
     use clap::CommandFactory;
 
     #[test]

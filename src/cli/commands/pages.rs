@@ -13,7 +13,7 @@ use crate::forms::pages::{PageForm, PageText};
 use crate::forms::text;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
-use crate::trace::doubt::Doubt;
+use crate::trace::trust::warning::Warning;
 use clap::Args;
 
 #[derive(Debug, Args)]
@@ -96,7 +96,7 @@ impl Pages {
         trace: &Trace,
         listing: &PageListing<'_>,
         form: PageForm,
-        grave: &mut Vec<Doubt>,
+        grave: &mut Vec<Warning>,
     ) -> anyhow::Result<()> {
         let width = output::width(&self.base);
         let mut out = match form {
@@ -131,7 +131,7 @@ impl Pages {
     }
 
     /// Above the rows in text, on standard error otherwise.
-    fn warn(&self, out: &mut Rows, form: PageForm, warnings: &[String], grave: &[Doubt]) -> anyhow::Result<()> {
+    fn warn(&self, out: &mut Rows, form: PageForm, warnings: &[String], grave: &[Warning]) -> anyhow::Result<()> {
         if form == PageForm::Table {
             return Ok(out.text(|out, look| text::warnings(out, warnings, look))?);
         }

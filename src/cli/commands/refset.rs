@@ -5,10 +5,10 @@ use crate::analysis::refset::query::{Dimension, Query, RowOrder};
 use crate::analysis::table::Condition;
 use crate::answer::refset::{self, RefsetView};
 use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, RowArgs, conditions, grouped_by, help, refuse, span};
-use crate::cli::each::{Each, Show, TraceQuestion};
 use crate::cli::exit::Exit;
+use crate::cli::many_traces::{Each, Show, TraceQuestion};
 use crate::cli::symbols::{NAMES_FUNCTIONS, SymbolArgs};
-use crate::cli::{notes, output, trace};
+use crate::cli::{messages, output, trace};
 use crate::error::Error;
 use crate::model::window::Bound;
 use crate::trace::Trace;
@@ -187,7 +187,7 @@ impl Refset {
         if let (true, false, Some(residue)) = (differs, common.quiet, residue) {
             let limit = self.max_residue;
             let of_trace = if self.each.each { format!("{}: ", path.display()) } else { String::new() };
-            notes::write(&format!("{of_trace}the residue of {residue:.2} % is above {limit} % (--max-residue)"));
+            messages::write(&format!("{of_trace}the residue of {residue:.2} % is above {limit} % (--max-residue)"));
         }
         Ok(if exit == Exit::Fine && differs { Exit::Difference } else { exit })
     }

@@ -2,18 +2,18 @@
 
 use crate::analysis::check::TraceResult;
 use crate::analysis::check::budget::Budget;
-use crate::analysis::check::measured::TraceValues;
-use crate::analysis::diff::source::Source;
+use crate::analysis::check::trace_values::TraceValues;
+use crate::analysis::diff::side::Source;
 use crate::analysis::overview::differences::Differences;
 use crate::analysis::overview::stack_differences::StackDifferences;
 use crate::analysis::overview::{Overview, Part};
 use crate::cli::args::Base;
-use crate::cli::call::Call;
 use crate::cli::commands::check::read_budgets;
 use crate::cli::exit::Exit;
+use crate::cli::host_call::Call;
 use crate::cli::recordings::{Recording, Recordings};
 use crate::cli::symbols::SymbolArgs;
-use crate::cli::{notes, output, progress, trace};
+use crate::cli::{messages, output, progress, trace};
 use crate::error::Error;
 use crate::forms::html::HtmlReport;
 use crate::trace::Trace;
@@ -84,7 +84,7 @@ impl Report {
         let is_named = overviews.iter().any(|overview| overview.stacks.is_ok())
             || budgets.iter().flatten().any(Budget::names_functions);
         if !self.symbols.symbols.is_empty() && !is_named && !base.quiet {
-            notes::write("--symbols has no effect: no samples, waits or page accesses with stacks to name");
+            messages::write("--symbols has no effect: no samples, waits or page accesses with stacks to name");
         }
         let verdicts = budgets.map(|budgets| verdicts(recordings, &traces, &budgets)).unwrap_or_default();
         let page = HtmlReport::new(recordings.iter().map(|files| files.trace.as_path()).zip(&overviews), &differences)

@@ -1,16 +1,16 @@
 //! `pfnset resident`, and `--explain` for one page.
 
 use crate::analysis::resident::ResidentSet;
-use crate::analysis::resident::columns::ColumnChoice;
 use crate::analysis::resident::dimension::Dimension;
 use crate::analysis::resident::explain::{Explanation, Target};
 use crate::analysis::resident::page_counts::ResidentOrder;
 use crate::analysis::resident::query::{Classification, ResidentQuery, ResidentView, SnapshotChoice};
+use crate::analysis::resident::tables::ColumnChoice;
 use crate::analysis::table::Condition;
 use crate::answer::{explain, resident};
 use crate::cli::args::{Common, Names, OneOf, OutputFormat, RowArgs, conditions, grouped_by, help, refuse};
-use crate::cli::each::{Each, TraceQuestion};
 use crate::cli::exit::Exit;
+use crate::cli::many_traces::{Each, TraceQuestion};
 use crate::cli::pool_tags::PoolTagArgs;
 use crate::cli::symbols::{NAMES_FUNCTIONS, SymbolArgs};
 use crate::cli::{output, trace};

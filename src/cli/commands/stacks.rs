@@ -9,8 +9,8 @@ use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, RowArgs, conditi
 use crate::cli::exit::Exit;
 use crate::cli::symbols::{SourceArgs, SymbolArgs};
 use crate::cli::{output, trace};
+use crate::dimensions::Condition;
 use crate::error::Error;
-use crate::facets::Condition;
 use crate::model::window::Bound;
 use crate::pattern::Patterns;
 use crate::trace::Trace;

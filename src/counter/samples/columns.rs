@@ -1,9 +1,9 @@
 //! The columns of a file of samples by their headings, and numbers from cells.
 
-use crate::bytes::Narrow;
+use crate::byte_reader::Narrow;
 use crate::code_page::CodePage;
 use crate::counter::samples::raw::RawSample;
-use crate::counter::word::CounterType;
+use crate::counter::type_word::CounterType;
 use csv::ByteRecord;
 
 /// A column by its meaning.

@@ -6,7 +6,7 @@ mod columns;
 mod raw;
 mod series;
 
-use crate::bytes::Narrow;
+use crate::byte_reader::Narrow;
 use crate::code_page::CodePage;
 use crate::error::Error;
 use columns::{SampleColumn, SampleColumns};

@@ -2,7 +2,7 @@
 
 use crate::counter::calculation::CounterSample;
 use crate::counter::formula::Formula;
-use crate::counter::word::{CounterType, Timer};
+use crate::counter::type_word::{CounterType, Timer};
 
 /// What a row of a file says. Cells that are empty are `None`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

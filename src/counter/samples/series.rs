@@ -2,7 +2,7 @@
 
 use crate::counter::calculation::{CounterSample, CounterValue, Reason, calculate};
 use crate::counter::samples::raw::RawSample;
-use crate::counter::word::{CounterType, Timer};
+use crate::counter::type_word::{CounterType, Timer};
 use crate::units::Nanos;
 use foldhash::HashMap;
 

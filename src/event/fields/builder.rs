@@ -1,7 +1,7 @@
 //! Puts fields together.
 
 use super::value::{FieldValue, Fields};
-use crate::bytes::Narrow;
+use crate::byte_reader::Narrow;
 use crate::code_page::CodePage;
 use crate::event::FixedText;
 use crate::event::payload::PointerArray;

@@ -3,7 +3,7 @@
 //! Sources: `docs/events.md`. All offsets and counts are checked: information that does not fit is no schema.
 
 use super::schema::{Amount, Content, Meaning, Property, Schema, ValueMap, with_own_names};
-use crate::bytes::Cursor;
+use crate::byte_reader::Cursor;
 use crate::etl::record_id::RecordId;
 use crate::event::catalog;
 use crate::units::PointerSize;

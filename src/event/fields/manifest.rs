@@ -3,7 +3,7 @@
 //! Sources: `docs/events.md`, after TraceEvent's documents. Documents with a DTD are refused, so that nothing in them expands.
 
 use super::schema::{Amount, Content, Maps, Meaning, Property, Schema, ValueMap, with_own_names};
-use crate::bytes::Cursor;
+use crate::byte_reader::Cursor;
 use crate::units::PointerSize;
 use roxmltree::{Document, Node, ParsingOptions};
 use std::collections::{HashMap, VecDeque};

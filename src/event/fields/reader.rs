@@ -4,7 +4,7 @@ use super::name_room::{NameRoom, missing};
 use super::schema::{Amount, Content, Maps, Meaning, Property, Schema};
 use super::texts::{binary, token_bytes, wide, wide_units, without_end};
 use super::value::{FieldValue, Fields};
-use crate::bytes::{Cursor, Narrow, Wide};
+use crate::byte_reader::{Cursor, Narrow, Wide};
 use crate::code_page::CodePage;
 use crate::event::sid::Sid;
 use crate::units::PointerSize;
@@ -15,8 +15,8 @@ struct DoesNotFit;
 
 type Read<T> = Result<T, DoesNotFit>;
 
-impl From<crate::bytes::FieldError> for DoesNotFit {
-    fn from(_: crate::bytes::FieldError) -> DoesNotFit {
+impl From<crate::byte_reader::FieldError> for DoesNotFit {
+    fn from(_: crate::byte_reader::FieldError) -> DoesNotFit {
         DoesNotFit
     }
 }

@@ -2,7 +2,7 @@
 
 use super::schema::Meaning;
 use super::value::FieldValue;
-use crate::bytes::{Cursor, Wide};
+use crate::byte_reader::{Cursor, Wide};
 use crate::event::sid::Sid;
 use crate::units::PointerSize;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV6};

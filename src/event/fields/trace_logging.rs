@@ -3,8 +3,8 @@
 //! Sources: `docs/events.md`, after `TraceLoggingProvider.h`.
 
 use super::schema::{Amount, Content, DEEPEST, Meaning, Property, Schema, with_own_names};
-use crate::bytes::Cursor;
-use crate::etl::extended::{ITEM_SCHEMA, items, provider_name};
+use crate::byte_reader::Cursor;
+use crate::etl::extended_items::{ITEM_SCHEMA, items, provider_name};
 use crate::units::PointerSize;
 use std::collections::VecDeque;
 

@@ -9,7 +9,7 @@ mod data;
 mod headline;
 mod label;
 mod page;
-mod part;
+mod page_section;
 mod script;
 mod stack_differences;
 mod stacks;

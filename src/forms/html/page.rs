@@ -13,10 +13,10 @@ use crate::answer::faults::sentences;
 use crate::answer::numbers::{self, Unit};
 use crate::answer::{Units, check};
 use crate::escape::visible;
-use crate::forms::html::part::{numbers_of, part};
+use crate::forms::html::page_section::{numbers_of, part};
 use crate::forms::html::trace_page::TracePage;
 use crate::forms::html::{data, headline, script, stack_differences, stacks, tables};
-use crate::trace::readiness::{Readiness, ReadinessLevel};
+use crate::trace::trust::readiness::{Readiness, ReadinessLevel};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// The whole page; `verdicts`: of each trace the results of its budgets, if there are budgets.

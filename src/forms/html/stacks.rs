@@ -6,7 +6,7 @@ use crate::answer::stack_display::FunctionOrder;
 use crate::answer::stacks::{functions, sentences};
 use crate::escape::visible;
 use crate::forms::html::label::label;
-use crate::forms::html::part::{numbers_of, part};
+use crate::forms::html::page_section::{numbers_of, part};
 use crate::forms::html::trace_page::TracePage;
 use maud::{Markup, html};
 use serde_json::{Value, json};

@@ -14,7 +14,7 @@ pub mod text;
 
 use crate::error::{Reason, Setting};
 use crate::imported::amount::{Amount, CountedRow};
-use crate::imported::expected::{EXPECTED, HEAD, first_bytes};
+use crate::imported::file_kind::{EXPECTED, HEAD, first_bytes};
 use crate::input::Input;
 use columns::{Columns, KnownLabels, Says};
 use culture::{Culture, Decimals};

@@ -2,13 +2,13 @@
 
 use super::addresses::AddressRecord;
 use super::frame_trie::{FrameTrie, PathId};
-use super::half::Half;
-use super::parts::{Carrier, PartList, StackOwner};
+use super::kernel_or_user::Half;
 use super::recent_lists::RecentLists;
+use super::stack_records::{Carrier, PartList, StackOwner};
 use crate::etl::EtlFile;
 use crate::etl::buffer_order::ranks;
 use crate::etl::event_area::EventArea;
-use crate::etl::extended::{self, StackItem};
+use crate::etl::extended_items::{self, StackItem};
 use crate::etl::record::{RawRecord, Record};
 use crate::etl::record_id::{HookId, RecordId};
 use crate::event::clr::{self, Clr};
@@ -156,7 +156,7 @@ impl Reader {
         let own = owner(record.process_id, record.thread_id);
         if let RecordId::Manifest { provider, id } = record.id {
             let is_deferred = provider == EVENT_TRACING && id == DEFERRED_PART;
-            for item in extended::stacks(record.extended) {
+            for item in extended_items::stacks(record.extended) {
                 let carrier = match item {
                     StackItem::Key(key) => {
                         self.parts.counts.item_keys += 1;

@@ -1,7 +1,7 @@
 //! Lists of frames that share their outer frames, as the stacks of call trees do: each frame of a list is a node that leads to the
 //! next outer one. A million stacks of 60 frames are some four million nodes of eight bytes.
 
-use super::numbered::Numbered;
+use super::interner::Numbered;
 use std::hash::Hash;
 use std::num::NonZeroU32;
 

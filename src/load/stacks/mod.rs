@@ -4,14 +4,14 @@
 //! Sources: `docs/formats.md` ("StackWalk"). `analysis::stacks` joins them.
 
 pub mod addresses;
-pub mod beside;
+pub mod exponential_search;
 pub mod first_walk;
 pub mod frame_lists;
 pub mod frame_trie;
-pub mod half;
-pub mod near;
-pub mod numbered;
-pub mod parts;
+pub mod interner;
+pub mod kernel_or_user;
+pub mod match_probe;
 pub mod recent_lists;
 pub mod second_walk;
 pub mod stack_events;
+pub mod stack_records;

@@ -1,12 +1,12 @@
 //! The second walk: events whose time stamps are named by stacks, events that carry stacks, and all events of one kind.
 
+use super::exponential_search::partition_point_near;
 use super::first_walk::has_no_stack;
-use super::near::partition_point_near;
-use super::parts::PartList;
 use super::stack_events::{Chosen, Events, Owner};
+use super::stack_records::PartList;
 use crate::etl::EtlFile;
 use crate::etl::buffer_order::ranks;
-use crate::etl::extended;
+use crate::etl::extended_items;
 use crate::etl::record::Record;
 use crate::etl::record_id::{HookId, RecordId};
 use crate::event::clr;
@@ -135,7 +135,7 @@ impl Reader<'_> {
     fn record(&mut self, record: &Record<'_>, is_named: bool, moment: Moment, processor: u16) {
         let id = kind_of(record.id);
         let is_of_runtime = self.has_clr_stacks && matches!(id, RecordId::Manifest { provider: clr::CLR, .. });
-        let carries = !record.extended.is_empty() && extended::stacks(record.extended).next().is_some();
+        let carries = !record.extended.is_empty() && extended_items::stacks(record.extended).next().is_some();
         let may_have_stack = (is_named || is_of_runtime || carries) && !has_no_stack(record);
         let is_chosen = self.choice.has(id);
         if !may_have_stack && !is_chosen {

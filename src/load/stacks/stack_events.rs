@@ -1,7 +1,7 @@
 //! Events that have, or may have, a stack: 32 bytes each.
 
-use super::near::partition_point_near;
-use super::numbered::Numbered;
+use super::exponential_search::partition_point_near;
+use super::interner::Numbered;
 use crate::etl::record_id::RecordId;
 use crate::load::allocation_rule::LeftOut;
 use crate::load::timed_records::sort_by_moment;

@@ -13,9 +13,9 @@ use etl_writer::payloads::pool;
 use etl_writer::payloads::process::{self, Process};
 use etl_writer::{Ptr, Rec, Session, Trace};
 use pfnset::analysis::resident::query::SnapshotChoice;
-use pfnset::internals::{AllocationQuery, AllocationSet};
 use pfnset::model::window::Bound;
 use pfnset::units::Nanos;
+use pfnset::unstable_api::{AllocationQuery, AllocationSet};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -92,7 +92,7 @@ fn ask(bytes: &[u8], of: &str, window: (u64, u64), t0: u64) -> Option<Asked> {
         query.group_by("reason").expect("dimensions");
         let set = AllocationSet::answer(trace, &query).expect("the same kind");
         assert!(set.is_balanced && set.total == finer.total);
-        let all = |figures: &pfnset::internals::Figures| -> Sums {
+        let all = |figures: &pfnset::unstable_api::Figures| -> Sums {
             let parts = [figures.at_start(), figures.allocated(), figures.freed(), figures.at_end()];
             let parts = parts.map(|amount| (u64::try_from(amount.bytes).expect("small"), amount.count));
             (parts, figures.peak.map_or(0, |(bytes, _)| u64::try_from(bytes).expect("small")))

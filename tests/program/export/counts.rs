@@ -9,7 +9,7 @@ use etl_writer::{ResidentSpec, generate_resident};
 use pfnset::analysis::resident::ResidentSet;
 use pfnset::analysis::resident::dimension::Dimension;
 use pfnset::analysis::resident::query::{Classification, ResidentQuery, SnapshotChoice};
-use pfnset::facets::{Dimension as _, FileFacet, Label, LabelKind, ProcessFacet};
+use pfnset::dimensions::{Dimension as _, FileFacet, Label, LabelKind, ProcessFacet};
 use pfnset::model::Category;
 use pfnset::trace::Trace;
 use proptest::prelude::*;

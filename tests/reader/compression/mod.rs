@@ -5,7 +5,7 @@ mod encode;
 mod reference_decoders;
 
 use crate::random_cases::cases;
-use pfnset::internals::compression::{CompressionFault, Decompression, Format, decompress};
+use pfnset::unstable_api::compression::{CompressionFault, Decompression, Format, decompress};
 use proptest::prelude::*;
 use std::path::Path;
 

@@ -4,8 +4,8 @@ use super::{both, serial};
 use crate::opened::{Read, open, open_sound};
 use etl_writer::{Compression, Rec, Session, Storage, Trace};
 use pfnset::analysis::info::TraceInfo;
-use pfnset::etl::logfile::LogFileHeader;
-use pfnset::internals::{circular_start, ranks};
+use pfnset::etl::log_file_header::LogFileHeader;
+use pfnset::unstable_api::{circular_start, ranks};
 
 /// `count` numbered records, one for each tick, spread over `processors`.
 fn numbered(count: u64, processors: u16) -> impl Iterator<Item = Rec> {

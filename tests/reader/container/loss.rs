@@ -4,7 +4,7 @@ use super::serial;
 use crate::opened::{Opened, open_sound};
 use etl_writer::payloads::{header, process, process::Process};
 use etl_writer::{Ptr::P8, Rec, Session, Trace};
-use pfnset::trace::loss::Loss;
+use pfnset::trace::trust::Loss;
 use pfnset::units::Nanos;
 
 fn loss_of(opened: &Opened) -> (Loss, Vec<String>) {

@@ -4,7 +4,7 @@ use super::both;
 use crate::opened::open_sound;
 use crate::random_cases::cases;
 use etl_writer::{Item, Ptr, Rec, Session, Trace, tracelogging_schema};
-use pfnset::etl::extended::{event_name, items, provider_name};
+use pfnset::etl::extended_items::{event_name, items, provider_name};
 use pfnset::etl::record::HeaderType;
 use pfnset::etl::record_id::RecordId;
 use pfnset::units::{PointerSize, Ticks};

@@ -3,8 +3,8 @@
 use super::serial;
 use crate::opened::open;
 use etl_writer::{Rec, Rng, Session, Trace};
-use pfnset::internals::TraceDigest;
 use pfnset::trace::Survey;
+use pfnset::unstable_api::TraceDigest;
 
 /// Records of `processors` with few different times, so that many are equal.
 fn crowded(count: u64, processors: u64, seed: u64) -> Vec<Rec> {

@@ -2,12 +2,12 @@
 //!
 //! Source: `docs/allocations.md` ("Heap").
 
-use super::super::closing::Closing;
 use super::super::counting::{Counting, Facts};
 use super::super::figures::Reason;
-use super::super::lives::{LifeId, Owner};
+use super::super::piece_end::Closing;
+use super::super::process_lifetimes::{LifeId, Owner};
+use super::live_blocks::{Blocks, Live};
 use super::step::{Step, Steps, What};
-use super::table::{Blocks, Live};
 use crate::load::allocation_records::{BlockAction, BlockRecord};
 use crate::load::allocation_rule::{LeftOut, Verdict};
 use crate::moment::Moment;

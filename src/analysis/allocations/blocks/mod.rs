@@ -3,20 +3,20 @@
 //!
 //! 1. read: the records of several buffers;
 //! 2. prepared: in one order, whose they are, and what the blocks that they open have in common with others;
-//! 3. looked up: which block was live, by parts of the addresses, side by side ([`part`]);
+//! 3. looked up: which block was live, by parts of the addresses, side by side ([`partition`]);
 //! 4. counted, in order.
 //!
 //! What has an order of its own (2 and 4) is done by one thread; the other reads and looks up.
 
 mod heap;
-mod part;
+mod live_blocks;
+mod partition;
 mod pool;
 mod step;
-mod table;
 
 use super::counting::Counting;
-use super::lives::LifeId;
-use super::replayed::{Check, Replayed};
+use super::process_lifetimes::LifeId;
+use super::replay_result::{Check, Replayed};
 use crate::etl::time_slice::slices;
 use crate::event::Phase;
 use crate::load::allocation_records::{AllocationReader, BlockAction, BlockRecord};
@@ -27,10 +27,10 @@ use crate::moment::Moment;
 use crate::trace::Trace;
 use crate::units::Ticks;
 use heap::Heaps;
-use part::{Found, Outcomes, Parts};
+use live_blocks::Live;
+use partition::{Found, Outcomes, Parts};
 use pool::Pool;
 use step::{Step, Steps, What};
-use table::Live;
 
 /// Records of a slice, about; each takes some 250 bytes in its stages. So few that these stay in the caches beside the blocks.
 const RECORDS: u64 = 32_000;

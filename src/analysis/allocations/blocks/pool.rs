@@ -2,14 +2,14 @@
 //!
 //! Source: `docs/allocations.md` ("Pool").
 
-use super::super::closing::Closing;
 use super::super::counting::{Counting, Facts, Opening};
 use super::super::figures::Reason;
 use super::super::labels::ABSENT;
-use super::super::lives::{LifeId, Owner};
-use super::super::replayed::PoolCheck;
+use super::super::piece_end::Closing;
+use super::super::process_lifetimes::{LifeId, Owner};
+use super::super::replay_result::PoolCheck;
+use super::live_blocks::Live;
 use super::step::{Step, Steps, What};
-use super::table::Live;
 use crate::event::Phase;
 use crate::load::allocation_records::{BlockAction, BlockRecord};
 use crate::load::allocation_rule::{LeftOut, Verdict};

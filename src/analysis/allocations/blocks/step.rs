@@ -44,7 +44,7 @@ pub struct Step {
     pub heap: u32,
     /// What a block has in common with others, if this opens one.
     pub code: ListId,
-    /// See [`super::table::Live::label`].
+    /// See [`super::live_blocks::Live::label`].
     pub label: u32,
     /// True for paged pool.
     pub is_paged: bool,

@@ -4,7 +4,7 @@
 
 use crate::analysis::cpu::replay::process_pair_counts::ProcessNumber;
 use crate::analysis::cpu::replay::thread_instances::ThreadIndex;
-use crate::facets::process::ProcessCode;
+use crate::dimensions::process_dimensions::ProcessCode;
 use foldhash::HashMap as FastMap;
 
 /// All numbers.

@@ -10,7 +10,7 @@ use crate::model::kernel_images::KernelImages;
 use crate::model::window::{Ends, Window};
 use crate::moment::Moment;
 use crate::trace::Trace;
-use crate::trace::loss::{SequenceHole, sequence_holes};
+use crate::trace::trust::loss::{SequenceHole, sequence_holes};
 use crate::units::Ticks;
 use std::collections::VecDeque;
 

@@ -9,15 +9,15 @@ mod tables;
 pub use rows::{AllocationDiffRow, AllocationMeasure, AllocationSums};
 
 use super::comparison::Comparison;
-use super::processes::{Match, Matched};
+use super::process_matching::{Match, Matched};
 use super::query::{SIDES, at_side};
 use super::row_choice::RowChoice;
-use super::source::Source;
+use super::side::Source;
 use super::trace_side::starts_for;
 use crate::analysis::allocations::{AllocationQuery, AllocationSet, Dimension};
 use crate::error::Error;
 use crate::load::allocations::AllocationKind;
-use crate::trace::doubt::{Doubt, any_grave, grave, texts};
+use crate::trace::trust::warning::{Warning, any_grave, grave, texts};
 use crate::trace::{Parts, Trace};
 use crate::units::{Nanos, counted};
 use std::collections::BTreeSet;
@@ -58,7 +58,7 @@ pub struct AllocationDiff {
     /// Doubts of both sides.
     pub warnings: Vec<String>,
     /// Those that make numbers wrong.
-    pub(crate) grave: Vec<Doubt>,
+    pub(crate) grave: Vec<Warning>,
     /// True when data of a trace was lost or a file is damaged.
     pub doubtful: bool,
     /// The kind.
@@ -94,7 +94,7 @@ impl AllocationDiff {
         let Ok([left_set, right_set]) = <[AllocationSet; 2]>::try_from(sets) else {
             return Err(Error::Usage("two sides are compared".into()));
         };
-        let mut doubts: Vec<Doubt> = Vec::new();
+        let mut doubts: Vec<Warning> = Vec::new();
         for (name, set) in SIDES.iter().zip([&left_set, &right_set]) {
             let all = set.doubts.iter().cloned().chain(unknown_start(set, query.measure));
             doubts.extend(all.map(|doubt| doubt.named(name)));
@@ -150,7 +150,7 @@ fn matched(traces: [&Trace; 2], how: Match) -> Matched {
 }
 
 /// What is not in the sums, because nothing tells of it. Growth does not depend on it.
-fn unknown_start(set: &AllocationSet, measure: AllocationMeasure) -> Option<Doubt> {
+fn unknown_start(set: &AllocationSet, measure: AllocationMeasure) -> Option<Warning> {
     let number = set.at_start.iter().find(|(source, _)| *source == "unknown").map(|(_, number)| *number)?;
     let of = counted(number, "process had", "processes had");
     let text = match set.of {
@@ -158,5 +158,5 @@ fn unknown_start(set: &AllocationSet, measure: AllocationMeasure) -> Option<Doub
         AllocationKind::Pool => "no pool snapshot tells what was allocated before the trace: it is in no sum".into(),
         AllocationKind::Heap => format!("nothing tells what heap blocks {of} before the trace: they are in no sum"),
     };
-    (measure != AllocationMeasure::Growth).then(|| Doubt::note(set.of.needs().name, "start_unknown", text).of(number))
+    (measure != AllocationMeasure::Growth).then(|| Warning::note(set.of.needs().name, "start_unknown", text).of(number))
 }

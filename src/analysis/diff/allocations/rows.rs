@@ -4,7 +4,7 @@ use crate::analysis::allocations::{AllocationSet, Figures};
 use crate::analysis::diff::comparison::{Amounts, ComparedRow, Join, Key, limit};
 use crate::analysis::diff::row_choice::RowChoice;
 use crate::analysis::diff::tolerance::Tolerance;
-use crate::facets::{Label, LabelKind};
+use crate::dimensions::{Label, LabelKind};
 
 /// What decides whether rows differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -3,9 +3,9 @@
 use super::{AllocationDiff, AllocationDiffRow, AllocationMeasure, AllocationSums};
 use crate::analysis::allocations::Dimension;
 use crate::analysis::diff::comparison::Amounts as _;
-use crate::analysis::diff::lines::{self, clamped, number};
+use crate::analysis::diff::shared_columns::{self, clamped, number};
 use crate::analysis::table::{Column, Field, Fit, Line, Table, Value};
-use crate::facets::{Dimension as _, Label, LabelKind};
+use crate::dimensions::{Dimension as _, Label, LabelKind};
 use std::iter::repeat_n;
 
 const FIELDS: [&str; 10] = [
@@ -33,11 +33,11 @@ impl AllocationDiff {
     fn line(&self, row: &AllocationDiffRow) -> Line {
         let (left, right) = row.compared();
         Line::new([
-            lines::labels(&row.labels),
+            shared_columns::labels(&row.labels),
             row.left.map_or(Value::Nothing, |_| self.size(left)),
             row.right.map_or(Value::Nothing, |_| self.size(right)),
             Value::SizeDifference(clamped(row.delta())),
-            lines::change(row.left, row.right, row.compared()),
+            shared_columns::change(row.left, row.right, row.compared()),
         ])
     }
 
@@ -47,14 +47,14 @@ impl AllocationDiff {
             self.size(left),
             self.size(right),
             Value::SizeDifference(clamped(right.saturating_sub(left))),
-            lines::change_of_sums((left, right)),
+            shared_columns::change_of_sums((left, right)),
         ])
     }
 
     /// The rows, at most so many for people, what is left out, and the totals.
     pub fn table(&self, most: usize) -> Table {
         let columns = vec![
-            lines::label_column(&self.dimensions),
+            shared_columns::label_column(&self.dimensions),
             Column::number("Left"),
             Column::number("Right"),
             Column::number("Difference"),

@@ -10,15 +10,15 @@ pub use rows::{StackDiffRow, StackMeasure};
 
 use super::allocations::trace;
 use super::comparison::Comparison;
-use super::processes::{Match, Matched, Starts};
+use super::process_matching::{Match, Matched, Starts};
 use super::query::{SIDES, at_side};
 use super::row_choice::RowChoice;
-use super::source::Source;
+use super::side::Source;
 use super::trace_side::starts_for;
 use crate::analysis::stacks::{Dimension, Kind, SelfAndTotal, StackQuery, StackSet};
+use crate::dimensions::Dimension as _;
 use crate::error::Error;
-use crate::facets::Dimension as _;
-use crate::trace::doubt::{Doubt, grave};
+use crate::trace::trust::warning::{Warning, grave};
 use crate::units::{Nanos, count, counted};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -51,7 +51,7 @@ pub struct StackDiff {
     /// Doubts of both sides.
     pub warnings: Vec<String>,
     /// Those that make numbers wrong.
-    pub(crate) grave: Vec<Doubt>,
+    pub(crate) grave: Vec<Warning>,
     /// True when data of a trace was lost or a file is damaged.
     pub doubtful: bool,
     /// What decides.

@@ -1,11 +1,11 @@
 //! Rows of both sides, joined.
 
 use crate::analysis::diff::comparison::{Amounts, ComparedRow, DiffOrder, Join, Key, limit};
-use crate::analysis::diff::processes::Matched;
+use crate::analysis::diff::process_matching::Matched;
 use crate::analysis::diff::tolerance::Tolerance;
 use crate::analysis::stacks::{Dimension, Kind, SelfAndTotal, StackSet, Weight, in_one_case};
+use crate::dimensions::{Label, LabelKind};
 use crate::error::Error;
-use crate::facets::{Label, LabelKind};
 use crate::units::PAGE_BYTES;
 
 /// What decides whether rows differ.

@@ -2,10 +2,10 @@
 
 use super::{StackDiff, StackDiffRow};
 use crate::analysis::diff::comparison::share;
-use crate::analysis::diff::lines::{self, clamped, number};
+use crate::analysis::diff::shared_columns::{self, clamped, number};
 use crate::analysis::stacks::{SelfAndTotal, Weight};
 use crate::analysis::table::{Column, Field, Fit, Line, Table, Value};
-use crate::facets::{Label, LabelKind};
+use crate::dimensions::{Label, LabelKind};
 
 const FIELDS: [&str; 12] = [
     "left_self",
@@ -59,8 +59,8 @@ impl StackDiff {
         if row.right.is_none() {
             (right, right_share) = (Value::Nothing, Value::Nothing);
         }
-        let change = lines::change(row.left, row.right, row.compared());
-        Line::new([lines::labels(&row.labels), left, right, difference, left_share, right_share, change])
+        let change = shared_columns::change(row.left, row.right, row.compared());
+        Line::new([shared_columns::labels(&row.labels), left, right, difference, left_share, right_share, change])
     }
 
     /// `None`: of these rows no sum is known.
@@ -68,14 +68,14 @@ impl StackDiff {
         let Some(weights) = weights else {
             return Line::new(std::iter::once(label).chain(std::iter::repeat_n(Value::Nothing, 6)));
         };
-        let change = lines::change_of_sums(weights);
+        let change = shared_columns::change_of_sums(weights);
         Line::new(std::iter::once(label).chain(self.cells(weights)).chain([change]))
     }
 
     /// The rows, at most so many for people, what is left out, and the totals.
     pub fn table(&self, most: usize) -> Table {
         let columns = vec![
-            lines::label_column(&self.dimensions),
+            shared_columns::label_column(&self.dimensions),
             Column::number("Left"),
             Column::number("Right"),
             Column::number("Difference"),

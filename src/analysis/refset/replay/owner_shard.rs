@@ -14,7 +14,7 @@ use crate::analysis::refset::replay::update_queue::OrderedUpdates;
 use crate::analysis::refset::replay::working_set::WorkingSet;
 use crate::analysis::refset::totals::shard_totals::Recorder;
 use crate::event::page::PageUse;
-use crate::model::space::Layer;
+use crate::model::address_space::Layer;
 use crate::model::working_set_owner::OwnerId;
 use crate::moment::Moment;
 use foldhash::HashMap as FastMap;

@@ -11,7 +11,7 @@ use crate::analysis::refset::totals::held_statistics::HeldStatistics;
 use crate::analysis::refset::totals::mem_info_ws::Difference;
 use crate::analysis::refset::totals::shard_totals::Recorder;
 use crate::event::page::PageUse;
-use crate::model::space::Layer;
+use crate::model::address_space::Layer;
 use crate::model::working_set_owner::OwnerId;
 use crate::moment::Moment;
 use crate::units::is_kernel_address;

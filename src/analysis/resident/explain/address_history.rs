@@ -5,7 +5,7 @@ use crate::etl::EtlFile;
 use crate::event::Phase;
 use crate::event::virtual_memory::VirtualRange;
 use crate::load::event_values::SpaceEvent;
-use crate::model::space::AddressSpace;
+use crate::model::address_space::AddressSpace;
 use crate::moment::{At, Moment};
 
 /// An event that touches an address.

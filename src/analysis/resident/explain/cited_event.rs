@@ -3,7 +3,7 @@
 use crate::etl::EtlFile;
 use crate::etl::record_id::{HookId, RecordId};
 use crate::event::catalog;
-use crate::event::file::MapView;
+use crate::event::file_io::MapView;
 use crate::event::hooks::{
     HEAP_RANGE_CREATE, HEAP_RANGE_DESTROY, HEAP_RANGE_RELEASE, HEAP_RANGE_RESERVE, HEAP_RANGE_RUNDOWN,
 };

@@ -18,18 +18,18 @@ pub use record_fields::RecordField;
 
 use crate::analysis::category_rules::Rule;
 use crate::analysis::resident::dimension::{Dimension, committable};
-use crate::analysis::resident::doubts;
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
+use crate::analysis::resident::warnings;
+use crate::dimensions::Label;
 use crate::error::Error;
 use crate::event::page::{PageIdentity, PageUse};
-use crate::facets::Label;
 use crate::model::drive_paths::DrivePaths;
 use crate::model::page_owner_key::KeyReading;
 use crate::model::snapshot::{PageRecord, Snapshot};
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
-use crate::trace::doubt::{Doubt, any_grave, grave, texts};
+use crate::trace::trust::warning::{Warning, any_grave, grave, texts};
 use crate::units::{Nanos, PAGE_BYTES};
 use crate::units::{count, counted, is_kernel_address};
 use collect_facts::FactCollector;
@@ -59,7 +59,7 @@ pub struct Explanation {
     /// Warnings, most important first.
     pub warnings: Vec<String>,
     /// Those that make numbers wrong.
-    pub(crate) grave: Vec<Doubt>,
+    pub(crate) grave: Vec<Warning>,
     /// True when data was lost, the file is damaged, or the page sequence is not whole.
     pub doubtful: bool,
     /// What was asked.
@@ -147,17 +147,17 @@ impl Explanation {
         trace.gather(SnapshotContext::PARTS);
         let snapshots = trace.need_snapshots()?;
         let chosen = choice.indices(snapshots)?;
-        let mut doubts = doubts::before_counting(trace, &chosen);
+        let mut doubts = warnings::before_counting(trace, &chosen);
         let stacks = StacksOnDemand::new(trace, symbols);
         let of = chosen.len();
         let mut explained = Vec::new();
         for index in chosen {
             let Some(snapshot) = snapshots.get(index) else { continue };
             let context = SnapshotContext::new(trace, snapshot);
-            doubts.extend(doubts::of_context(trace, &context, (index, of), snapshot));
+            doubts.extend(warnings::of_context(trace, &context, (index, of), snapshot));
             explained.push(Explainer { trace, snapshot, context: &context, stacks: &stacks }.explain(target, index)?);
         }
-        doubts.extend(stacks.joined().into_iter().flat_map(doubts::of_symbols));
+        doubts.extend(stacks.joined().into_iter().flat_map(warnings::of_symbols));
         Ok(Explanation {
             warnings: texts(&doubts),
             grave: grave(&doubts),

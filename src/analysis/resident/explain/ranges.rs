@@ -6,13 +6,13 @@ use crate::analysis::resident::explain::fact::{Fact, fact};
 use crate::etl::EtlFile;
 use crate::etl::record_id::HookId;
 use crate::event::Phase;
-use crate::event::file::{MapView, ViewKind};
+use crate::event::file_io::{MapView, ViewKind};
 use crate::event::hooks::HEAP_RANGE_RUNDOWN;
 use crate::event::thread::Thread;
 use crate::event::virtual_memory::VirtualRange;
 use crate::load::event_values::SpaceEvent;
 use crate::model::address_index::AddressOwner;
-use crate::model::space::{AddressSpace, Layer, Source};
+use crate::model::address_space::{AddressSpace, Layer, Source};
 use crate::moment::{At, Moment};
 
 /// An address space at a snapshot, and an address in it.

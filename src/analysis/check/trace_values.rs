@@ -1,0 +1,373 @@
+//! The value of each budget in a trace.
+
+use crate::analysis::check::allocation_values::AllocationValues;
+use crate::analysis::check::budget::{Analysis, Budget, Conditions, Measure};
+use crate::analysis::check::cpu_values::CpuValues;
+use crate::analysis::check::fault_values::FaultValues;
+pub use crate::analysis::check::measured_value::{Row, Value};
+use crate::analysis::check::required_data::{Evidence, unrecorded};
+use crate::analysis::refset::ReferenceSet;
+use crate::analysis::refset::query::{Dimension as ReferenceDimension, Query};
+use crate::analysis::refset::reason::AccessReason;
+use crate::analysis::resident::count_pages;
+use crate::analysis::resident::dimension::{Dimension as ResidentDimension, DimensionCode};
+use crate::analysis::resident::group_counts::MOST_DIMENSIONS;
+use crate::analysis::resident::query::{SnapshotChoice, stacks_for};
+use crate::analysis::resident::snapshot_context::SnapshotContext;
+use crate::analysis::resident::warnings;
+use crate::analysis::table::{Condition, Dimension as _};
+use crate::dimensions::Label;
+use crate::error::Error;
+use crate::etl::record_id::HookId;
+use crate::event::hooks::*;
+use crate::load::allocations::AllocationKind;
+use crate::model::snapshot::Snapshot;
+use crate::symbols::folders::SymbolFolders;
+use crate::trace::analysis_needs::{REFERENCE_SET, RESIDENT_SET};
+use crate::trace::trust::warning::Warning;
+use crate::trace::{Parts, Trace};
+use crate::units::{Nanos, counted};
+use std::collections::BTreeMap;
+
+/// The values of a trace.
+#[derive(Debug, Default)]
+pub struct TraceValues {
+    /// The values in the order of the budgets, or why one is not known.
+    pub values: Vec<Result<Value, String>>,
+    /// Doubts about the trace, most important first.
+    pub warnings: Vec<String>,
+    /// Those that make numbers wrong.
+    pub(crate) grave: Vec<Warning>,
+}
+
+/// The events that make up a page sequence.
+const PAGES: [HookId; 2] = [PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2];
+/// The events that make up a reference set.
+const ACCESSES: [HookId; 6] =
+    [IN_MEMORY_ACTIVE, IN_MEMORY_ACTIVE_RUNDOWN, PAGE_ACCESS, PAGE_ACCESS_EX, PAGE_RELEASE, REMOVE_FROM_WS];
+
+/// A step that is longer than any trace, because only the peak of the timeline is used.
+const ONE_STEP: Nanos = Nanos(i64::MAX as i128);
+
+impl TraceValues {
+    /// Measures a trace.
+    pub fn answer(trace: &Trace, budgets: &[Budget]) -> TraceValues {
+        let has = |analysis| budgets.iter().any(|budget| budget.analysis == analysis);
+        let mut all = TraceValues::default();
+        if has(Analysis::Resident) {
+            let parts = if has(Analysis::Reference) { ReferenceSet::PARTS } else { Parts::NONE };
+            trace.gather(SnapshotContext::PARTS | parts);
+        }
+        let mut resident = has(Analysis::Resident).then(|| ResidentValues::new(trace, &mut all));
+        // Before anything is matched: budgets of one kind are answered together.
+        budgets.iter().for_each(|budget| budget.conditions.forget());
+        let faults = has(Analysis::Faults).then(|| FaultValues::new(trace, budgets));
+        if let Some(faults) = &faults {
+            all.add_doubts(&but_not_recorded(faults.doubts()));
+        }
+        let processors = has(Analysis::Cpu).then(|| CpuValues::new(trace));
+        if let Some(processors) = &processors {
+            all.add_doubts(&but_not_recorded(processors.doubts()));
+        }
+        let kinds = AllocationKind::ALL.into_iter().filter(|kind| has(Analysis::Allocations(*kind)));
+        let allocations: Vec<AllocationValues<'_>> =
+            kinds.map(|kind| AllocationValues::new(trace, kind, budgets)).collect();
+        allocations.iter().for_each(|values| all.add_doubts(&but_not_recorded(values.doubts())));
+        let mut reference = has(Analysis::Reference).then(|| ReferenceValues::new(trace, &mut all));
+        for budget in budgets {
+            let value = match &budget.conditions {
+                Conditions::Resident(conditions) => resident.as_mut().map(|values| values.value(budget, conditions)),
+                Conditions::Reference(conditions) => {
+                    reference.as_mut().map(|values| values.value(trace, budget, conditions))
+                }
+                Conditions::Faults(conditions) => faults.as_ref().map(|values| values.value(trace, budget, conditions)),
+                Conditions::Cpu(conditions) => {
+                    processors.as_ref().map(|values| values.value(trace, budget, conditions))
+                }
+                Conditions::Allocations(conditions) => {
+                    let own = allocations.iter().find(|values| Analysis::Allocations(values.of) == budget.analysis);
+                    own.map(|values| values.value(trace, budget, conditions))
+                }
+            };
+            let mut value = value.unwrap_or_else(|| Err(String::new()));
+            if let Ok(value) = &mut value {
+                value.note_unrecorded(trace, budget);
+                value.unmatched = budget.conditions.unmatched();
+                value.has_no_match = budget.conditions.has_no_match();
+            }
+            all.values.push(value);
+        }
+        // Whether the file can be trusted does not depend on the budgets: also one of which nothing was measured can have losses.
+        all.add_doubts(&trace.trust().doubts());
+        all
+    }
+
+    fn add_doubts(&mut self, doubts: &[Warning]) {
+        for doubt in doubts.iter().filter(|doubt| !self.warnings.contains(&doubt.text)).cloned().collect::<Vec<_>>() {
+            self.grave.extend(doubt.is_grave.then(|| doubt.clone()));
+            self.warnings.push(doubt.text);
+        }
+    }
+}
+
+impl Value {
+    /// Says what was not recorded, where pages count in other categories for that.
+    fn note_unrecorded(&mut self, trace: &Trace, budget: &Budget) {
+        let analysis = match budget.analysis {
+            Analysis::Resident => &RESIDENT_SET,
+            Analysis::Reference => &REFERENCE_SET,
+            _ => return,
+        };
+        let (keywords, texts): (Vec<&str>, Vec<String>) =
+            unrecorded(trace, analysis, &budget.conditions).into_iter().unzip();
+        self.unrecorded = Some(keywords.into_iter().map(str::to_owned).collect());
+        self.doubts.extend(texts);
+    }
+
+    /// Why it is not to be compared with an earlier one: other keywords were recorded.
+    pub(crate) fn differs_from(&self, earlier: &Value) -> Option<String> {
+        let (now, before) = (self.unrecorded.as_ref()?, earlier.unrecorded.as_ref()?);
+        let only = |one: &[String], other: &[String]| one.iter().find(|keyword| !other.contains(keyword)).cloned();
+        let told = |keyword: String, has: &str, has_not: &str| {
+            format!(
+                "{has} was recorded with the keyword {keyword}, {has_not} without: the same pages have other categories"
+            )
+        };
+        let gone = only(now, before).map(|keyword| told(keyword, "the baseline", "this trace"));
+        gone.or_else(|| only(before, now).map(|keyword| told(keyword, "this trace", "the baseline")))
+    }
+}
+
+/// Without what was not recorded: a budget that needs it says so itself.
+fn but_not_recorded(doubts: &[Warning]) -> Vec<Warning> {
+    let is_told = |doubt: &&Warning| !["not_recorded", "heaps_not_recorded"].contains(&doubt.code);
+    doubts.iter().filter(is_told).cloned().collect()
+}
+
+/// What rows of the resident set are grouped by.
+const PAGES_BY: [ResidentDimension; 2] = [ResidentDimension::PROCESS, ResidentDimension::Category];
+
+/// Pages of groups, by the codes of their dimensions.
+type PagesByCodes = BTreeMap<Vec<DimensionCode>, u64>;
+
+/// The resident set of a trace, or why it has none.
+struct ResidentValues<'t> {
+    trace: &'t Trace,
+    snapshot: Result<&'t Snapshot, String>,
+    /// Without stacks, which each budget can have others of.
+    context: Option<SnapshotContext<'t>>,
+    /// All pages, by the dimensions that budgets have conditions on.
+    counted: BTreeMap<Vec<ResidentDimension>, PagesByCodes>,
+}
+
+impl<'t> ResidentValues<'t> {
+    fn new(trace: &'t Trace, all: &mut TraceValues) -> ResidentValues<'t> {
+        let snapshot = trace.need_snapshots().map_err(|error| error.brief()).and_then(|snapshots| {
+            let indices = SnapshotChoice::Last.indices(snapshots).unwrap_or_default();
+            all.add_doubts(&but_not_recorded(&warnings::of_snapshots(trace, &indices)));
+            let last = indices.first().and_then(|index| snapshots.get(*index));
+            last.ok_or_else(|| "it has no whole snapshot".to_owned())
+        });
+        ResidentValues { trace, snapshot, context: None, counted: BTreeMap::new() }
+    }
+
+    fn value(&mut self, budget: &Budget, conditions: &[Condition<ResidentDimension>]) -> Result<Value, String> {
+        let (trace, snapshot) = (self.trace, *self.snapshot.as_ref().map_err(String::clone)?);
+        let evidence = Evidence::new(trace, &RESIDENT_SET);
+        let time = (trace.time(snapshot.first.time), trace.time(snapshot.last_time));
+        if let Some(fault) = evidence.fault("the page sequence", &PAGES, time, &budget.conditions) {
+            return Err(fault);
+        }
+        // What is left of a later one is no snapshot; the one before it is of another moment.
+        let later = trace.snapshots().iter().filter(|other| other.first > snapshot.first);
+        let times = later.map(|other| (trace.time(other.first.time), trace.time(other.last_time)));
+        let mut faults = times.filter_map(|time| {
+            evidence.fault("a page sequence after the last whole one", &PAGES, time, &budget.conditions)
+        });
+        if let Some(fault) = faults.next() {
+            return Err(fault);
+        }
+        if trace.page_sequences().is_broken(snapshot, &trace.etl().clock) {
+            return Err(
+                "the page sequence is broken in two: one snapshot goes on where another ends, and neither is whole"
+                    .to_owned(),
+            );
+        }
+        let impossible = trace.page_sequences().impossible;
+        if impossible > 0 {
+            let records = counted(impossible, "page record names a PFN", "page records name PFNs");
+            return Err(format!("{records} that no machine has: the page sequence is damaged"));
+        }
+        let stacks = stacks_for(trace, &PAGES_BY, conditions, &budget.symbols);
+        let doubts: Vec<Warning> = stacks.iter().flat_map(warnings::of_stacks).collect();
+        if let Some(none) = doubts.iter().find(|doubt| doubt.code == "no_stacks") {
+            return Err(none.text.clone());
+        }
+        let doubts: Vec<String> = doubts.into_iter().map(|doubt| doubt.text).collect();
+        if stacks.is_some() || conditions.len() > MOST_DIMENSIONS - 1 - PAGES_BY.len() {
+            let context = SnapshotContext::with_stacks(trace, snapshot, stacks.as_ref());
+            let pages = count_pages(trace, &context, snapshot, &PAGES_BY, conditions);
+            return Ok(of_pages(&context, pages, snapshot.pages, doubts));
+        }
+        let context = self.context.get_or_insert_with(|| SnapshotContext::new(trace, snapshot));
+        let mut dimensions = PAGES_BY.to_vec();
+        for condition in conditions.iter().filter(|condition| !PAGES_BY.contains(&condition.dimension)) {
+            dimensions.push(condition.dimension);
+        }
+        let all = self.counted.entry(dimensions);
+        let all = all.or_insert_with_key(|by| count_pages(trace, context, snapshot, by, &[]));
+        let pages = selected(context, all, conditions);
+        Ok(of_pages(context, pages, snapshot.pages, doubts))
+    }
+}
+
+/// Those pages that meet the conditions. Codes are those of [`PAGES_BY`], then one for each condition on another dimension.
+fn selected(
+    context: &SnapshotContext<'_>,
+    all: &PagesByCodes,
+    conditions: &[Condition<ResidentDimension>],
+) -> PagesByCodes {
+    let mut others = PAGES_BY.len()..;
+    let place = |condition: &Condition<ResidentDimension>| {
+        let own = PAGES_BY.iter().position(|dimension| *dimension == condition.dimension);
+        own.or_else(|| others.next()).unwrap_or_default()
+    };
+    let places: Vec<usize> = conditions.iter().map(place).collect();
+    let mut known: Vec<BTreeMap<DimensionCode, bool>> = vec![BTreeMap::new(); conditions.len()];
+    let mut passing = BTreeMap::new();
+    for (codes, pages) in all {
+        let passes = conditions.iter().zip(&places).zip(&mut known).all(|((condition, place), known)| {
+            let code = codes.get(*place).copied().unwrap_or(DimensionCode::None);
+            *known.entry(code).or_insert_with(|| condition.dimension.meets(context, code, condition))
+        });
+        if passes {
+            *passing.entry(codes.iter().take(PAGES_BY.len()).copied().collect()).or_default() += pages;
+        }
+    }
+    passing
+}
+
+fn of_pages(context: &SnapshotContext<'_>, pages: PagesByCodes, total: u64, doubts: Vec<String>) -> Value {
+    let row = |(codes, pages): (Vec<DimensionCode>, u64)| Row {
+        labels: (PAGES_BY.iter().zip(codes)).map(|(dimension, code)| dimension.label(context, code)).collect(),
+        pages: i64::try_from(pages).unwrap_or(i64::MAX),
+    };
+    Value {
+        pages: pages.values().sum(),
+        total,
+        dimensions: PAGES_BY.map(|dimension| dimension.name().to_owned()).to_vec(),
+        rows: pages.into_iter().map(row).collect(),
+        doubts,
+        ..Value::default()
+    }
+}
+
+/// The reference set of a trace, or why it has none.
+struct ReferenceValues(Result<ReferenceSet, String>);
+
+fn reference_set(
+    trace: &Trace,
+    conditions: &[Condition<ReferenceDimension>],
+    symbols: &SymbolFolders,
+) -> Result<ReferenceSet, Error> {
+    let by = vec![ReferenceDimension::PROCESS, ReferenceDimension::Category];
+    ReferenceSet::answer(
+        trace,
+        &Query {
+            group_by: by.clone(),
+            conditions: conditions.to_vec(),
+            timeline: Some(ONE_STEP),
+            timeline_by: by,
+            summary_rows: 0,
+            symbols: symbols.clone(),
+            ..Query::default()
+        },
+    )
+}
+
+impl ReferenceValues {
+    fn new(trace: &Trace, all: &mut TraceValues) -> ReferenceValues {
+        match reference_set(trace, &[], &SymbolFolders::default()) {
+            Err(error) => ReferenceValues(Err(error.brief())),
+            Ok(set) => {
+                all.add_doubts(&set.doubts);
+                ReferenceValues(Ok(set))
+            }
+        }
+    }
+
+    fn value(
+        &self,
+        trace: &Trace,
+        budget: &Budget,
+        conditions: &[Condition<ReferenceDimension>],
+    ) -> Result<Value, String> {
+        let set = self.0.as_ref().map_err(String::clone)?;
+        let evidence = Evidence::new(trace, &REFERENCE_SET);
+        let rundowns = [IN_MEMORY_ACTIVE, IN_MEMORY_ACTIVE_RUNDOWN]
+            .into_iter()
+            .filter_map(|hook| trace.survey().kernel_span(hook));
+        let from = rundowns.map(|(first, _)| trace.time(first)).min();
+        let (begin, end) = set.window_times;
+        // The pages that are held when the window begins come from the rundown before it.
+        let from = from.filter(|_| !budget.measure.is_of_accesses()).map_or(begin, |from| from.min(begin));
+        if let Some(fault) = evidence.fault("the scenario", &ACCESSES, (from, end), &budget.conditions) {
+            return Err(fault);
+        }
+        match budget.measure {
+            Measure::Accessed => Ok(by_reason(&set.balance.accesses, conditions)),
+            Measure::Reaccesses => Ok(by_reason(&set.balance.reaccesses, conditions)),
+            _ if conditions.is_empty() => Ok(held(set, budget.measure, set)),
+            _ => {
+                let selected = reference_set(trace, conditions, &budget.symbols).map_err(|error| error.brief())?;
+                let no_stacks = selected.doubts.iter().find(|doubt| doubt.code == "no_stacks");
+                if let Some(doubt) = no_stacks.filter(|_| selected.chooses_stacks()) {
+                    return Err(doubt.text.clone());
+                }
+                let of_stacks = |doubt: &&Warning| doubt.code == "stacks_incomplete" && selected.chooses_stacks();
+                let doubts = selected.doubts.iter().filter(of_stacks).map(|doubt| doubt.text.clone()).collect();
+                Ok(Value { doubts, ..held(&selected, budget.measure, set) })
+            }
+        }
+    }
+}
+
+fn held(set: &ReferenceSet, measure: Measure, all: &ReferenceSet) -> Value {
+    let dimensions = set.dimensions.iter().map(|dimension| dimension.name().to_owned()).collect();
+    let signed = |pages: u64| i64::try_from(pages).unwrap_or(i64::MAX);
+    match (measure, &set.timeline) {
+        (Measure::Peak, Some(timeline)) => Value {
+            pages: timeline.extent.peak,
+            total: all.peak.0,
+            dimensions,
+            rows: (timeline.groups.iter())
+                .map(|group| Row { labels: group.labels.clone(), pages: signed(group.extent.peak) })
+                .collect(),
+            ..Value::default()
+        },
+        _ => Value {
+            pages: u64::try_from(set.tree.measure.pages).unwrap_or(0),
+            total: all.held_at_stop,
+            dimensions,
+            rows: set.rows.iter().map(|row| Row { labels: row.labels.clone(), pages: row.measure.pages }).collect(),
+            ..Value::default()
+        },
+    }
+}
+
+fn by_reason(counts: &[u64; AccessReason::ALL.len()], conditions: &[Condition<ReferenceDimension>]) -> Value {
+    let passes = |reason: AccessReason| conditions.iter().all(|condition| condition.patterns.matches(reason.name()));
+    let rows: Vec<(AccessReason, u64)> =
+        AccessReason::ALL.into_iter().zip(*counts).filter(|(reason, pages)| *pages > 0 && passes(*reason)).collect();
+    let row = |(reason, pages): &(AccessReason, u64)| Row {
+        labels: vec![Label::name(reason.name())],
+        pages: i64::try_from(*pages).unwrap_or(i64::MAX),
+    };
+    Value {
+        pages: rows.iter().map(|(_, pages)| pages).sum(),
+        total: counts.iter().sum(),
+        dimensions: vec![ReferenceDimension::AccessReason.name().to_owned()],
+        rows: rows.iter().map(row).collect(),
+        ..Value::default()
+    }
+}

@@ -1,0 +1,267 @@
+//! Matches the processes of two sides: by id where both sides are of one trace, by name where they are not.
+//!
+//! Sides are compared by texts, because one of them can be a file: here these are read.
+
+use crate::dimensions::NO_LABEL;
+use crate::units::counted;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How processes are matched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Match {
+    /// By id; names are compared for information.
+    Pid,
+    /// By name; all processes of one name together.
+    Name,
+    /// By name, and those of one name by the order in which they started.
+    NameAndStart,
+}
+
+/// A label in its parts: `name.exe <Package> (pid)`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Parts {
+    name: String,
+    package: Option<String>,
+    pid: Option<String>,
+}
+
+fn parts(label: &str) -> Parts {
+    let with_id = label.strip_suffix(')').and_then(|rest| rest.rsplit_once(" ("));
+    let (name, pid) = with_id.map_or((label, None), |(name, pid)| (name, Some(pid.to_owned())));
+    let packaged = name.strip_suffix('>').and_then(|rest| rest.rsplit_once(" <"));
+    let (name, package) = packaged.map_or((name, None), |(name, package)| (name, Some(package.to_lowercase())));
+    Parts { name: name.to_owned(), package, pid }
+}
+
+/// `Unknown (-1)`, the pages of no single process, and `Unknown (0x…)`.
+fn is_of_no_process(parts: &Parts) -> bool {
+    parts.name == "Unknown" && parts.pid.as_deref().is_none_or(|pid| pid.parse::<u64>().is_err())
+}
+
+/// For each label of a side the label that it is compared under.
+type Renamed = BTreeMap<String, String>;
+
+/// What was matched.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Matched {
+    /// Names of the labels of both sides.
+    pub sides: [Renamed; 2],
+    /// Processes of one id with two names.
+    pub renamed: Vec<(String, String)>,
+}
+
+/// Starts of processes: the label, and a number that grows with time.
+pub type Starts = Vec<(String, u64)>;
+
+/// Longest name that old records of processes hold, in bytes.
+const LONGEST_NAME: std::ops::RangeInclusive<usize> = 14..=15;
+
+impl Matched {
+    /// Matches the labels of two sides.
+    pub fn new(labels: [&BTreeSet<String>; 2], how: Match, starts: &[Starts; 2]) -> Matched {
+        match how {
+            Match::Pid => by_id(labels),
+            Match::Name => by_name(labels),
+            Match::NameAndStart => {
+                let mut matched = by_name(labels);
+                let all = labels.into_iter().zip(starts);
+                for (renamed, (labels, starts)) in matched.sides.iter_mut().zip(all) {
+                    number(renamed, labels, starts);
+                }
+                matched
+            }
+        }
+    }
+
+    /// That processes of one id have two names.
+    pub fn renamed_warning(&self) -> Option<String> {
+        let (left, right) = self.renamed.first()?;
+        let count = counted(self.renamed.len() as u64, "process has", "processes have");
+        Some(format!("{count} the same id and another name: {left} on the left is {right} on the right"))
+    }
+
+    /// The name that a label is compared under.
+    pub fn name<'m>(&'m self, side: usize, label: &'m str) -> &'m str {
+        self.sides.get(side).and_then(|renamed| renamed.get(label)).map_or(label, String::as_str)
+    }
+}
+
+/// The same id is the same process. A second process with the same id is recognized by its name.
+fn by_id([left, right]: [&BTreeSet<String>; 2]) -> Matched {
+    let exact = |label: &String| {
+        let parts = parts(label);
+        (parts.pid, parts.name.to_lowercase())
+    };
+    let mut matched = Matched::default();
+    let known: BTreeMap<_, &String> = left.iter().map(|label| (exact(label), label)).collect();
+    let mut taken: BTreeSet<&String> = BTreeSet::new();
+    let mut open = Vec::new();
+    for label in right {
+        match known.get(&exact(label)) {
+            Some(same) => {
+                taken.insert(same);
+                matched.sides[1].insert(label.clone(), (*same).clone());
+            }
+            None => open.push(label),
+        }
+    }
+    for label in open {
+        let right = parts(label);
+        if right.pid.is_none() || is_of_no_process(&right) {
+            continue;
+        }
+        let same = left.iter().find(|other| {
+            let left = parts(other);
+            left.pid == right.pid && !is_of_no_process(&left) && !taken.contains(other)
+        });
+        if let Some(same) = same {
+            taken.insert(same);
+            matched.sides[1].insert(label.clone(), same.clone());
+            let is_cut = same.to_lowercase().starts_with(&right.name.to_lowercase());
+            if !is_cut && parts(same).name != "Unknown" && right.name != "Unknown" {
+                matched.renamed.push((same.clone(), label.clone()));
+            }
+        }
+    }
+    matched
+}
+
+fn by_name(labels: [&BTreeSet<String>; 2]) -> Matched {
+    let all: [Vec<(&String, Parts)>; 2] =
+        labels.map(|labels| labels.iter().map(|label| (label, parts(label))).collect());
+    let packaged = |side: &[(&String, Parts)]| -> BTreeSet<String> {
+        let with = side.iter().filter(|(_, parts)| parts.package.is_some());
+        with.map(|(_, parts)| parts.name.to_lowercase()).collect()
+    };
+    let [left, right] = [0, 1].map(|side| all.get(side).map(|side| packaged(side)).unwrap_or_default());
+    // Where names stand without ids, those without a process are all of one name.
+    let is_bare = labels.iter().any(|labels| labels.contains("Unknown"));
+    let mut matched = Matched::default();
+    // Names as they are shown: as the left side writes them.
+    let mut shown: BTreeMap<String, String> = BTreeMap::new();
+    for (side, parts) in all.iter().zip(&mut matched.sides) {
+        for (label, of) in side {
+            if is_of_no_process(of) && !is_bare {
+                continue;
+            }
+            let both = left.contains(&of.name.to_lowercase()) && right.contains(&of.name.to_lowercase());
+            let package = of.package.as_ref().filter(|_| both).map_or_else(String::new, |p| format!(" <{p}>"));
+            let key = format!("{}{package}", of.name.to_lowercase());
+            let name = shown.entry(key).or_insert_with(|| format!("{}{package}", of.name)).clone();
+            parts.insert((*label).clone(), name);
+        }
+    }
+    complete_cut_names(&mut matched);
+    matched
+}
+
+/// A name that was cut, and that only one side has, matches the other side's process whose name begins with it, if there is
+/// only one.
+fn complete_cut_names(matched: &mut Matched) {
+    let names = |renamed: &Renamed| -> BTreeSet<String> { renamed.values().cloned().collect() };
+    let sides = [names(&matched.sides[0]), names(&matched.sides[1])];
+    for (side, other) in [(0, 1), (1, 0)] {
+        let (Some(own), Some(others)) = (sides.get(side), sides.get(other)) else { continue };
+        for cut in own.difference(others).filter(|name| LONGEST_NAME.contains(&name.len())) {
+            let begins = |name: &&String| name.to_lowercase().starts_with(&cut.to_lowercase()) && !own.contains(*name);
+            let mut whole = others.iter().filter(begins);
+            if let (Some(whole), None) = (whole.next(), whole.next()) {
+                let values = matched.sides.get_mut(side).into_iter().flat_map(BTreeMap::values_mut);
+                values.filter(|name| *name == cut).for_each(|name| name.clone_from(whole));
+            }
+        }
+    }
+}
+
+/// Numbers the processes of one name in the order of their starts: `chrome.exe #2`.
+fn number(renamed: &mut Renamed, labels: &BTreeSet<String>, starts: &Starts) {
+    let first: BTreeMap<&str, u64> = starts.iter().rev().map(|(label, start)| (label.as_str(), *start)).collect();
+    let pid = |label: &String| parts(label).pid.and_then(|pid| pid.parse::<u64>().ok());
+    let mut by_name: BTreeMap<String, Vec<&String>> = BTreeMap::new();
+    for label in labels {
+        // Pages without a process are of no instance.
+        if let Some(name) = renamed.get(label).filter(|_| label != NO_LABEL) {
+            by_name.entry(name.clone()).or_default().push(label);
+        }
+    }
+    for (name, mut labels) in by_name {
+        // For processes from before the trace the order of starts is not known. Ids at least give a fixed order.
+        let order = |a: &&String, b: &&String| -> Ordering {
+            let start = |label: &String| first.get(label.as_str()).copied();
+            start(a).cmp(&start(b)).then_with(|| pid(a).cmp(&pid(b)))
+        };
+        labels.sort_by(order);
+        for (place, label) in labels.into_iter().enumerate() {
+            renamed.insert(label.clone(), format!("{name} #{}", place + 1));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matched(left: &[&str], right: &[&str], how: Match, starts: [&[(&str, u64)]; 2]) -> Matched {
+        let set = |labels: &[&str]| labels.iter().map(|label| (*label).to_owned()).collect::<BTreeSet<_>>();
+        let starts = starts.map(|starts| starts.iter().map(|(label, start)| ((*label).to_owned(), *start)).collect());
+        Matched::new([&set(left), &set(right)], how, &starts)
+    }
+
+    #[test]
+    fn ids_decide_and_other_names_are_told() {
+        let found = matched(
+            &["Chrome.exe (40)", "new.exe (48)", "gone.exe (48)", "a.exe (7)", "Unknown (-1)", "Unknown (9)"],
+            &["chrome.exe <App> (40)", "gone.exe (48)", "other.exe (7)", "Unknown (-1)", "late.exe (9)", "n/a"],
+            Match::Pid,
+            [&[], &[]],
+        );
+        for (label, wanted) in [
+            ("chrome.exe <App> (40)", "Chrome.exe (40)"),
+            ("gone.exe (48)", "gone.exe (48)"),
+            ("other.exe (7)", "a.exe (7)"),
+            ("late.exe (9)", "Unknown (9)"),
+            ("Unknown (-1)", "Unknown (-1)"),
+            ("n/a", "n/a"),
+        ] {
+            assert_eq!(found.name(1, label), wanted);
+        }
+        assert_eq!(found.renamed, [("a.exe (7)".to_owned(), "other.exe (7)".to_owned())]);
+    }
+
+    #[test]
+    fn names_bring_processes_of_two_traces_together() {
+        let found = matched(
+            &[
+                "chrome.exe (40)",
+                "chrome.exe (44)",
+                "SearchIndexer.exe (9)",
+                "App.exe <One> (1)",
+                "n/a",
+                "Unknown (-1)",
+            ],
+            &["CHROME.EXE (8)", "SearchIndexer.e (12)", "app.exe (3)", "Unknown (-1)"],
+            Match::Name,
+            [&[], &[]],
+        );
+        assert_eq!(found.name(0, "chrome.exe (44)"), "chrome.exe");
+        assert_eq!(found.name(1, "CHROME.EXE (8)"), "chrome.exe");
+        assert_eq!(found.name(1, "SearchIndexer.e (12)"), "SearchIndexer.exe");
+        assert_eq!((found.name(0, "App.exe <One> (1)"), found.name(1, "app.exe (3)")), ("App.exe", "App.exe"));
+        assert_eq!(found.name(0, "Unknown (-1)"), "Unknown (-1)");
+        let both = matched(&["App.exe <One> (1)"], &["App.exe <Two> (1)"], Match::Name, [&[], &[]]);
+        assert_ne!(both.name(0, "App.exe <One> (1)"), both.name(1, "App.exe <Two> (1)"));
+    }
+
+    #[test]
+    fn those_of_one_name_are_told_apart_by_their_start() {
+        let found = matched(
+            &["a (9)", "a (10)", "a (2)"],
+            &["a (5)"],
+            Match::NameAndStart,
+            [&[("a (2)", 30), ("a (9)", 0), ("a (10)", 0)], &[("a (5)", 1)]],
+        );
+        assert_eq!(["a (9)", "a (10)", "a (2)"].map(|label| found.name(0, label)), ["a #1", "a #2", "a #3"]);
+        assert_eq!(found.name(1, "a (5)"), "a #1");
+    }
+}

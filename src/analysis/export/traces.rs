@@ -1,0 +1,123 @@
+//! The table `traces`: one row about the trace itself, also if it cannot be read.
+
+use crate::analysis::export::column_batches::{Cell, ColumnBatches};
+use crate::analysis::export::schema::{SCHEMA_VERSION, Table};
+use crate::analysis::export::sink::Sink;
+use crate::analysis::info::TraceInfo;
+use crate::error::Error;
+use crate::trace::Trace;
+use crate::trace::trust::warning::{Warning, any_grave, texts};
+use crate::units::FileTime;
+
+/// A trace as a file.
+#[derive(Debug, Clone)]
+pub struct TraceFile {
+    /// As the user named it.
+    pub file: String,
+    /// SHA-256 of its bytes, hexadecimal; `None` when they cannot be read.
+    pub digest: Option<String>,
+    /// Its size.
+    pub bytes: Option<u64>,
+    /// Version of this program.
+    pub program_version: String,
+}
+
+/// What is known of a readable trace.
+#[derive(Debug)]
+pub struct Facts {
+    info: TraceInfo,
+    machine: Option<String>,
+    memory_pages: Option<u64>,
+    snapshots: u64,
+}
+
+impl Facts {
+    /// What casts doubt on the trace, whatever its tables.
+    pub(super) fn doubts(&self) -> Vec<Warning> {
+        self.info.doubts.clone()
+    }
+
+    /// Collects the facts. `machine` converts the machine's name to the text that is written.
+    pub fn new(trace: &Trace, machine: impl Fn(&str) -> String) -> Facts {
+        let of_snapshots = trace.snapshots().iter().map(|snapshot| snapshot.pages).max();
+        Facts {
+            info: TraceInfo::answer(trace),
+            machine: trace.survey().computer_name.as_deref().map(machine),
+            memory_pages: trace.system().ram_pages.or(of_snapshots),
+            snapshots: trace.snapshots().len() as u64,
+        }
+    }
+}
+
+/// Microseconds since 1970; `None` for 0, which means unknown.
+fn instant(time: FileTime) -> Option<i64> {
+    const FROM_1601_TO_1970: i64 = 11_644_473_600_000_000;
+    let micros = i64::try_from(time.0 / 10).ok()?;
+    (micros > 0).then(|| micros - FROM_1601_TO_1970)
+}
+
+/// The table `warnings`: a row for each doubt.
+///
+/// # Errors
+/// [`Error::NotWritten`].
+pub(crate) fn warnings(doubts: &[Warning], sink: &dyn Sink) -> Result<(), Error> {
+    let mut rows = ColumnBatches::new(Table::Warnings, sink);
+    for doubt in doubts {
+        rows.push([
+            Cell::Text(doubt.analysis),
+            Cell::Text(doubt.code),
+            Cell::Text(&doubt.text),
+            Cell::maybe(doubt.amount, Cell::count),
+            Cell::Flag(doubt.is_grave),
+        ])?;
+    }
+    rows.finish()
+}
+
+/// The row: facts of a trace and what casts doubt on its tables, or why there are none.
+///
+/// # Errors
+/// [`Error::NotWritten`].
+pub(crate) fn write(
+    trace: &TraceFile,
+    tables: &[Table],
+    facts: Result<(&Facts, &[Warning]), &str>,
+    sink: &dyn Sink,
+) -> Result<(), Error> {
+    let names: Vec<&str> = tables.iter().map(|table| table.name()).collect();
+    let (tables, known) = (names.join(","), facts.ok().map(|(facts, _)| facts));
+    let doubts = facts.ok().map(|(_, doubts)| doubts);
+    let info = known.map(|facts| &facts.info);
+    let count = |of: fn(&TraceInfo) -> u64| Cell::maybe(info.map(of), Cell::count);
+    let warnings = doubts.map(|doubts| texts(doubts).join("\n")).filter(|lines| !lines.is_empty());
+    let session = info.map(|info| info.logger_name.as_str()).filter(|name| !name.is_empty());
+    let mut rows = ColumnBatches::new(Table::Traces, sink);
+    rows.push([
+        Cell::Text(&trace.file),
+        Cell::maybe(trace.digest.as_deref(), Cell::Text),
+        Cell::maybe(trace.bytes, Cell::count),
+        Cell::Text(&trace.program_version),
+        Cell::Integer(SCHEMA_VERSION.into()),
+        Cell::Text(&tables),
+        Cell::maybe(facts.err(), Cell::Text),
+        Cell::maybe(session, Cell::Text),
+        Cell::maybe(known.and_then(|facts| facts.machine.as_deref()), Cell::Text),
+        count(|info| info.os_build.into()),
+        Cell::maybe(info.and_then(|info| info.os_text.as_deref()), Cell::Text),
+        Cell::maybe(info.and_then(|info| info.machine_processors), |count| Cell::Integer(count.into())),
+        Cell::maybe(known.and_then(|facts| facts.memory_pages), Cell::count),
+        Cell::maybe(info.and_then(|info| instant(info.start)), Cell::Instant),
+        Cell::maybe(info, |info| Cell::Real(info.duration.seconds())),
+        count(|info| info.events),
+        Cell::maybe(known, |facts| Cell::count(facts.snapshots)),
+        count(|info| info.trust.loss.events_lost.into()),
+        count(|info| info.trust.loss.buffers_lost.into()),
+        count(|info| info.trust.loss.missing_buffers),
+        count(|info| info.trust.damaged),
+        count(|info| info.trust.misfit_records),
+        Cell::maybe(info, |info| Cell::Flag(info.trust.is_cut())),
+        Cell::maybe(doubts, |doubts| Cell::Flag(!any_grave(doubts))),
+        Cell::maybe(warnings.as_deref(), Cell::Text),
+    ])?;
+    rows.finish()
+}

@@ -1,0 +1,39 @@
+//! What the analyses say of their own numbers: each that can run answers its default question, and its doubts are kept
+//! (`pfnset info --strict`).
+
+use crate::analysis::allocations::{AllocationQuery, AllocationSet};
+use crate::analysis::cpu::CpuUse;
+use crate::analysis::cpu::query::CpuQuery;
+use crate::analysis::faults::{FaultQuery, FaultSet};
+use crate::analysis::refset::ReferenceSet;
+use crate::analysis::refset::query::Query;
+use crate::analysis::resident::query::SnapshotChoice;
+use crate::analysis::resident::warnings::of_snapshots;
+use crate::load::allocations::AllocationKind;
+use crate::trace::Trace;
+use crate::trace::trust::warning::{OF_TRACE, Warning};
+
+/// What is not told again: what was never recorded, which readiness tells. All else is what the commands themselves say.
+const OF_READINESS: [&str; 4] = ["not_recorded", "not_left", "heaps_not_recorded", "by_samples"];
+
+/// How often the records are read at most: once for each of the questions.
+pub(crate) const READS: u64 = 8;
+
+/// The doubts of all analyses that can run. One that cannot run says nothing: it has no numbers.
+pub(super) fn doubts(trace: &Trace) -> Vec<Warning> {
+    let mut all = of_resident(trace);
+    all.extend(ReferenceSet::answer(trace, &Query::default()).map(|set| set.doubts).unwrap_or_default());
+    all.extend(CpuUse::answer(trace, &CpuQuery::default()).map(|set| set.doubts).unwrap_or_default());
+    all.extend(FaultSet::answer(trace, &FaultQuery::default()).map(|set| set.doubts).unwrap_or_default());
+    for of in AllocationKind::ALL.into_iter().filter(|of| of.is_recorded(trace)) {
+        let query = AllocationQuery { of: Some(of), ..AllocationQuery::default() };
+        all.extend(AllocationSet::answer(trace, &query).map(|set| set.doubts).unwrap_or_default());
+    }
+    all.retain(|doubt| doubt.analysis != OF_TRACE && !doubt.is_of(&OF_READINESS));
+    all
+}
+
+fn of_resident(trace: &Trace) -> Vec<Warning> {
+    let last = SnapshotChoice::Last.indices(trace.snapshots()).unwrap_or_default();
+    if last.is_empty() { Vec::new() } else { of_snapshots(trace, &last) }
+}

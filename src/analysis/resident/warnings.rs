@@ -1,0 +1,107 @@
+//! What casts doubt on the table of a page sequence, for all commands that count its pages.
+
+use crate::analysis::resident::checks::Checks;
+use crate::analysis::resident::commit_stacks::{AllocationShare, CommitStacks};
+use crate::analysis::resident::count_snapshot::SnapshotPlan;
+use crate::analysis::resident::query::{Classification, ResidentQuery, SnapshotChoice};
+use crate::analysis::resident::snapshot_context::SnapshotContext;
+use crate::load::trace_parts::Parts;
+use crate::model::snapshot::Snapshot;
+use crate::trace::Trace;
+use crate::trace::analysis_needs::RESIDENT_SET;
+use crate::trace::trust::readiness::undescribed;
+use crate::trace::trust::warning::Warning;
+use crate::units::count;
+
+/// What the checks are made of.
+pub(crate) const PARTS: Parts = SnapshotContext::PARTS.and(Parts::COUNTERS);
+
+/// The checks of a snapshot, whose pages are counted for them.
+fn checks(trace: &Trace, index: usize) -> Option<Checks> {
+    let snapshot = trace.snapshots().get(index)?;
+    let query = ResidentQuery {
+        group_by: Vec::new(),
+        classification: Classification::Corrected,
+        processes: false,
+        ..ResidentQuery::default()
+    };
+    let context = SnapshotContext::new(trace, snapshot);
+    let counted = SnapshotPlan::new(&query).count(trace.etl(), &context, snapshot, &query);
+    Some(Checks::new(&counted.base, &context, snapshot, trace))
+}
+
+/// All doubts of these snapshots; their pages are counted.
+pub(crate) fn of_snapshots(trace: &Trace, snapshots: &[usize]) -> Vec<Warning> {
+    trace.gather(PARTS);
+    let checks: Vec<(usize, Checks)> =
+        snapshots.iter().filter_map(|&index| Some((index, checks(trace, index)?))).collect();
+    of_checks(trace, &checks.iter().map(|(index, checks)| (*index, checks)).collect::<Vec<_>>())
+}
+
+/// All doubts, where the pages were counted already.
+pub(crate) fn of_checks(trace: &Trace, checks: &[(usize, &Checks)]) -> Vec<Warning> {
+    let trust = trace.trust();
+    let mut doubts = trust.doubts();
+    doubts.extend(trace.page_sequences().doubts(&trace.etl().clock));
+    for (index, of) in checks {
+        let name = (checks.len() > 1).then(|| format!("snapshot {index}"));
+        let named = |doubt: Warning| name.iter().fold(doubt, |doubt, name| doubt.named(name));
+        doubts.extend(of.doubts().into_iter().map(named));
+    }
+    doubts.extend(trace.page_sequences().repetition());
+    doubts.extend(trust.not_there_for(RESIDENT_SET.name, &trace.missing(&RESIDENT_SET)));
+    doubts.extend(undescribed(trace.survey(), &RESIDENT_SET));
+    doubts
+}
+
+/// What is missing of the stacks of commits.
+pub(crate) fn of_stacks(stacks: &CommitStacks) -> Vec<Warning> {
+    let AllocationShare { allocations, with_stack } = stacks.share();
+    let without = allocations.saturating_sub(with_stack);
+    let none = (with_stack == 0).then(|| {
+        let text = "no record of VirtualAlloc has a stack: rows by stack, function and module tell at most what was committed in the \
+                    trace (xperf: -stackwalk VirtualAlloc)";
+        Warning::note(RESIDENT_SET.name, "no_stacks", text.to_owned())
+    });
+    let some = (with_stack > 0 && without > 0).then(|| {
+        let [some, all] = [without, allocations].map(count);
+        let text = format!(
+            "{some} of {all} VirtualAlloc records have no stack: the pages that they committed have no function and no module"
+        );
+        Warning::note(RESIDENT_SET.name, "stacks_incomplete", text).of(without)
+    });
+    none.into_iter().chain(some).chain(of_symbols(stacks)).collect()
+}
+
+/// What is missing of symbols.
+pub(crate) fn of_symbols(stacks: &CommitStacks) -> impl Iterator<Item = Warning> {
+    stacks.told.iter().map(|text| Warning::note(RESIDENT_SET.name, "symbols_missing", text.clone()))
+}
+
+/// What can be said before a page is counted: of the records of these snapshots.
+pub(crate) fn before_counting(trace: &Trace, snapshots: &[usize]) -> Vec<Warning> {
+    let checks: Vec<(usize, Checks)> = (snapshots.iter())
+        .filter_map(|&index| Some((index, Checks::of_sequence(trace.snapshots().get(index)?, trace))))
+        .collect();
+    of_checks(trace, &checks.iter().map(|(index, checks)| (*index, checks)).collect::<Vec<_>>())
+}
+
+/// What the context of one of `of` snapshots tells beyond that.
+pub(crate) fn of_context(
+    trace: &Trace,
+    context: &SnapshotContext<'_>,
+    (index, of): (usize, usize),
+    snapshot: &Snapshot,
+) -> Option<Warning> {
+    let doubt = Checks::of_context(context, snapshot, trace).contradicted()?;
+    Some(if of > 1 { doubt.named(&format!("snapshot {index}")) } else { doubt })
+}
+
+/// The same for the last whole snapshot, where there is one, without what was not recorded.
+pub(crate) fn of_last_before_counting(trace: &Trace) -> Vec<Warning> {
+    let last = SnapshotChoice::Last.indices(trace.snapshots()).unwrap_or_default();
+    let mut doubts = if last.is_empty() { Vec::new() } else { before_counting(trace, &last) };
+    doubts
+        .retain(|doubt| doubt.analysis == RESIDENT_SET.name && (doubt.is_grave || doubt.code == "sequence_fragments"));
+    doubts
+}

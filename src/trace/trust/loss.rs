@@ -1,0 +1,321 @@
+//! What was lost: the session's counters, buffer flags, holes in the sequence numbers, dropped-event records; and advice
+//! on the buffers for the next recording.
+//!
+//! Buffer flags alone prove nothing (they are clear in traces that lost events); the counters of a session that was
+//! never stopped are 0 and mean nothing.
+
+use crate::etl::EtlFile;
+use crate::etl::buffer::{FLAG_BUFFER_LOST, FLAG_EVENTS_LOST, TYPE_HEADER};
+use crate::etl::buffer_order::Span;
+use crate::etl::log_file_header::{MODE_BUFFERING, MODE_CIRCULAR, MODE_NEWFILE, MODE_NO_PER_PROCESSOR};
+use crate::etl::record_id::HookId;
+use crate::etl::record_id::RecordId;
+use crate::event::hooks::*;
+use crate::load::event_kind_counts::KindCount;
+use crate::load::survey::Survey;
+use crate::units::{Nanos, Ticks, count, counted};
+use std::collections::BTreeMap;
+
+/// A run of missing sequence numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DescribedHole {
+    /// First missing number.
+    pub first_missing: u64,
+    /// How many are missing.
+    pub missing: u64,
+    /// The time without records around the hole: the last record before it and the first after it on `processor`, since
+    /// trace start. Without such a record, the start or end of the trace.
+    pub silent: (Nanos, Nanos),
+    /// The processor that was without records longest around the hole, most likely the one whose buffer is missing. `None` in
+    /// sessions without per-processor buffers.
+    pub processor: Option<u16>,
+    /// Parts of the recording that fall into the silence: "end rundown", "page sequence", ….
+    pub hits: Vec<&'static str>,
+}
+
+/// How fast the session wrote at its fastest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PeakRate {
+    /// Bytes of records in a second, all processors together.
+    pub bytes_per_second: u64,
+    /// Records in a second.
+    pub events_per_second: u64,
+    /// When, since trace start.
+    pub at: Nanos,
+}
+
+/// Everything that was lost.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Loss {
+    /// EventsLost of the log-file header.
+    pub events_lost: u32,
+    /// BuffersLost of the log-file header.
+    pub buffers_lost: u32,
+    /// False when the session was never stopped, so that both counters were never written.
+    pub counters_known: bool,
+    /// Buffers with the flag "events lost".
+    pub flagged_events_lost: u64,
+    /// Buffers with the flag "buffer lost".
+    pub flagged_buffer_lost: u64,
+    /// Holes in the sequence numbers, at most [`MOST_HOLES`].
+    pub holes: Vec<DescribedHole>,
+    /// Sequence numbers missing in all holes.
+    pub missing_buffers: u64,
+    /// Of them those that can be among the buffers that the file lacks and its header counts as written.
+    cut_off: u64,
+    /// Processor and time of the last dropped event, where the trace has such records.
+    pub dropped: Vec<(u32, Nanos)>,
+    /// The fastest moment; `None` for a trace without records.
+    pub peak: Option<PeakRate>,
+    /// Processors of the session.
+    processors: u32,
+    /// True when the session recorded events of the kernel.
+    is_kernel: bool,
+}
+
+/// Holes that are described one by one; more are only counted.
+pub(crate) const MOST_HOLES: usize = 100;
+
+impl Loss {
+    /// Looks for losses of a file. In a recording of several files, `first_buffer` is the index of the file's first buffer; the
+    /// survey's counts for all files together are reported with the first file.
+    pub(super) fn new(etl: &EtlFile, survey: &Survey, first_buffer: usize) -> Loss {
+        let spans = survey.spans.get(first_buffer..).unwrap_or_default();
+        let is_first = first_buffer == 0;
+        let flagged = |flag| etl.own_buffers().iter().filter(|b| b.flags & flag != 0).count() as u64;
+        let of_kernel = |kind: &KindCount| matches!(kind.id, RecordId::Kernel(hook) if hook.group() != 0);
+        let mut loss = Loss {
+            events_lost: etl.header.events_lost,
+            buffers_lost: etl.header.buffers_lost,
+            counters_known: etl.header.end_time.is_some(),
+            flagged_events_lost: flagged(FLAG_EVENTS_LOST),
+            flagged_buffer_lost: flagged(FLAG_BUFFER_LOST),
+            dropped: survey
+                .dropped
+                .iter()
+                .filter(|_| is_first)
+                .map(|(&cpu, &time)| (cpu, etl.clock.nanos(time)))
+                .collect(),
+            peak: peak_rate(etl, spans),
+            processors: etl.header.processors,
+            is_kernel: is_first && survey.kinds.iter().any(of_kernel),
+            ..Loss::default()
+        };
+        find_holes(etl, survey, spans, &mut loss);
+        loss
+    }
+
+    /// Adds what another file of the recording lost.
+    pub(super) fn add(&mut self, other: &Loss) {
+        self.events_lost = self.events_lost.saturating_add(other.events_lost);
+        self.buffers_lost = self.buffers_lost.saturating_add(other.buffers_lost);
+        self.counters_known &= other.counters_known;
+        self.flagged_events_lost += other.flagged_events_lost;
+        self.flagged_buffer_lost += other.flagged_buffer_lost;
+        self.missing_buffers += other.missing_buffers;
+        self.cut_off += other.cut_off;
+        self.holes.extend_from_slice(&other.holes);
+        self.holes.truncate(MOST_HOLES);
+        self.dropped.extend_from_slice(&other.dropped);
+    }
+
+    /// Of a file that lacks `cut_off` buffers of those that were written: holes are no loss as long as these can be the missing ones.
+    pub(super) fn excuse(&mut self, cut_off: u64) {
+        let not_counted = self.missing_buffers.saturating_sub(u64::from(self.buffers_lost));
+        self.cut_off = if not_counted <= cut_off { not_counted } else { 0 };
+    }
+
+    /// True when all buffers of the holes can be among those that the file lacks.
+    pub(super) const fn is_cut_off(&self) -> bool {
+        self.cut_off > 0 && self.cut_off == self.missing_buffers
+    }
+
+    /// Missing buffers that nothing but a loss explains.
+    const fn lost_buffers(&self) -> u64 {
+        self.missing_buffers.saturating_sub(self.cut_off)
+    }
+
+    /// True when something was lost for certain.
+    pub fn any(&self) -> bool {
+        self.events_lost != 0
+            || self.buffers_lost != 0
+            || self.lost_buffers() != 0
+            || self.flagged_events_lost != 0
+            || self.flagged_buffer_lost != 0
+            || !self.dropped.is_empty()
+    }
+
+    /// One line for a person, `None` when nothing was lost.
+    pub fn summary(&self) -> Option<String> {
+        if !self.any() {
+            return None;
+        }
+        let parts = [
+            (u64::from(self.events_lost), "event", "events"),
+            (u64::from(self.buffers_lost), "buffer", "buffers"),
+            (self.lost_buffers(), "missing sequence number", "missing sequence numbers"),
+            (self.flagged_events_lost, "buffer flagged \"events lost\"", "buffers flagged \"events lost\""),
+            (self.flagged_buffer_lost, "buffer flagged \"buffer lost\"", "buffers flagged \"buffer lost\""),
+            (self.dropped.len() as u64, "processor with dropped events", "processors with dropped events"),
+        ];
+        let told = parts.iter().filter(|(count, ..)| *count != 0);
+        let parts: Vec<_> = told.map(|&(n, one, many)| counted(n, one, many)).collect();
+        Some(format!("DATA WAS LOST while recording: {}", parts.join(", ")))
+    }
+
+    /// Advice: how fast the session wrote and, where that explains the loss, with what buffers to record next time.
+    /// `None` when nothing was lost.
+    pub fn advice(&self, buffer_size_bytes: u32) -> Option<String> {
+        let peak = self.peak.filter(|_| self.any())?;
+        let rate = match peak.bytes_per_second {
+            less @ 0..=999_999 => format!("{:.1} kB/s", less as f64 / 1e3),
+            more => format!("{:.1} MB/s", more as f64 / 1e6),
+        };
+        let rate = format!("{rate} ({} events/s, at {:.3} s)", count(peak.events_per_second), peak.at.seconds());
+        // Windows gives a session two buffers for each processor, and more as it needs them.
+        let least = 2 * u64::from(self.processors.clamp(1, 2048));
+        let (own_bytes, own_kib) = (u64::from(buffer_size_bytes.max(1)), buffer_size_bytes / 1024);
+        if peak.bytes_per_second < least * own_bytes {
+            return Some(format!(
+                "the session wrote up to {rate}, less than {least} buffers of {own_kib} KiB hold (assumed: two for each \
+                 processor, as Windows gives at least; the file does not tell): the rate does not explain the loss"
+            ));
+        }
+        let size = 1u64 << 20; // the largest buffer that every recorder accepts
+        let needed = (2 * peak.bytes_per_second).div_ceil(size).max(least);
+        let most = 2 * needed;
+        let how = match self.is_kernel {
+            true => format!("xperf -BufferSize 1024 -MinBuffers {needed} -MaxBuffers {most}"),
+            false => format!("logman -bs 1024 -nb {needed} {most}"),
+        };
+        Some(format!(
+            "the session wrote up to {rate}, {} of its {own_kib} KiB buffers each second; record with larger and more \
+             buffers, enough for two seconds at that rate: {how}, or in a WPR profile <BufferSize Value=\"1024\"/> \
+             <Buffers Value=\"{needed}\"/>",
+            count(peak.bytes_per_second.div_ceil(own_bytes)),
+        ))
+    }
+}
+
+/// The greatest sum of the buffers' rates: each buffer spreads its bytes evenly over the time of its records, at least a
+/// tenth of a second. Without that minimum, one large record in its own buffer would look like a peak. Work and memory
+/// grow with the number of buffers, not with the duration.
+fn peak_rate(etl: &EtlFile, spans: &[Option<Span>]) -> Option<PeakRate> {
+    let least = i128::from(etl.clock.frequency_hz / 10).max(1);
+    let mut edges: Vec<(Ticks, i128, i128)> = Vec::new();
+    // The header buffer was not written at any rate: its records come from the start of the session.
+    for (buffer, span) in etl.own_buffers().iter().zip(spans).filter(|(buffer, _)| buffer.kind != TYPE_HEADER) {
+        let Some(span) = span else { continue };
+        let ticks = (i128::from(span.last.0) - i128::from(span.first.0)).max(least);
+        let per_second = |amount: u32| i128::from(amount) * i128::from(etl.clock.frequency_hz) / ticks;
+        let (bytes, events) = (per_second(buffer.area_bytes()), per_second(span.records));
+        let end = (i128::from(span.first.0) + ticks).clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64;
+        edges.push((span.first, bytes, events));
+        edges.push((Ticks(end), -bytes, -events));
+    }
+    edges.sort_unstable();
+    let (mut bytes, mut events) = (0i128, 0i128);
+    let mut peak: Option<(i128, i128, Ticks)> = None;
+    for (time, more_bytes, more_events) in edges {
+        bytes += more_bytes;
+        events += more_events;
+        if peak.is_none_or(|(most, ..)| bytes > most) {
+            peak = Some((bytes, events, time));
+        }
+    }
+    peak.map(|(bytes, events, time)| PeakRate {
+        bytes_per_second: u64::try_from(bytes).unwrap_or(0),
+        events_per_second: u64::try_from(events).unwrap_or(0),
+        at: etl.clock.nanos(time),
+    })
+}
+
+/// A run of missing sequence numbers between those of two buffers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SequenceHole {
+    /// The number before the first that is missing.
+    pub low: u64,
+    /// The number after the last.
+    pub high: u64,
+}
+
+/// Numbers that are missing because buffers were lost, in order.
+pub(crate) fn sequence_holes(etl: &EtlFile) -> Vec<SequenceHole> {
+    let mut order: Vec<u64> = etl.own_buffers().iter().map(|buffer| buffer.sequence).collect();
+    order.sort_unstable();
+    // A file of a series continues the numbers of the file before, and a snapshot of a ring in memory begins with
+    // the oldest buffer of the ring: the gap after the first buffers is no loss.
+    let mode = etl.header.mode;
+    let first_gap_is_normal = mode & (MODE_NEWFILE | MODE_BUFFERING | MODE_CIRCULAR) != 0;
+    let kept = (etl.header.start_buffers.max(1)) as usize;
+    // Nor is what a circular file has overwritten. That need not be one run of numbers: buffers are numbered when they
+    // are taken into use and written when they are full.
+    let written = u64::from(etl.header.buffers_written);
+    let mut overwritten = if mode & MODE_CIRCULAR != 0 { written.saturating_sub(order.len() as u64) } else { 0 };
+    let mut sequence_holes = Vec::new();
+    for (place, pair) in order.windows(2).enumerate() {
+        let (low, high) = (pair[0], pair[1]);
+        let hole = high.saturating_sub(low).saturating_sub(1);
+        let no_loss = if first_gap_is_normal && place < kept { hole } else { overwritten.min(hole) };
+        overwritten = overwritten.saturating_sub(hole);
+        if hole > no_loss {
+            sequence_holes.push(SequenceHole { low: low + no_loss, high });
+        }
+    }
+    sequence_holes
+}
+
+fn find_holes(etl: &EtlFile, survey: &Survey, spans: &[Option<Span>], loss: &mut Loss) {
+    for SequenceHole { low, high } in sequence_holes(etl) {
+        loss.missing_buffers = loss.missing_buffers.saturating_add(high - low - 1);
+        if loss.holes.len() < MOST_HOLES {
+            loss.holes.push(describe_hole(etl, survey, spans, low, high));
+        }
+    }
+}
+
+fn describe_hole(etl: &EtlFile, survey: &Survey, spans: &[Option<Span>], low: u64, high: u64) -> DescribedHole {
+    // For each processor: end of its last buffer up to `low`, start of its first from `high` on.
+    let mut around: BTreeMap<u16, (Option<Ticks>, Option<Ticks>)> = BTreeMap::new();
+    for (buffer, span) in etl.own_buffers().iter().zip(spans) {
+        let Some(span) = span else { continue };
+        let (end, start) = around.entry(buffer.processor).or_default();
+        if buffer.sequence <= low {
+            *end = (*end).max(Some(span.last));
+        } else if buffer.sequence >= high {
+            *start = Some(start.map_or(span.first, |s| s.min(span.first)));
+        }
+    }
+    let (trace_start, trace_end) = (etl.clock.origin, survey.last().unwrap_or(etl.clock.origin));
+    let silences = around.iter().map(|(&processor, &(end, start))| {
+        let (from, to) = (end.unwrap_or(trace_start), start.unwrap_or(trace_end));
+        (i128::from(to.0) - i128::from(from.0), processor, from, to)
+    });
+    let longest = silences.max_by_key(|&(length, processor, ..)| (length, std::cmp::Reverse(processor)));
+    let (_, processor, from, to) = longest.unwrap_or((0, 0, trace_start, trace_end));
+    DescribedHole {
+        first_missing: low.saturating_add(1),
+        missing: high - low - 1,
+        silent: (etl.clock.nanos(from), etl.clock.nanos(to)),
+        processor: (etl.header.mode & MODE_NO_PER_PROCESSOR == 0).then_some(processor),
+        hits: parts_hit(survey, from, to),
+    }
+}
+
+/// Parts of a recording, each with the kernel events that make it up.
+const PARTS: [(&str, &[HookId]); 6] = [
+    ("start rundown", &[PROCESS_DC_START, THREAD_DC_START, IMAGE_DC_START, MAP_FILE_DC_START, VIRTUAL_ALLOC_DC_START]),
+    ("end rundown", &[PROCESS_DC_END, THREAD_DC_END, IMAGE_DC_END, MAP_FILE_DC_END, VIRTUAL_ALLOC_DC_END]),
+    ("page sequence", &[PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2]),
+    ("active-page rundown", &[IN_MEMORY_ACTIVE, IN_MEMORY_ACTIVE_RUNDOWN]),
+    ("reference set", &[PAGE_ACCESS, PAGE_RELEASE, PAGE_ACCESS_EX, REMOVE_FROM_WS]),
+    ("file names", &[FILE_RUNDOWN]),
+];
+
+fn parts_hit(survey: &Survey, from: Ticks, to: Ticks) -> Vec<&'static str> {
+    let overlaps = |hooks: &[HookId]| {
+        hooks.iter().filter_map(|&hook| survey.kernel_span(hook)).any(|(first, last)| first <= to && last >= from)
+    };
+    PARTS.iter().filter(|(_, hooks)| overlaps(hooks)).map(|(name, _)| *name).collect()
+}

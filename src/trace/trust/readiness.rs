@@ -1,0 +1,162 @@
+//! Which analyses can run on a trace: are the events there that they need ([`recorded`](crate::trace::analysis_needs))?
+
+use crate::etl::record_id::HookId;
+use crate::event::keywords;
+use crate::load::survey::Survey;
+use crate::named_enum::named_enum;
+use crate::trace::analysis_needs::{
+    ANALYSES, AnalysisNeeds, DESCRIBING, PFN_DATABASE, REFERENCE_SET, RESIDENT_SET, Recorded, STACKS, Things,
+};
+use crate::trace::trust::warning::{Warning, texts};
+
+named_enum! {
+    /// Can the analysis run?
+    pub enum ReadinessLevel {
+        /// All events that it uses are there.
+        Ready = "ready",
+        /// It runs, but parts of its answer are missing or less exact.
+        Partial = "partial",
+        /// It cannot run.
+        Missing = "missing",
+    }
+}
+
+/// Events of one recorder keyword that an analysis uses.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Need {
+    /// Keyword in a WPR profile.
+    pub keyword: &'static str,
+    /// Flag of xperf; `None` where xperf has none.
+    pub xperf: Option<&'static str>,
+    /// What the events are, for people.
+    pub events: &'static str,
+    /// What the analysis lacks without them.
+    pub without: &'static str,
+    /// True when the analysis cannot run without them.
+    pub required: bool,
+    /// True when the keyword was on while recording, but none of its events are in the trace.
+    pub was_on: bool,
+}
+
+/// An analysis and what it needs.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Readiness {
+    /// Name as in JSON: `resident_set`, ….
+    pub name: &'static str,
+    /// Name for people, with the command.
+    pub title: &'static str,
+    /// Can it run?
+    pub level: ReadinessLevel,
+    /// Records of what it needs most.
+    pub events: u64,
+    /// What is not in the trace.
+    pub missing: Vec<Need>,
+    /// What a look at the events says of them, where they are of less use than their number tells.
+    pub note: Option<String>,
+}
+
+/// Judges all analyses.
+pub(crate) fn readiness(survey: &Survey) -> Vec<Readiness> {
+    ANALYSES.iter().map(|analysis| judge(survey, analysis)).collect()
+}
+
+/// Judges one analysis.
+pub(crate) fn judge(survey: &Survey, analysis: &AnalysisNeeds) -> Readiness {
+    let masks = survey.masks_ever_on();
+    let need = |recorded: &Recorded, without, required| {
+        let Recorded { keyword, xperf, events, .. } = *recorded;
+        Need { keyword, xperf, events, without, required, was_on: keywords::has(&masks, keyword) }
+    };
+    let is_missing = |recorded: &Recorded| records(survey, recorded) == 0;
+    let instead = analysis.instead.filter(|(recorded, _)| !is_missing(recorded));
+    let required = is_missing(analysis.required).then(|| match instead {
+        Some((_, without)) => need(analysis.required, without, false),
+        None => need(analysis.required, "everything", true),
+    });
+    let is_required = |recorded: &Recorded| required.is_some_and(|need: Need| need.keyword == recorded.keyword);
+    let missing = analysis.optional.iter().filter(|(recorded, _)| is_missing(recorded));
+    let optional = missing.filter(|(recorded, _)| !is_required(recorded));
+    let unknown = doubts_of_parts(survey, analysis);
+    let level = match required {
+        Some(need) if need.required => ReadinessLevel::Missing,
+        None if optional.clone().next().is_none() && unknown.is_empty() => ReadinessLevel::Ready,
+        _ => ReadinessLevel::Partial,
+    };
+    let counted = match (required, instead) {
+        (Some(_), Some((recorded, _))) => recorded,
+        _ => analysis.required,
+    };
+    Readiness {
+        name: analysis.name,
+        title: analysis.title,
+        level,
+        events: records(survey, counted),
+        missing: required
+            .into_iter()
+            .chain(optional.map(|(recorded, without)| need(recorded, without, false)))
+            .collect(),
+        note: (level == ReadinessLevel::Partial && !unknown.is_empty()).then(|| texts(&unknown).join("; ")),
+    }
+}
+
+/// Stacks can be records of their own or parts of their events, which are not counted apart.
+fn records(survey: &Survey, recorded: &Recorded) -> u64 {
+    let records = recorded.hooks().map(|hook| survey.kernel_count(hook)).sum();
+    let has_parts = recorded.keyword == STACKS.keyword && survey.carried_stack_bytes > 0;
+    if has_parts { std::cmp::max(records, 1) } else { records }
+}
+
+fn holds_any(survey: &Survey, mut hooks: impl Iterator<Item = HookId>) -> bool {
+    hooks.any(|hook| survey.kernel_count(hook) > 0)
+}
+
+/// Things whose changes were recorded, but not their state before, with what records them.
+pub(crate) fn not_described(survey: &Survey) -> impl Iterator<Item = (&'static Recorded, &'static str)> {
+    let all = DESCRIBING.into_iter().flat_map(|recorded| recorded.things.iter().map(move |things| (recorded, things)));
+    let undescribed =
+        all.filter(|(_, things)| holds_any(survey, things.changes()) && !holds_any(survey, things.described()));
+    undescribed.map(|(recorded, things)| (recorded, things.name))
+}
+
+/// Things of which no record is there, though others of their keyword are: threads, in a session with processes alone.
+pub(crate) fn not_seen(survey: &Survey) -> impl Iterator<Item = (&'static Recorded, &'static Things)> {
+    let is_there = |recorded: &&'static Recorded| records(survey, recorded) > 0;
+    let others = DESCRIBING.into_iter().filter(is_there).flat_map(|recorded| {
+        let others = recorded.things.iter().skip(1);
+        others.map(move |things| (recorded, things))
+    });
+    others.filter(|(_, things)| !holds_any(survey, things.described().chain(things.changes())))
+}
+
+/// True when no record tells where the PFN database lies.
+pub(crate) fn is_pfn_database_unknown(survey: &Survey) -> bool {
+    records(survey, &PFN_DATABASE) == 0
+}
+
+/// What an analysis of pages does not know although the keywords were recorded.
+fn doubts_of_parts(survey: &Survey, analysis: &AnalysisNeeds) -> Vec<Warning> {
+    let uses = |recorded: &Recorded| {
+        let is_it = |(other, _): &(&Recorded, &str)| other.keyword == recorded.keyword;
+        !recorded.exchanges.is_empty() && analysis.optional.iter().any(is_it)
+    };
+    let is_of_pages = [RESIDENT_SET.name, REFERENCE_SET.name].contains(&analysis.name);
+    let things = not_seen(survey).filter(|(recorded, _)| is_of_pages && uses(recorded));
+    let things = things.map(|(_, things)| {
+        Warning::note(analysis.name, "things_unknown", format!("no record of {}: {}", things.name, things.without))
+    });
+    let database = (analysis.name == RESIDENT_SET.name && is_pfn_database_unknown(survey)).then(|| {
+        let text = "no KernelMemUsage record: pages of the PFN database count as SystemPage".to_owned();
+        Warning::note(analysis.name, "pfn_database_unknown", text)
+    });
+    things.chain(database).collect()
+}
+
+/// What these keywords would describe, and nothing does: rundowns that are missing, and what was not recorded at all.
+pub(crate) fn undescribed(survey: &Survey, analysis: &AnalysisNeeds) -> Vec<Warning> {
+    let names: Vec<&str> = not_described(survey).map(|(_, name)| name).collect();
+    let text = || format!("no rundown of {}: of these only what changed during the trace is known", names.join(", "));
+    let missing = (!names.is_empty()).then(|| Warning::grave(analysis.name, "rundown_missing", text()));
+    missing.into_iter().chain(doubts_of_parts(survey, analysis)).collect()
+}

@@ -1,0 +1,233 @@
+//! What is wrong with a trace or with an analysis of it. Each analysis judges in one place, and all commands show its words.
+
+/// The name of doubts about the file and its recording, whatever is analyzed.
+pub(crate) const OF_TRACE: &str = "trace";
+
+/// All codes, and whether they make numbers wrong. docs/export.md says what each means.
+const CODES: &[(&str, bool)] = &[
+    // The file and its recording.
+    ("data_lost", true),
+    ("file_cut", true),
+    ("file_damaged", true),
+    ("several_recordings", true),
+    ("loss_unknown", true),
+    ("buffers_missing", false),
+    ("buffers_advice", false),
+    ("records_misfit", false),
+    ("unusual_file", false),
+    ("events_at_size_limit", false),
+    // Any analysis.
+    ("not_recorded", false),
+    ("not_left", false),
+    ("heaps_not_recorded", false),
+    ("records_left_out", false),
+    ("responses_too_long", false),
+    // Pages of RAM.
+    ("sequence_lost_buffers", true),
+    ("sequence_gaps", true),
+    ("sequence_duplicates", true),
+    ("sequence_too_few", true),
+    ("pfns_impossible", true),
+    ("lists_differ", true),
+    ("combined_pages_differ", true),
+    ("pfn_database_differs", true),
+    ("rundown_disagrees", true),
+    ("keys_name_no_process", true),
+    ("sequence_broken", true),
+    ("sequence_fragments", false),
+    ("records_repeated", false),
+    ("rundown_missing", true),
+    ("things_unknown", false),
+    ("pfn_database_unknown", false),
+    ("lists_unchecked", false),
+    ("keys_read_otherwise", false),
+    // The reference set.
+    ("no_trims", true),
+    ("accesses_unattributed", true),
+    ("residue", true),
+    ("nothing_matches", true),
+    ("working_sets_differ", true),
+    ("no_marks", false),
+    ("unproved", false),
+    // Memory over time.
+    ("lists_exceed_memory", false),
+    // Processors.
+    ("switches_broken", true),
+    ("window_beyond_switches", true),
+    ("by_samples", false),
+    ("threads_unknown", false),
+    ("processors_unknown", false),
+    ("interrupts_after_end", false),
+    ("interrupts_before_trace", false),
+    ("interrupts_overlap", false),
+    ("time_went_back", false),
+    // Allocations.
+    ("no_stacks", false),
+    ("stacks_incomplete", false),
+    ("frees_estimated", false),
+    ("symbols_missing", false),
+    ("frees_lost", false),
+    ("frees_undated", false),
+    ("differs_from_rundown", false),
+    ("unknown", false),
+    ("start_unknown", false),
+    // Rows of events.
+    ("unreadable_manifest", false),
+    // Sides of a comparison and baselines.
+    ("written_of_doubtful_trace", true),
+    ("selections_differ", true),
+    ("last_snapshot_guessed", true),
+    ("written_with_warning", false),
+    ("csv_says_less", false),
+    ("column_by_content", false),
+    // A command that judges the file only: its first warning.
+    ("trace", true),
+];
+
+/// Something that a reader of the numbers has to know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Warning {
+    /// Which analysis it concerns, by its name in JSON (`resident_set`, …), or [`OF_TRACE`].
+    pub analysis: &'static str,
+    /// What it is, for programs: the same for all traces and in all versions.
+    pub code: &'static str,
+    /// The same for people, in a line.
+    pub text: String,
+    /// How many there are of what it counts.
+    pub amount: Option<u64>,
+    /// True when numbers can be wrong. False for what is only good to know: what was not recorded, or was put right.
+    pub is_grave: bool,
+}
+
+impl Warning {
+    fn new(analysis: &'static str, code: &'static str, text: String, is_grave: bool) -> Warning {
+        debug_assert!(CODES.contains(&(code, is_grave)), "{code} is not among the codes, or not with {is_grave}");
+        Warning { analysis, code, text, amount: None, is_grave }
+    }
+
+    /// Numbers can be wrong.
+    pub fn grave(analysis: &'static str, code: &'static str, text: String) -> Warning {
+        Warning::new(analysis, code, text, true)
+    }
+
+    /// Numbers are as they are said to be.
+    pub fn note(analysis: &'static str, code: &'static str, text: String) -> Warning {
+        Warning::new(analysis, code, text, false)
+    }
+
+    /// True for one with one of these codes.
+    pub(crate) fn is_of(&self, codes: &[&str]) -> bool {
+        codes.contains(&self.code)
+    }
+
+    /// The same with the number that it counts.
+    pub fn of(self, amount: u64) -> Warning {
+        Warning { amount: Some(amount), ..self }
+    }
+
+    /// The same with a name before its text.
+    pub fn named(self, name: &str) -> Warning {
+        Warning { text: format!("{name}: {}", self.text), ..self }
+    }
+}
+
+/// The lines for people.
+pub(crate) fn texts(doubts: &[Warning]) -> Vec<String> {
+    doubts.iter().map(|doubt| doubt.text.clone()).collect()
+}
+
+/// Those that can make numbers wrong.
+pub(crate) fn grave(doubts: &[Warning]) -> Vec<Warning> {
+    doubts.iter().filter(|doubt| doubt.is_grave).cloned().collect()
+}
+
+/// Codes of what an analysis alone can see of lost records.
+const OF_LOST_RECORDS: [&str; 6] =
+    ["sequence_lost_buffers", "sequence_gaps", "sequence_too_few", "sequence_broken", "residue", "switches_broken"];
+
+/// Of these the lines on what is lost, cut off or damaged, by the file or by what an analysis sees of it: nobody may miss them.
+pub(crate) fn of_losses(doubts: &[Warning]) -> Vec<String> {
+    // Without trims an account differs from the final pages, though nothing was lost.
+    let has_reason = doubts.iter().any(|doubt| doubt.is_of(&["no_trims"]));
+    let is_of_loss = |doubt: &&Warning| {
+        let is_seen = doubt.is_of(&OF_LOST_RECORDS) && !(has_reason && doubt.is_of(&["residue"]));
+        doubt.is_grave && (doubt.analysis == OF_TRACE || is_seen)
+    };
+    doubts.iter().filter(is_of_loss).map(|doubt| doubt.text.clone()).collect()
+}
+
+/// True when numbers can be wrong.
+pub(crate) fn any_grave(doubts: &[Warning]) -> bool {
+    doubts.iter().any(|doubt| doubt.is_grave)
+}
+
+/// Adds those whose text is not there yet: several analyses can say the same.
+pub(crate) fn add(all: &mut Vec<Warning>, more: impl IntoIterator<Item = Warning>) {
+    for doubt in more {
+        if !all.iter().any(|other| other.text == doubt.text) {
+            all.push(doubt);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    /// An account that differs is a loss where nothing else explains it.
+    #[test]
+    fn what_an_analysis_sees_of_lost_records_is_a_loss() {
+        let residue = Warning::grave("reference_set", "residue", "differs".into());
+        assert_eq!(of_losses(&[residue.clone(), Warning::note("cpu", "by_samples", "note".into())]), ["differs"]);
+        let no_trims = Warning::grave("reference_set", "no_trims", "no trims".into());
+        assert_eq!(of_losses(&[no_trims, residue, Warning::grave("cpu", "switches_broken", "gaps".into())]), ["gaps"]);
+    }
+
+    /// Rows of the table of codes in docs/export.md: `| `code` | yes | … |`.
+    #[test]
+    fn the_codes_of_the_documentation_are_those_of_the_program() {
+        let docs = include_str!("../../../docs/export.md");
+        let (_, table) = docs.split_once("| code | makes doubtful |").expect("the table of codes");
+        let row = |line: &str| {
+            let mut cells = line.strip_prefix("| `")?.split(" | ");
+            let (code, grave) = (cells.next()?.trim_end_matches('`').to_owned(), cells.next()?);
+            Some((
+                code,
+                match grave {
+                    "yes" => true,
+                    "no" => false,
+                    other => panic!("{line}: {other}"),
+                },
+            ))
+        };
+        let lines = table.lines().skip(2).take_while(|line| line.starts_with('|'));
+        let told: BTreeMap<String, bool> = lines.filter_map(row).collect();
+        // That of a single command is in no table.
+        let own = CODES.iter().filter(|(code, _)| *code != "trace");
+        let own: BTreeMap<String, bool> = own.map(|(code, is_grave)| ((*code).to_owned(), *is_grave)).collect();
+        assert_eq!(told, own);
+    }
+
+    /// A code that no file of the program writes any more is no code.
+    #[test]
+    fn each_code_is_written_somewhere() {
+        let mut sources = String::new();
+        let mut folders = vec![std::path::PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/src"))];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+                let path = entry.path();
+                match path.is_dir() {
+                    true => folders.push(path),
+                    false if !path.ends_with("trust/warning.rs") => {
+                        sources += &std::fs::read_to_string(path).unwrap_or_default();
+                    }
+                    false => {}
+                }
+            }
+        }
+        let unused: Vec<&str> =
+            CODES.iter().map(|(code, _)| *code).filter(|code| !sources.contains(&format!("\"{code}\""))).collect();
+        assert_eq!(unused, [""; 0]);
+    }
+}
