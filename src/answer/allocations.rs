@@ -272,11 +272,18 @@ fn check_lines(set: &AllocationSet, unit: Unit) -> Vec<String> {
         Some(Check::Commit(check)) => {
             let (processes, equal) = (numbers::count(check.processes), numbers::count(check.equal));
             let (difference, outside) = (amount(check.difference_bytes, unit), amount(check.outside_bytes, unit));
+            // Whether the sums are too small or too large: absolute differences do not say it.
+            let side = match check.difference_bytes {
+                0 => String::new(),
+                _ => format!("; it has {}", amount(check.rundown_bytes, unit)),
+            };
             vec![
                 format!(
-                    "Check: end rundown of {processes} processes, {equal} equal; differences {difference}, outside of its regions {outside}"
+                    "Check: end rundown of {processes} processes, {equal} equal; differences {difference}, outside of its regions {outside}{side}"
                 ),
-                format!("End rundown: {equal} of {processes} processes equal, off by {difference}, outside {outside}"),
+                format!(
+                    "End rundown: {equal} of {processes} processes equal, off by {difference}, outside {outside}{side}"
+                ),
             ]
         }
         Some(Check::Pool(check)) => {

@@ -213,7 +213,7 @@ fn hard_line(set: &FaultSet, unit: TimeUnit) -> String {
     )
 }
 
-/// `1,231 disk requests, 56 MiB, 1.2 MiB of it read again; the disks worked 1.80 s, responses took 20 s; at most 12 open at once`.
+/// `1,231 disk requests, 56 MiB, 1.2 MiB of it read again; the disks worked 1.80 s, responses took 20 s; at most 12 open at once on a disk`.
 fn disk_line(set: &FaultSet, unit: TimeUnit) -> String {
     let disk = &set.disk;
     let unfinished = match set.unfinished {
@@ -225,7 +225,7 @@ fn disk_line(set: &FaultSet, unit: TimeUnit) -> String {
         some => format!("; {} without their start", numbers::count(some)),
     };
     format!(
-        "{}, {}, {} of it read again; the disks worked {}, responses took {}; at most {} open at once{no_start}\
+        "{}, {}, {} of it read again; the disks worked {}, responses took {}; at most {} open at once on a disk{no_start}\
          {unfinished}",
         counted(disk.operations, "disk request", "disk requests"),
         numbers::bytes(disk.bytes),

@@ -3,8 +3,16 @@
 use crate::analysis::info::TraceInfo;
 use crate::analysis::table::{Column, Field, Fit, Line, Table, Value};
 use crate::answer::numbers;
-use crate::trace::trust::level::good_for;
+use crate::trace::trust::level::{TrustLevel, good_for};
 use crate::trace::trust::readiness::{Readiness, ReadinessLevel};
+
+/// Whether to trust a trace, for people. Numbers that nobody has checked are not called good.
+fn in_words(info: &TraceInfo) -> String {
+    match info.trust() {
+        TrustLevel::Yes if !info.unchecked().is_empty() => "no loss seen".to_owned(),
+        level => level.name().replace('_', " "),
+    }
+}
 
 /// One record, and one line: that of the trace.
 pub(super) fn table(info: &TraceInfo) -> Table {
@@ -30,7 +38,7 @@ pub(super) fn table(info: &TraceInfo) -> Table {
         info.analyses.iter().filter(|analysis| analysis.level != ReadinessLevel::Missing).cloned().collect();
     let line = Line::new([
         Value::text("Total"),
-        Value::text(info.trust().name().replace('_', " ")),
+        Value::text(in_words(info)),
         Value::Bytes(info.size_bytes),
         Value::text(numbers::duration(info.duration)),
         Value::count(info.events),

@@ -238,8 +238,10 @@ fn screen(set: &MemorySet, view: MemoryView, title: &str, unit: Unit) -> Vec<Blo
     let has_lines = lines.len() > notes_count;
     screen.extend(lines);
     if has_lines {
-        screen
-            .push(Block::Fitting(vec!["All of it: --group-by priority, --group-by process, --sort growth".to_owned()]));
+        screen.push(Block::Line(match set.processes.is_empty() {
+            true => "All of it: --group-by priority".to_owned(),
+            false => "All of it: --group-by priority, --group-by process [--sort growth]".to_owned(),
+        }));
     }
     screen
 }

@@ -18,7 +18,9 @@ use crate::units::{Nanos, counted};
 use serde_json::json;
 
 /// Functions on the first screen, without a number of the user's.
-const FIRST: usize = 9;
+const FIRST: usize = 10;
+/// Lines above them from which on no blank line fits between.
+const MANY_LINES: usize = 6;
 /// What stands for the function of events without a stack.
 const NO_STACK: &str = "[no stack]";
 
@@ -126,7 +128,8 @@ pub(super) fn frames(set: &StackSet) -> serde_json::Value {
     })
 }
 
-/// 23 lines of 80 columns, so that the prompt fits below: what was counted, by process and module, names, what is not known, functions, the hottest path.
+/// At most 23 lines of 80 columns, so that the prompt fits below: what was counted, by process and module, names, what is not known,
+/// functions, the hottest path.
 fn first_screen(set: &StackSet, StackDisplay { top, order, unit }: StackDisplay) -> Vec<Block> {
     let processes = most(&set.processes, |row| of_share(set, row.counts.events, row.counts.weight)).into_iter();
     let processes = processes.map(|row| (&*row.process, of_share(set, row.counts.events, row.counts.weight)));
@@ -144,7 +147,8 @@ fn first_screen(set: &StackSet, StackDisplay { top, order, unit }: StackDisplay)
     blocks.extend(not_joined(set));
     let mut table = functions(set, order, Some(top.unwrap_or(FIRST)));
     table.lines.extend(hottest(set));
-    blocks.extend([Block::Blank, Block::Table(table)]);
+    blocks.extend((blocks.len() < MANY_LINES).then_some(Block::Blank));
+    blocks.push(Block::Table(table));
     blocks
 }
 
@@ -270,7 +274,7 @@ fn title(set: &StackSet, unit: Unit) -> String {
         numbers::count(totals.events),
         events_of(set),
         time(set.span_ns),
-        percent(totals.events - totals.with_stack, totals.events),
+        percent(without_stack(set), whole(set)),
     )
 }
 
@@ -281,6 +285,12 @@ fn base(set: &StackSet) -> Option<String> {
     let by = leaf.unwrap_or_else(|| "that meet the conditions".to_owned());
     let both = if set.leaf.is_some() && !set.filter.is_empty() { " and that meet the conditions" } else { "" };
     is_chosen.then(|| format!("Shares and sums are of the events {by}{both}, not of all"))
+}
+
+/// What has no stack, of the weight that shares are of.
+fn without_stack(set: &StackSet) -> u64 {
+    let totals = &set.totals;
+    of_share(set, totals.events - totals.with_stack, totals.weight.saturating_sub(totals.weight_with_stack))
 }
 
 /// Those with most events first.
@@ -358,6 +368,10 @@ pub(crate) fn functions(set: &StackSet, order: FunctionOrder, top: Option<usize>
     };
     sorted.sort_by_key(|row| std::cmp::Reverse(most(&row.counts)));
     sorted.sort_by_key(|row| row.function == NO_STACK);
+    // No function: not one of those that are left out. The title says how many they are.
+    sorted.truncate(
+        sorted.len() - usize::from(top.is_some() && sorted.last().is_some_and(|row| row.function == NO_STACK)),
+    );
     let shown = top.unwrap_or(sorted.len());
     let mut lines: Vec<Line> = sorted
         .iter()

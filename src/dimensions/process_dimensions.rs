@@ -104,7 +104,8 @@ impl ProcessFacet {
             ProcessFacet::CommandLine if process.command_line.is_empty() => Label::name(UNKNOWN),
             ProcessFacet::CommandLine => Label::name(&*process.command_line),
             ProcessFacet::Service => match facts.services.map_or(&[][..], |services| services.of(index)) {
-                [] => Label::name(NO_SERVICE),
+                [] if facts.services.is_some_and(Services::are_listed) => Label::name(NO_SERVICE),
+                [] => Label::name(UNKNOWN),
                 services => Label::name(services.join(", ")),
             },
             ProcessFacet::Pid => Label::number(process.process_id),

@@ -3,9 +3,13 @@
 use crate::load::history::SystemHistory;
 use crate::model::process::{Instance, Processes};
 
-/// Names of the services of each process instance, in order of the instances.
+/// Names of the services of each process instance.
 #[derive(Debug, Clone, Default)]
-pub struct Services(Vec<Vec<Box<str>>>);
+pub struct Services {
+    /// In order of the instances.
+    names: Vec<Vec<Box<str>>>,
+    is_listed: bool,
+}
 
 impl Services {
     /// Finds the process of each service.
@@ -25,12 +29,17 @@ impl Services {
             names.sort();
             names.dedup();
         }
-        Services(names)
+        Services { names, is_listed: !history.services.is_empty() }
+    }
+
+    /// False when the trace lists no services: who has none by its command line may run some.
+    pub fn are_listed(&self) -> bool {
+        self.is_listed
     }
 
     /// Services of a process instance, in order of their names.
     pub fn of(&self, instance: usize) -> &[Box<str>] {
-        self.0.get(instance).map_or(&[], Vec::as_slice)
+        self.names.get(instance).map_or(&[], Vec::as_slice)
     }
 }
 

@@ -5,8 +5,8 @@ use crate::random_cases::one_in;
 use std::path::PathBuf;
 
 /// The commands that judge their own numbers, or those of the trace.
-const COMMANDS: [&str; 9] =
-    ["resident", "pages", "processes", "refset", "cpu", "memory", "stacks", "allocations", "faults"];
+const COMMANDS: [&str; 10] =
+    ["resident", "pages", "processes", "refset", "cpu", "memory", "stacks", "allocations", "faults", "events"];
 
 /// Some traces of the repository, and of those of `../shared` where they are there, in each run others.
 pub fn some_traces() -> Vec<PathBuf> {

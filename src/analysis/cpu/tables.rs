@@ -374,14 +374,21 @@ impl CpuUse {
         self.flat(&labels, &PREEMPTIONS, rows, top)
     }
 
-    /// Waits by reason.
+    /// Waits by reason; the longest of all where only some are shown.
     pub fn wait_table(&self, top: Option<usize>) -> Table {
-        let rows = self.rows.iter().flat_map(|row| {
-            let mut waits: Vec<_> = row.waits.iter().collect();
-            waits.sort_by_key(|(_, time)| Reverse(time.ticks));
-            waits.into_iter().map(move |(reason, time)| (row, Some(reason.as_str()), time))
-        });
-        self.of_parts(Some(("reason", "Wait reason")), &WAITS, rows, top)
+        let mut rows: Vec<_> = self
+            .rows
+            .iter()
+            .flat_map(|row| {
+                let mut waits: Vec<_> = row.waits.iter().collect();
+                waits.sort_by_key(|(_, time)| Reverse(time.ticks));
+                waits.into_iter().map(move |(reason, time)| (row, Some(reason.as_str()), time))
+            })
+            .collect();
+        if top.is_some() {
+            rows.sort_by_key(|(_, _, time)| Reverse(time.ticks));
+        }
+        self.of_parts(Some(("reason", "Wait reason")), &WAITS, rows.into_iter(), top)
     }
 
     /// Who readied whom.

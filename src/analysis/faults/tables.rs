@@ -60,8 +60,8 @@ const RANGES: [OfRanges; 17] = [
         .leaves(7),
     OfRanges::fact("to_offset", |row, _| Value::Number(row.pages.end.saturating_mul(PAGE_BYTES))),
     OfRanges::new("events", "Faults", |row, _| Value::count(row.figures.events)).leaves(2),
-    OfRanges::new("bytes", "Read", |row, _| size(row.figures.bytes)).leaves(1),
-    OfRanges::new("bytes_again", "Again", |row, _| size(row.figures.bytes_again)),
+    OfRanges::new("bytes", "Read", |row, _| size(row.figures.bytes)),
+    OfRanges::new("bytes_again", "Again", |row, _| size(row.figures.bytes_again)).leaves(1),
     OfRanges::new("waited_ns", "Waited", |row, _| Value::Duration(row.figures.waited_ns)),
     OfRanges::new("first_s", "First s", |row, _| Value::Seconds(row.first)).leaves(4),
     OfRanges::new("last_s", "Last s", |row, _| Value::Seconds(row.last)).leaves(6),
@@ -222,7 +222,13 @@ impl FaultSet {
         let (shown, rest) = rows.split_at(top.unwrap_or(rows.len()).min(rows.len()));
         let mut lines: Vec<Line> = shown.iter().map(line).collect();
         if !rest.is_empty() {
-            lines.push(Line::new([Value::More(rest.len() as u64, "more")]));
+            let sum =
+                |of: fn(&HardFigures) -> u64| rest.iter().map(|row| of(&row.figures)).fold(0, u64::saturating_add);
+            let (events, bytes) = (sum(|figures| figures.events), sum(|figures| figures.bytes));
+            let (again, waited) = (sum(|figures| figures.bytes_again), sum(|figures| figures.waited_ns));
+            let sums = [Value::count(events), size(bytes), size(again), Value::Duration(waited)];
+            let more = [Value::More(rest.len() as u64, "more"), Value::Nothing].into_iter().chain(sums);
+            lines.push(Line::new(more.chain(std::iter::repeat_n(Value::Nothing, 6))));
         }
         Table {
             title: None,

@@ -22,7 +22,7 @@ Dimensions, one at a time:
   list      page lists: InUse, Standby, Zero, Free, Modified, ModifiedNoWrite, Bad
   priority  standby by priority, 0 to 7
   process   working set, private working set and commit of each process
-  session   the same of each session
+  session   the same of each session's own space, not of its processes
 
 In use is physical memory without standby, modified, free and zero pages, as in
 resident and in the Task Manager of Windows. Repurposed pages were taken from standby

@@ -13,6 +13,7 @@ use columns::{SampleColumn, SampleColumns};
 use csv::ByteRecord;
 pub use raw::RawSample;
 pub use series::{SampleRow, Series};
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
@@ -65,21 +66,25 @@ const HEADING_BYTES: u64 = 1 << 20;
 const TYPE_LINE: &[u8] = b"#TYPE";
 
 fn rows(mut input: impl BufRead, path: &Path) -> Result<Series, Error> {
-    let place = SourceLine { path, lines_before: 0 };
+    let place = SourceLine { path, lines_before: 0, lines_read: Cell::default() };
     let mut heading = first_line(&mut input, &place)?;
     let lines_before = u64::from(heading.starts_with(TYPE_LINE));
     if lines_before > 0 {
         heading = first_line(&mut input, &place)?;
     }
-    let place = SourceLine { path, lines_before };
+    let place = SourceLine { path, lines_before, lines_read: Cell::default() };
     let delimiter = delimiter(&heading);
     let mut csv = csv::ReaderBuilder::new()
         .delimiter(delimiter)
         .has_headers(false)
         .flexible(true)
-        .from_reader(heading.chain(input));
+        .from_reader(heading.chain(input).chain(&b"\n"[..]));
     let mut record = ByteRecord::new();
-    let mut next = |record: &mut ByteRecord| csv.read_byte_record(record).map_err(|error| place.unreadable(error));
+    let mut next = |record: &mut ByteRecord| {
+        let is_record = csv.read_byte_record(record).map_err(|error| place.unreadable(error))?;
+        place.lines_read.set(csv.position().line().saturating_sub(1));
+        Ok(is_record)
+    };
     if !next(&mut record)? {
         return Err(place.wrong(1, "the file is empty; expected a line of headings".into()));
     }
@@ -124,11 +129,14 @@ fn delimiter(heading: &[u8]) -> u8 {
 struct SourceLine<'p> {
     path: &'p Path,
     lines_before: u64,
+    /// Lines up to the end of the record that was read last. Where a record begins `csv` tells without the empty lines above it.
+    lines_read: Cell<u64>,
 }
 
 impl SourceLine<'_> {
     fn line(&self, record: &ByteRecord) -> u64 {
-        self.lines_before + record.position().map_or(1, csv::Position::line)
+        let more = record.as_slice().iter().filter(|&&byte| byte == b'\n').count() as u64;
+        (self.lines_before + self.lines_read.get()).saturating_sub(more)
     }
 
     fn wrong(&self, line: u64, reason: String) -> Error {

@@ -66,7 +66,7 @@ fn held(trace: &TracePage<'_>, headline: &Headline<'_>) -> String {
         None => String::new(),
     };
     format!(
-        "Of {} of memory {} are in use; by class: {}.{largest}",
+        "Of {} of memory {} are in use. By class, on all lists (also standby and modified): {}.{largest}",
         size(memory.all),
         size(memory.in_use),
         parts.join(", ")
