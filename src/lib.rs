@@ -38,6 +38,19 @@
 //! `imported` (tables in files that WPA or pfnset exported), [`analysis`], `answer` (what a command found), `forms` (text, CSV, JSON, …),
 //! `dataset` (files for SQL engines) and `cli` (the program).
 //!
+//! # Where a new thing goes
+//!
+//! | new | file | beside it |
+//! |---|---|---|
+//! | record layout | `src/event/layouts/FAMILY.rs` | a line in `src/event/dispatch.rs` |
+//! | dimension | `src/dimensions/FACT_dimensions.rs`: of a process, a file, a stack; in `src/dimensions/single_dimensions.rs` where it stands alone | a line in `dimensions!` of each analysis that knows the fact |
+//! | column | `src/analysis/COMMAND/tables.rs` | `stacks`: `src/answer/stacks.rs`; `pages`: `src/forms/pages/columns.rs`; `export`: `src/analysis/export/schema.rs` |
+//! | form of output | `src/forms/FORM.rs` | a line in `src/forms/mod.rs` |
+//! | warning | its code in `src/trace/trust/warning.rs` | its words: about the file in `src/trace/trust/report.rs`, about one analysis in `src/analysis/COMMAND/warnings.rs` |
+//! | command | `src/analysis/COMMAND/mod.rs`, `src/answer/COMMAND.rs`, `src/cli/commands/COMMAND.rs` | a line in `src/cli/commands/mod.rs` |
+//!
+//! docs/contributing-commands.md says the rest.
+//!
 //! The feature `cli` (on by default) adds the program, `answer` and `forms`; without it the library has few dependencies.
 
 // Much of what is not public is there for the program alone.

@@ -121,9 +121,6 @@ fn as_call<T>(call: &Rc<Call>, work: impl FnOnce() -> anyhow::Result<T>) -> Resu
     }
 }
 
-/// For calls without text.
-const NO_TEXT: (u16, bool) = (u16::MAX, false);
-
 /// Opens a trace by the arguments of `pfnset info`: its files, and how they are read.
 ///
 /// # Errors
@@ -132,7 +129,7 @@ pub fn open(arguments: &[OsString], watch: &Arc<Watch>) -> Result<OpenTrace, Fai
     let Command::Info(info) = parsed(arguments)? else {
         return Err(Failure::Usage("a trace is opened with the arguments of info".into()));
     };
-    as_call(&Call::new(None, watch, NO_TEXT), || {
+    as_call(&Call::new(None, watch, None), || {
         let base = &info.common.base;
         let named = |path: &PathBuf| anyhow::Ok((path.display().to_string(), trace::open_file(base, path)?));
         let first = named(&base.trace)?;
@@ -158,7 +155,7 @@ pub fn run(
     text: (u16, bool),
 ) -> Result<Outcome, Failure> {
     let command = parsed(arguments)?;
-    let call = Call::new(trace, watch, text);
+    let call = Call::new(trace, watch, Some(text));
     let exit = as_call(&call, || command.run())? as u8;
     let (output, text, rows, told) = call.taken();
     Ok(Outcome { exit, output, text, rows, told })
@@ -174,7 +171,7 @@ pub fn table(
     snapshot: &str,
     events: Option<&str>,
 ) -> Result<ExportedTable, Failure> {
-    as_call(&Call::new(Some(trace.clone()), trace.watch(), NO_TEXT), || {
+    as_call(&Call::new(Some(trace.clone()), trace.watch(), None), || {
         let table = name.parse().map_err(Error::Usage)?;
         let choice = snapshot.parse().map_err(Error::Usage)?;
         let names = events.map(Patterns::new);

@@ -39,8 +39,8 @@ pub struct OpenTrace {
 pub struct Call {
     pub trace: Option<Arc<OpenTrace>>,
     pub watch: Arc<Watch>,
-    /// Columns of text.
-    pub width: u16,
+    /// Columns of text; `None` where nobody sees any.
+    pub width: Option<u16>,
     has_text: bool,
     output: RefCell<Vec<u8>>,
     text: RefCell<Vec<u8>>,
@@ -62,8 +62,9 @@ impl Drop for Before {
 }
 
 impl Call {
-    /// A call on this trace, if it is open already; how wide its text is, and whether that is wanted beside its output.
-    pub fn new(trace: Option<Arc<OpenTrace>>, watch: &Arc<Watch>, (width, has_text): (u16, bool)) -> Rc<Call> {
+    /// A call on this trace, if it is open already; where it has text, how wide it is, and whether it is wanted beside the output.
+    pub fn new(trace: Option<Arc<OpenTrace>>, watch: &Arc<Watch>, text: Option<(u16, bool)>) -> Rc<Call> {
+        let (width, has_text) = (text.map(|(width, _)| width), text.is_some_and(|(_, is_wanted)| is_wanted));
         let (output, text, rows, told) = Default::default();
         Rc::new(Call { trace, watch: watch.clone(), width, has_text, output, text, rows, told })
     }
@@ -94,7 +95,7 @@ impl Call {
     /// Takes the rows of an answer, and its text if the caller wants it.
     pub fn take(&self, answer: &Answer<'_>) -> io::Result<()> {
         *self.rows.borrow_mut() = Some(arrow::rows(&answer.tables).map_err(io::Error::other)?);
-        let look = Look { width: self.width, color: false, rows: None };
+        let look = Look { width: self.width.unwrap_or(u16::MAX), color: false, rows: None };
         if self.has_text { forms::write(answer, Form::Text(look), &mut *self.text.borrow_mut()) } else { Ok(()) }
     }
 }

@@ -18,7 +18,7 @@ const TERMINALS: [&str; 4] = ["WT_SESSION", "ConEmuPID", "TERM_PROGRAM", "ALACRI
 /// Columns of standard output, or of a file.
 pub fn output_width(is_file: bool) -> u16 {
     if let Some(call) = Call::current() {
-        return call.width.max(LEAST_WIDTH);
+        return call.width.unwrap_or(u16::MAX).max(LEAST_WIDTH);
     }
     let terminal = !is_file && io::stdout().is_terminal();
     let width = terminal_size::terminal_size().map(|(width, _)| width.0).filter(|_| terminal);

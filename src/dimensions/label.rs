@@ -16,8 +16,13 @@ pub(crate) const NO_LABEL: &str = "n/a";
 pub enum LabelKind {
     /// A name.
     Name,
-    /// A process that has a name: so many bytes of the text are the name, its id follows.
-    Process(usize),
+    /// A process that has a name: so many bytes of the text are the name; its id follows there.
+    Process {
+        /// Bytes of the name.
+        name_bytes: usize,
+        /// Its id.
+        id: u32,
+    },
     /// One of the names that its dimension has, by its number in their list: a category, a page list.
     Listed(usize),
     /// A number.
@@ -55,7 +60,7 @@ impl Label {
 
     /// A process of a trace; its name is empty where no event has it.
     pub(crate) fn process(name: &str, id: u32) -> Label {
-        let kind = if name.is_empty() { LabelKind::Unknown } else { LabelKind::Process(name.len()) };
+        let kind = if name.is_empty() { LabelKind::Unknown } else { LabelKind::Process { name_bytes: name.len(), id } };
         Label::new(process::label(name, id).into(), kind)
     }
 
@@ -144,9 +149,14 @@ impl Label {
         if let LabelKind::Listed(number) = self.kind { Some(number) } else { None }
     }
 
+    /// The id of a process that has a name.
+    pub fn process_id(&self) -> Option<u32> {
+        if let LabelKind::Process { id, .. } = self.kind { Some(id) } else { None }
+    }
+
     /// The name of a process without its id; `None` where nothing names it, and for labels of other things.
     pub fn process_name(&self) -> Option<&str> {
-        let LabelKind::Process(name_bytes) = self.kind else { return None };
+        let LabelKind::Process { name_bytes, .. } = self.kind else { return None };
         self.text.get(..name_bytes)
     }
 

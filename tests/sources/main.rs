@@ -7,6 +7,7 @@
 mod circles;
 mod dependencies;
 mod dimensions;
+mod guide;
 mod layers;
 mod limits;
 mod manifests;

@@ -1,6 +1,7 @@
 //! Dimensions that two sides can be compared by: those of the resident set and of the reference set.
 
 use crate::analysis::category_rules::Rule;
+use crate::analysis::diff::process_matching::ProcessText;
 use crate::analysis::refset::query::Dimension as ReferenceDimension;
 use crate::analysis::resident::dimension::Dimension as ResidentDimension;
 use crate::dimensions::file_dimensions::NO_DETAIL;
@@ -68,22 +69,14 @@ impl Dimension {
         }
     }
 
-    /// The label in this dimension that follows from `label` in the dimension that it is derived from.
+    /// The label in this dimension that follows from `label`, which a file has in the dimension that it is derived from.
     pub fn derived(self, label: &str) -> String {
         match self {
             Dimension::Class => {
                 let category = Category::ALL.into_iter().find(|category| category.name().eq_ignore_ascii_case(label));
                 category.map_or(NO_LABEL, |category| category.class().name()).to_owned()
             }
-            Dimension::PID => {
-                let id = label.strip_suffix(')').and_then(|rest| rest.rsplit_once('('));
-                match id {
-                    // A key that names no process is no id.
-                    Some(("Unknown ", key)) if key != "-1" => label.to_owned(),
-                    Some((_, id)) => id.to_owned(),
-                    None => NO_LABEL.to_owned(),
-                }
-            }
+            Dimension::PID => ProcessText::new(label).id_label(label).unwrap_or(NO_LABEL).to_owned(),
             _ => label.to_owned(),
         }
     }

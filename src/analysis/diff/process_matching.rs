@@ -18,25 +18,39 @@ pub enum Match {
     NameAndStart,
 }
 
-/// A label in its parts: `name.exe <Package> (pid)`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Parts {
-    name: String,
-    package: Option<String>,
-    pid: Option<String>,
+/// A process as a file names it, in its parts: `name.exe <Package> (id)`. No other code takes labels apart: those of a trace know
+/// what they stand for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProcessText<'t> {
+    name: &'t str,
+    package: Option<&'t str>,
+    /// A number, or the key that names no process.
+    id: Option<&'t str>,
 }
 
-fn parts(label: &str) -> Parts {
-    let with_id = label.strip_suffix(')').and_then(|rest| rest.rsplit_once(" ("));
-    let (name, pid) = with_id.map_or((label, None), |(name, pid)| (name, Some(pid.to_owned())));
-    let packaged = name.strip_suffix('>').and_then(|rest| rest.rsplit_once(" <"));
-    let (name, package) = packaged.map_or((name, None), |(name, package)| (name, Some(package.to_lowercase())));
-    Parts { name: name.to_owned(), package, pid }
-}
+impl<'t> ProcessText<'t> {
+    /// Reads a label.
+    pub fn new(label: &'t str) -> ProcessText<'t> {
+        let with_id = label.strip_suffix(')').and_then(|rest| rest.rsplit_once(" ("));
+        let (name, id) = with_id.map_or((label, None), |(name, id)| (name, Some(id)));
+        let packaged = name.strip_suffix('>').and_then(|rest| rest.rsplit_once(" <"));
+        let (name, package) = packaged.map_or((name, None), |(name, package)| (name, Some(package)));
+        ProcessText { name, package, id }
+    }
 
-/// `Unknown (-1)`, the pages of no single process, and `Unknown (0x…)`.
-fn is_of_no_process(parts: &Parts) -> bool {
-    parts.name == "Unknown" && parts.pid.as_deref().is_none_or(|pid| pid.parse::<u64>().is_err())
+    /// The label of its id; `None` where it has none.
+    pub fn id_label(&self, label: &'t str) -> Option<&'t str> {
+        match self.id? {
+            // A key that names no process is no id.
+            key if self.name == "Unknown" && key != "-1" => Some(label),
+            id => Some(id),
+        }
+    }
+
+    /// `Unknown (-1)`, the pages of no single process, and `Unknown (0x…)`.
+    fn is_of_no_process(&self) -> bool {
+        self.name == "Unknown" && self.id.is_none_or(|id| id.parse::<u64>().is_err())
+    }
 }
 
 /// For each label of a side the label that it is compared under.
@@ -90,8 +104,8 @@ impl Matched {
 /// The same id is the same process. A second process with the same id is recognized by its name.
 fn by_id([left, right]: [&BTreeSet<String>; 2]) -> Matched {
     let exact = |label: &String| {
-        let parts = parts(label);
-        (parts.pid, parts.name.to_lowercase())
+        let text = ProcessText::new(label);
+        (text.id.map(str::to_owned), text.name.to_lowercase())
     };
     let mut matched = Matched::default();
     let known: BTreeMap<_, &String> = left.iter().map(|label| (exact(label), label)).collect();
@@ -107,19 +121,19 @@ fn by_id([left, right]: [&BTreeSet<String>; 2]) -> Matched {
         }
     }
     for label in open {
-        let right = parts(label);
-        if right.pid.is_none() || is_of_no_process(&right) {
+        let right = ProcessText::new(label);
+        if right.id.is_none() || right.is_of_no_process() {
             continue;
         }
         let same = left.iter().find(|other| {
-            let left = parts(other);
-            left.pid == right.pid && !is_of_no_process(&left) && !taken.contains(other)
+            let left = ProcessText::new(other);
+            left.id == right.id && !left.is_of_no_process() && !taken.contains(other)
         });
         if let Some(same) = same {
             taken.insert(same);
             matched.sides[1].insert(label.clone(), same.clone());
             let is_cut = same.to_lowercase().starts_with(&right.name.to_lowercase());
-            if !is_cut && parts(same).name != "Unknown" && right.name != "Unknown" {
+            if !is_cut && ProcessText::new(same).name != "Unknown" && right.name != "Unknown" {
                 matched.renamed.push((same.clone(), label.clone()));
             }
         }
@@ -128,11 +142,11 @@ fn by_id([left, right]: [&BTreeSet<String>; 2]) -> Matched {
 }
 
 fn by_name(labels: [&BTreeSet<String>; 2]) -> Matched {
-    let all: [Vec<(&String, Parts)>; 2] =
-        labels.map(|labels| labels.iter().map(|label| (label, parts(label))).collect());
-    let packaged = |side: &[(&String, Parts)]| -> BTreeSet<String> {
-        let with = side.iter().filter(|(_, parts)| parts.package.is_some());
-        with.map(|(_, parts)| parts.name.to_lowercase()).collect()
+    let all: [Vec<(&String, ProcessText<'_>)>; 2] =
+        labels.map(|labels| labels.iter().map(|label| (label, ProcessText::new(label))).collect());
+    let packaged = |side: &[(&String, ProcessText<'_>)]| -> BTreeSet<String> {
+        let with = side.iter().filter(|(_, text)| text.package.is_some());
+        with.map(|(_, text)| text.name.to_lowercase()).collect()
     };
     let [left, right] = [0, 1].map(|side| all.get(side).map(|side| packaged(side)).unwrap_or_default());
     // Where names stand without ids, those without a process are all of one name.
@@ -140,16 +154,17 @@ fn by_name(labels: [&BTreeSet<String>; 2]) -> Matched {
     let mut matched = Matched::default();
     // Names as they are shown: as the left side writes them.
     let mut shown: BTreeMap<String, String> = BTreeMap::new();
-    for (side, parts) in all.iter().zip(&mut matched.sides) {
+    for (side, renamed) in all.iter().zip(&mut matched.sides) {
         for (label, of) in side {
-            if is_of_no_process(of) && !is_bare {
+            if of.is_of_no_process() && !is_bare {
                 continue;
             }
             let both = left.contains(&of.name.to_lowercase()) && right.contains(&of.name.to_lowercase());
-            let package = of.package.as_ref().filter(|_| both).map_or_else(String::new, |p| format!(" <{p}>"));
+            let package =
+                of.package.filter(|_| both).map_or_else(String::new, |of| format!(" <{}>", of.to_lowercase()));
             let key = format!("{}{package}", of.name.to_lowercase());
             let name = shown.entry(key).or_insert_with(|| format!("{}{package}", of.name)).clone();
-            parts.insert((*label).clone(), name);
+            renamed.insert((*label).clone(), name);
         }
     }
     complete_cut_names(&mut matched);
@@ -177,7 +192,7 @@ fn complete_cut_names(matched: &mut Matched) {
 /// Numbers the processes of one name in the order of their starts: `chrome.exe #2`.
 fn number(renamed: &mut Renamed, labels: &BTreeSet<String>, starts: &Starts) {
     let first: BTreeMap<&str, u64> = starts.iter().rev().map(|(label, start)| (label.as_str(), *start)).collect();
-    let pid = |label: &String| parts(label).pid.and_then(|pid| pid.parse::<u64>().ok());
+    let pid = |label: &String| ProcessText::new(label).id.and_then(|id| id.parse::<u64>().ok());
     let mut by_name: BTreeMap<String, Vec<&String>> = BTreeMap::new();
     for label in labels {
         // Pages without a process are of no instance.

@@ -3,7 +3,7 @@
 use super::coverage::Coverage;
 use super::file_names::FileNames;
 use super::labels::Named;
-use crate::event::disk_io::{DiskEnd, DiskEvent, DiskOperation, DiskStart, NO_THREAD};
+use crate::event::disk_io::{DiskEnd, DiskEvent, DiskOperation, DiskStart, IssuingThread};
 use crate::load::stacks::stack_events::Owner;
 use crate::moment::{At, Moment};
 use crate::units::Ticks;
@@ -115,7 +115,7 @@ impl Requests {
 }
 
 fn unfinished(start: Moment, operation: DiskOperation, record: DiskStart, named: &mut Named<'_>) -> Unfinished {
-    let thread_id = record.thread_id.filter(|id| *id != NO_THREAD);
+    let thread_id = record.thread.and_then(IssuingThread::id);
     let process_id = thread_id.and_then(|thread| named.owners.process_of(Owner::Thread(thread), start));
     Unfinished { start, operation, thread_id, process: named.process(process_id, start) }
 }
@@ -130,8 +130,8 @@ fn request(
 ) -> Request {
     let start = started.map(|(when, _)| when);
     // A completion that says "no thread" is believed.
-    let thread_id = end.thread_id.or_else(|| started.and_then(|(_, start)| start.thread_id));
-    let thread_id = thread_id.filter(|id| *id != NO_THREAD);
+    let thread = end.thread.or_else(|| started.and_then(|(_, start)| start.thread));
+    let thread_id = thread.and_then(IssuingThread::id);
     let asked = start.unwrap_or(moment);
     let process_id = thread_id.and_then(|thread| named.owners.process_of(Owner::Thread(thread), asked));
     let by_response = || Ticks(moment.time.0.saturating_sub_unsigned(end.response));

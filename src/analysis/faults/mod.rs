@@ -13,6 +13,7 @@ mod read_ranges;
 mod rows;
 mod tables;
 mod timeline;
+mod warnings;
 
 pub use fault_set::FaultSet;
 #[cfg(feature = "cli")]
@@ -34,9 +35,8 @@ use crate::load::trace_parts::Parts;
 use crate::moment::Moment;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::FAULTS;
-use crate::trace::trust::warning::{self, Warning, any_grave, texts};
-use crate::units::counted;
-use disk_requests::{Request, Requests};
+use crate::trace::trust::warning::{self, any_grave, texts};
+use disk_requests::Requests;
 use file_names::FileNames;
 use labels::Named;
 use read_ranges::ReadRanges;
@@ -87,8 +87,8 @@ impl FaultSet {
         let (hard, requests) = (counted.hard_faults(hard), counted.requests(requests));
         let soft = soft(&records, &by_process, trace, &counted);
         let ranges = read.map(|(asked, read)| RangeSet::new(trace, &counted, &read, &hard, (asked, snapshot)));
-        let mut doubts = doubts(trace, &records, &requests);
-        warning::add(&mut doubts, query.ranges.map(|_| read_ranges::doubts(trace, snapshot)).unwrap_or_default());
+        let mut doubts = warnings::warnings(trace, &records, &requests);
+        warning::add(&mut doubts, query.ranges.map(|_| warnings::of_ranges(trace, snapshot)).unwrap_or_default());
         let has_file = query.group_by.contains(&Dimension::File);
         let set = FaultSet {
             warnings: texts(&doubts),
@@ -140,30 +140,4 @@ fn soft(
     let mut rows: Vec<rows::SoftRow> = by_label.into_iter().map(row).collect();
     rows.sort_by(|a, b| (b.events, &a.process, a.kind_name()).cmp(&(a.events, &b.process, b.kind_name())));
     (rows, markers)
-}
-
-/// Ticks from the start of the trace to its last record.
-fn length_of(trace: &Trace) -> u64 {
-    let last = trace.survey().last().unwrap_or_default();
-    u64::try_from(i128::from(last.0) - i128::from(trace.etl().clock.origin.0)).unwrap_or(0)
-}
-
-fn doubts(trace: &Trace, records: &FaultRecords, requests: &[Request]) -> Vec<Warning> {
-    let mut all = trace.trust().doubts();
-    if records.short > 0 {
-        let short = counted(records.short, "disk record is", "disk records are");
-        let text = format!("{short} shorter than the layout: not counted");
-        all.push(Warning::note(FAULTS.name, "records_left_out", text).of(records.short));
-    }
-    let longest = length_of(trace);
-    let too_long = requests.iter().filter(|request| request.response > longest).count() as u64;
-    if too_long > 0 {
-        let text = counted(too_long, "response of a disk is", "responses of disks are");
-        let text = format!(
-            "{text} longer than the trace up to its end: damaged, or begun before the trace; sums have it as it is recorded"
-        );
-        all.push(Warning::note(FAULTS.name, "responses_too_long", text).of(too_long));
-    }
-    all.extend(trace.trust().not_there_for(FAULTS.name, &trace.missing(&FAULTS)));
-    all
 }

@@ -5,7 +5,6 @@ use super::query::RangeQuery;
 use super::rows::{HardFigures, Rows};
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
-use crate::analysis::resident::warnings::of_snapshots;
 use crate::dimensions::Label;
 use crate::error::Error;
 use crate::event::page::{PageIdentity, PageList};
@@ -13,8 +12,6 @@ use crate::model::file_names::FileNamesAt;
 use crate::model::snapshot::Snapshot;
 use crate::moment::Moment;
 use crate::trace::Trace;
-use crate::trace::analysis_needs::FAULTS;
-use crate::trace::trust::warning::Warning;
 use crate::units::{Nanos, PAGE_BYTES};
 use foldhash::HashMap as FastMap;
 use std::cmp::Reverse;
@@ -226,16 +223,5 @@ pub fn snapshot(trace: &Trace, choice: SnapshotChoice) -> Result<Option<usize>, 
         }
         SnapshotChoice::Last if trace.snapshots().is_empty() => Ok(None),
         _ => Ok(choice.indices(trace.need_snapshots()?)?.first().copied()),
-    }
-}
-
-/// What casts doubt on the pages of the sequence.
-pub fn doubts(trace: &Trace, snapshot: Option<usize>) -> Vec<Warning> {
-    match snapshot {
-        Some(index) => of_snapshots(trace, &[index]),
-        None => {
-            let text = "the trace has no page sequence: what RAM holds of these files is not known";
-            vec![Warning::note(FAULTS.name, "not_recorded", text.to_owned())]
-        }
     }
 }

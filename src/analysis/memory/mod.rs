@@ -9,6 +9,7 @@ pub mod timeline;
 mod timeline_table;
 pub(crate) mod view;
 mod virtual_commit;
+mod warnings;
 pub mod working_sets;
 
 use crate::dimensions::{Condition, Dimension as _, Label};
@@ -22,7 +23,7 @@ use crate::moment::{At, Moment};
 use crate::trace::Trace;
 use crate::trace::analysis_needs::MEMORY_UTILIZATION;
 use crate::trace::trust::warning::{Warning, any_grave, texts};
-use crate::units::{Nanos, counted};
+use crate::units::Nanos;
 use counters::{COUNTERS, CounterColumn, CounterSummary, MemorySample, Repurposed, STANDBY};
 use query::{MemoryDimension, MemoryQuery};
 use std::collections::BTreeMap;
@@ -147,30 +148,12 @@ impl MemorySet {
             virtual_commit,
             clock: etl.clock,
         };
-        set.doubts.extend(set.own_doubts(has(MEM_INFO), has(MEM_INFO_WS)));
-        set.doubts.extend(left_out(impossible, "working set", "working sets"));
-        set.doubts.extend(left_out(wrong.len() as u64, "sample of counters", "samples of counters"));
+        set.doubts.extend(warnings::warnings(&set.samples, set.physical.is_some(), has(MEM_INFO), has(MEM_INFO_WS)));
+        set.doubts.extend(warnings::left_out(impossible, "working set", "working sets"));
+        set.doubts.extend(warnings::left_out(wrong.len() as u64, "sample of counters", "samples of counters"));
         set.doubts.extend(commit_doubts.into_iter().flatten());
         (set.warnings, set.doubtful) = (texts(&set.doubts), any_grave(&set.doubts));
         Ok(set)
-    }
-
-    fn own_doubts(&self, has_counters: bool, has_working_sets: bool) -> Vec<Warning> {
-        let note = |code, text| Warning::note(MEMORY_UTILIZATION.name, code, text);
-        let missing =
-            |keyword: &str, without: &str| format!("not in the trace, therefore unknown: {keyword} ({without})");
-        let contradicts = |sample: &MemorySample| self.physical.is_some() && sample.in_use.is_none();
-        let lines = [
-            (!has_counters, "not_recorded", missing("MemoryInfo", "page lists, pools and commit over time")),
-            (!has_working_sets, "not_recorded", missing("MemoryInfoWS", "working sets by process")),
-            (
-                self.samples.iter().any(contradicts),
-                "lists_exceed_memory",
-                "the page lists hold more pages than physical memory has by the trace: what is in use is unknown then"
-                    .into(),
-            ),
-        ];
-        lines.into_iter().filter(|(holds, ..)| *holds).map(|(_, code, line)| note(code, line)).collect()
     }
 
     /// Time since trace start.
@@ -205,11 +188,6 @@ impl MemorySet {
         let nanos = self.time(track.last.moment).0 - self.time(track.first.moment).0;
         (nanos > 0).then(|| track.growth() as f64 * 1e9 / nanos as f64)
     }
-}
-
-fn left_out(impossible: u64, one: &str, many: &str) -> Option<Warning> {
-    let text = format!("left out: {} with more pages than any machine has", counted(impossible, one, many));
-    (impossible > 0).then(|| Warning::note(MEMORY_UTILIZATION.name, "records_left_out", text).of(impossible))
 }
 
 /// # Errors

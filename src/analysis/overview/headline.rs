@@ -4,7 +4,7 @@
 
 use crate::analysis::overview::Overview;
 use crate::analysis::resident::first_screen::PhysicalMemory;
-use crate::analysis::resident::rows::OWNER_NOT_RECORDED;
+use crate::analysis::table::Label;
 use crate::model::category::Class;
 
 /// Less than this part of memory is available: little. One in ten.
@@ -33,7 +33,7 @@ pub struct Held<'o> {
     /// Dynamic, file and kernel pages, most first.
     pub classes: Vec<(Class, u64)>,
     /// The process that owns most, and its own pages.
-    pub largest: Option<(&'o str, u64)>,
+    pub largest: Option<(&'o Label, u64)>,
 }
 
 /// What is out of the ordinary, with its pages.
@@ -46,7 +46,7 @@ pub enum Finding<'o> {
     /// Much of it waits to be written to disk.
     MuchModified(u64),
     /// A process owns much of what is in use.
-    LargeProcess(&'o str, u64),
+    LargeProcess(&'o Label, u64),
     /// The kernel has much of it.
     LargeKernel(u64),
 }
@@ -60,9 +60,7 @@ impl<'o> Headline<'o> {
                 resident.by_class().into_iter().map(|(class, pages, _)| (class, pages)).collect();
             classes.retain(|(class, pages)| *class != Class::Free && *pages > 0);
             classes.sort_by_key(|(_, pages)| std::cmp::Reverse(*pages));
-            let processes = snapshot.processes.parts.iter().filter(|part| part.label != OWNER_NOT_RECORDED);
-            let largest = processes.max_by_key(|part| part.measure.pages);
-            let largest = largest.map(|part| (part.label.as_str(), part.measure.pages));
+            let largest = snapshot.largest_process.as_ref().map(|(process, pages)| (process, *pages));
             Some(Held { memory: snapshot.memory(), classes, largest })
         });
         let mut findings: Vec<Finding<'o>> = overview.doubtful.then_some(Finding::Doubtful).into_iter().collect();
@@ -97,11 +95,16 @@ impl<'o> Held<'o> {
 mod tests {
     use super::*;
 
+    fn process() -> &'static Label {
+        static PROCESS: std::sync::LazyLock<Label> = std::sync::LazyLock::new(|| Label::process("a.exe", 4));
+        &PROCESS
+    }
+
     fn held(in_use: u64, modified: u64, standby: u64, free: u64, kernel: u64, largest: u64) -> Held<'static> {
         Held {
             memory: PhysicalMemory { all: in_use + modified + standby + free, in_use, modified, standby, free },
             classes: vec![(Class::Kernel, kernel)],
-            largest: Some(("a.exe (4)", largest)),
+            largest: Some((process(), largest)),
         }
     }
 
@@ -113,7 +116,7 @@ mod tests {
         assert_eq!(held(600, 201, 100, 99, 300, 200).findings(), [Finding::MuchModified(201)]);
         assert_eq!(
             held(600, 100, 200, 100, 334, 201).findings(),
-            [Finding::LargeProcess("a.exe (4)", 201), Finding::LargeKernel(334)]
+            [Finding::LargeProcess(process(), 201), Finding::LargeKernel(334)]
         );
         assert_eq!(held(0, 0, 0, 0, 0, 0).findings(), []);
         assert_eq!(held(u64::MAX / 2, 0, 1, 1, 0, u64::MAX / 4).findings().len(), 2);

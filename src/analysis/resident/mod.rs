@@ -101,6 +101,8 @@ pub struct SnapshotSet {
     pub all: PageCounts,
     /// Processes by pages that are theirs.
     pub processes: Node<PageCounts>,
+    /// Which of them has most.
+    pub(crate) largest_process: Option<rows::OwnPages>,
     /// Of how many pages the stack is known, where rows or conditions ask for stacks.
     pub(crate) stacks: Option<PageShare>,
 }
@@ -223,6 +225,7 @@ fn snapshot_set(
     let mut all = PageCounts::default();
     rows.iter().for_each(|row| all += row.measure);
     query.sort.sort(&mut rows);
+    let (processes, largest_process) = rows::processes(&counted, &context);
     SnapshotSet {
         index,
         time: trace.time(snapshot.first.time),
@@ -231,7 +234,8 @@ fn snapshot_set(
         checks: Checks::new(&counted.base, &context, snapshot, trace),
         rows,
         all,
-        processes: rows::processes(&counted, &context),
+        processes,
+        largest_process,
         stacks: counted.stacks,
     }
 }

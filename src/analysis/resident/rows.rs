@@ -7,7 +7,7 @@ use crate::analysis::resident::page_counts::{PageCounts, ResidentOrder};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::table::{Group, Node};
 use crate::dimensions::Label;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Groups by the query's dimensions, most pages first.
 pub(super) fn groups(
@@ -48,10 +48,16 @@ pub(super) fn groups(
 }
 
 /// What people read for AWE and large pages before Windows 11.
-pub(crate) const OWNER_NOT_RECORDED: &str = "owner not recorded (AWE, large)";
+const OWNER_NOT_RECORDED: &str = "owner not recorded (AWE, large)";
 
-/// Processes with pages of their own, most pages first.
-pub(super) fn processes(counted: &SnapshotCounts, context: &SnapshotContext<'_>) -> Node<PageCounts> {
+/// A process, and its own pages.
+pub(crate) type OwnPages = (Label, u64);
+
+/// Processes with pages of their own, most pages first; and which of them has most.
+pub(super) fn processes(
+    counted: &SnapshotCounts,
+    context: &SnapshotContext<'_>,
+) -> (Node<PageCounts>, Option<OwnPages>) {
     let group = |&(code, by_list): &(DimensionCode, _)| Group {
         labels: vec![Dimension::PROCESS.label(context, code)],
         measure: PageCounts::of_lists(by_list),
@@ -61,5 +67,12 @@ pub(super) fn processes(counted: &SnapshotCounts, context: &SnapshotContext<'_>)
         labels: vec![Label::nothing().shown_as(OWNER_NOT_RECORDED)],
         measure: PageCounts::of_lists(counted.unowned),
     });
-    ResidentOrder::Pages.tree(&counted.owners.iter().map(group).chain(unowned).collect::<Vec<_>>(), None)
+    let mut groups: Vec<Group<PageCounts>> = counted.owners.iter().map(group).collect();
+    let names: HashMap<String, Label> =
+        groups.iter().flat_map(|group| &group.labels).map(|label| (label.shown().to_owned(), label.clone())).collect();
+    groups.extend(unowned);
+    let processes = ResidentOrder::Pages.tree(&groups, None);
+    let owners = processes.parts.iter().filter_map(|part| Some((names.get(&part.label)?, part.measure.pages)));
+    let largest = owners.max_by_key(|(_, pages)| *pages).map(|(label, pages)| (label.clone(), pages));
+    (processes, largest)
 }

@@ -159,7 +159,7 @@ pub(super) const fn owner(kind: LabelKind) -> &'static str {
         LabelKind::Shared => "shared",
         LabelKind::Unknown => "unknown",
         LabelKind::Name
-        | LabelKind::Process(_)
+        | LabelKind::Process { .. }
         | LabelKind::Listed(_)
         | LabelKind::Number(_)
         | LabelKind::Flag(_)

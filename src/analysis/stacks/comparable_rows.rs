@@ -1,8 +1,8 @@
 //! Rows that can be compared with those of another trace: what has a function or module innermost, and what has it anywhere.
 
-use super::dimension::Dimension;
 use super::frame_labels;
 use super::frame_names::Label as Frame;
+use super::query::Dimension;
 use super::rows::{Key, SelfAndTotal, Shown, Threads};
 use super::stack_texts::StackTexts;
 use crate::analysis::table::Group;

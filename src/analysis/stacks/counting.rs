@@ -1,11 +1,10 @@
 //! Counting: the events of a kind by process and stack, with their weights.
 
-use super::dimension::Dimension;
 use super::frame_names::Names;
 use super::join::Attached;
 use super::process_labels::Owners;
 use super::profile_intervals::ProfileIntervals;
-use super::query::{Kind, StackQuery};
+use super::query::{Dimension, Kind, StackQuery};
 use super::rows::{Key, Row, StackId, Threads};
 use super::text_interner::Texts;
 use crate::etl::clock::Clock;

@@ -8,7 +8,6 @@ mod address_spaces;
 mod comparable_rows;
 mod counting;
 mod counts;
-mod dimension;
 #[cfg(feature = "export")]
 mod each_event;
 #[cfg(feature = "cli")]
@@ -39,7 +38,6 @@ pub(crate) use comparable_rows::in_one_case;
 #[cfg(feature = "cli")]
 pub(crate) use counting::Logged;
 pub use counts::StackCounts;
-pub use dimension::Dimension;
 #[cfg(feature = "export")]
 pub(crate) use each_event::{ListedEvent, each_event};
 #[cfg(feature = "cli")]
@@ -53,6 +51,7 @@ pub(crate) use process_labels::Owners;
 pub(crate) use profile_intervals::ProfileIntervals;
 #[cfg(feature = "cli")]
 pub(crate) use profile_tracks::{Found, Owned, PartKind, ProfileEvent, ProfileFrame, ProfilePart, Track};
+pub use query::Dimension;
 pub use query::{Kind, StackQuery, Weight};
 pub use rows::{FunctionRow, ModuleRow, ProcessRow, SelfAndTotal, Totals};
 #[cfg(feature = "cli")]

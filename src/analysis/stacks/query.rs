@@ -1,8 +1,8 @@
 //! What is asked for: the kind of events, with the unit of their weights, groups and conditions.
 
-use super::dimension::Dimension;
 use super::tree::TreeQuery;
-use crate::dimensions::{Condition, Dimension as _, spelling};
+use crate::dimensions::single_dimensions::{FUNCTION, MODULE, PROCESSOR, STACK, THREAD};
+use crate::dimensions::{Condition, Dimension as _, ProcessFacet, dimensions, spelling};
 use crate::error::Error;
 use crate::etl::record_id::{HookId, RecordId};
 use crate::event::catalog;
@@ -14,6 +14,18 @@ use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
 use std::collections::BTreeSet;
 use uuid::Uuid;
+
+dimensions! {
+    /// What events with stacks are grouped and filtered by. Module and function group by the innermost frame and filter by any.
+    pub enum Dimension {
+        Process: ProcessFacet::Process.facet();
+        Thread: THREAD;
+        Processor: PROCESSOR;
+        Module: MODULE;
+        Function: FUNCTION;
+        Stack: STACK;
+    }
+}
 
 /// What is asked for.
 #[derive(Debug, Clone, Default)]

@@ -1,10 +1,9 @@
 //! What is counted: by process, module, function and stack.
 
 use super::counts::StackCounts;
-use super::dimension::Dimension;
 use super::frame_labels;
 use super::frame_names::{FrameKind, Label as Frame, NO_STACK, Names};
-use super::query::{StackQuery, Weight};
+use super::query::{Dimension, StackQuery, Weight};
 use super::stack_texts::StackTexts;
 use super::text_interner::Texts;
 use super::tree::{Tree, TreeQuery, TreeRow};

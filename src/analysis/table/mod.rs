@@ -8,12 +8,12 @@ mod column_choice;
 pub(crate) mod group;
 mod many_traces;
 
-pub use crate::dimensions::{Condition, Dimension};
+pub use crate::dimensions::{Condition, Dimension, Label};
 pub(crate) use crate::dimensions::{NO_LABEL, spelling};
 pub use group::{Group, Measure, Node};
 pub(crate) use many_traces::TraceTable;
 
-use crate::dimensions::{Label, LabelKind};
+use crate::dimensions::LabelKind;
 use crate::units::{Nanos, PAGE_BYTES};
 use std::borrow::Cow;
 

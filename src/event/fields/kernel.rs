@@ -60,7 +60,7 @@ impl Builder<'static> {
         match event {
             DiskEvent::Start(_, start) => {
                 self.hex("Irp", start.irp);
-                start.thread_id.into_iter().for_each(|thread| _ = self.number("IssuingThreadId", thread));
+                start.thread.into_iter().for_each(|thread| _ = self.number("IssuingThreadId", thread.field()));
             }
             DiskEvent::End(operation, end) => {
                 self.number("DiskNumber", end.disk).hex("IrpFlags", end.irp_flags);
@@ -71,7 +71,7 @@ impl Builder<'static> {
                     self.number("ByteOffset", end.byte_offset).hex("FileObject", end.file_key.unwrap_or(0));
                     self.hex("Irp", end.irp).number("HighResResponseTime", end.response);
                 }
-                end.thread_id.into_iter().for_each(|thread| _ = self.number("IssuingThreadId", thread));
+                end.thread.into_iter().for_each(|thread| _ = self.number("IssuingThreadId", thread.field()));
             }
         }
     }

@@ -32,16 +32,38 @@ named_enum! {
     }
 }
 
-/// Stands for a thread in a record of none.
-pub const NO_THREAD: u32 = u32::MAX;
+/// The thread that issued a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IssuingThread {
+    /// Of this id.
+    Id(u32),
+    /// The kernel did not know it: all bits are set.
+    Unknown,
+}
+
+impl IssuingThread {
+    const fn of_field(field: u32) -> IssuingThread {
+        if field == u32::MAX { IssuingThread::Unknown } else { IssuingThread::Id(field) }
+    }
+
+    /// The field as it is in the record.
+    pub const fn field(self) -> u32 {
+        if let IssuingThread::Id(id) = self { id } else { u32::MAX }
+    }
+
+    /// Its id.
+    pub const fn id(self) -> Option<u32> {
+        if let IssuingThread::Id(id) = self { Some(id) } else { None }
+    }
+}
 
 /// The start of a request: 12/8 bytes, 8/4 without the thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DiskStart {
     /// Address of the request packet, which its completion names too.
     pub irp: u64,
-    /// Thread that issued it; [`NO_THREAD`] where the kernel did not know it.
-    pub thread_id: Option<u32>,
+    /// Thread that issued it; `None` in records without this field.
+    pub thread: Option<IssuingThread>,
 }
 
 /// The completion of a request: 52/44 bytes, of a flush 28/24; 4 less without the thread.
@@ -63,8 +85,8 @@ pub struct DiskEnd {
     pub irp: u64,
     /// How long it took, in ticks of the session's clock.
     pub response: u64,
-    /// Thread that issued it; [`NO_THREAD`] where the kernel did not know it.
-    pub thread_id: Option<u32>,
+    /// Thread that issued it; `None` in records without this field.
+    pub thread: Option<IssuingThread>,
 }
 
 impl DiskEnd {
@@ -84,18 +106,18 @@ pub enum DiskEvent {
 }
 
 layout! {
-    StartLayout<P> = 8 / 4 bytes => DiskStart { irp: P } with |_| { thread_id: None }
+    StartLayout<P> = 8 / 4 bytes => DiskStart { irp: P } with |_| { thread: None }
 }
 
 layout! {
     TransferLayout<P> = 48 / 40 bytes => DiskEnd {
         disk: U32, irp_flags: U32, byte_count: U32, reserved: U32, byte_offset: U64, file_key: P, irp: P, response: U64
-    } with |_| { thread_id: None }
+    } with |_| { thread: None }
 }
 
 layout! {
     FlushLayout<P> = 24 / 20 bytes => DiskEnd { disk: U32, irp_flags: U32, response: U64, irp: P }
-    with |_| { byte_count: 0, reserved: 0, byte_offset: 0, file_key: None, thread_id: None }
+    with |_| { byte_count: 0, reserved: 0, byte_offset: 0, file_key: None, thread: None }
 }
 
 impl DiskEvent {
@@ -115,15 +137,15 @@ impl DiskEvent {
         };
         let flushed = operation == DiskOperation::Flush;
         Some(match (is_start, flushed) {
-            (true, _) => read::<StartLayout, _>(payload, |start, thread_id| {
-                DiskEvent::Start(operation, DiskStart { thread_id, ..start })
+            (true, _) => read::<StartLayout, _>(payload, |start, thread| {
+                DiskEvent::Start(operation, DiskStart { thread, ..start })
             }),
-            (false, true) => read::<FlushLayout, _>(payload, |end, thread_id| {
-                DiskEvent::End(operation, DiskEnd { thread_id, ..end })
-            }),
-            (false, false) => read::<TransferLayout, _>(payload, |end, thread_id| {
-                DiskEvent::End(operation, DiskEnd { thread_id, ..end })
-            }),
+            (false, true) => {
+                read::<FlushLayout, _>(payload, |end, thread| DiskEvent::End(operation, DiskEnd { thread, ..end }))
+            }
+            (false, false) => {
+                read::<TransferLayout, _>(payload, |end, thread| DiskEvent::End(operation, DiskEnd { thread, ..end }))
+            }
         })
     }
 
@@ -134,14 +156,14 @@ impl DiskEvent {
 }
 
 /// A layout and the thread behind it, where the length holds one.
-fn read<'a, L: Layout<'a>, V>(payload: &Payload<'a>, event: impl Fn(L::Value, Option<u32>) -> V) -> Read<V> {
+fn read<'a, L: Layout<'a>, V>(payload: &Payload<'a>, event: impl Fn(L::Value, Option<IssuingThread>) -> V) -> Read<V> {
     let Parsed { value, .. } = payload.read::<L>(ANY)?;
     let parsed = size::<L>(payload.pointer);
     let behind = payload.bytes.get(parsed..).and_then(<[u8]>::first_chunk);
-    let thread_id = behind.map(|bytes| u32::from_le_bytes(*bytes));
+    let thread = behind.map(|bytes| IssuingThread::of_field(u32::from_le_bytes(*bytes)));
     let known = parsed + if behind.is_some() { 4 } else { 0 };
     let more = payload.bytes.len() - known >= payload.pointer.bytes();
-    Ok(Parsed::new(event(value, thread_id), more.then_some(Oddity::Longer { parsed: known })))
+    Ok(Parsed::new(event(value, thread), more.then_some(Oddity::Longer { parsed: known })))
 }
 
 #[cfg(test)]
@@ -176,11 +198,11 @@ mod tests {
                 file_key: Some(0xa000_0010),
                 irp: 0xb000_0020,
                 response: 777,
-                thread_id: Some(5000),
+                thread: Some(IssuingThread::Id(5000)),
             };
             assert_eq!(end.priority(), 3);
             assert_eq!(read(DISK_READ, p, &bytes.0), Some(DiskEvent::End(DiskOperation::Read, end)));
-            let old = DiskEnd { thread_id: None, ..end };
+            let old = DiskEnd { thread: None, ..end };
             assert_eq!(read(DISK_WRITE, p, &bytes.clone().cut(4).0), Some(DiskEvent::End(DiskOperation::Write, old)));
             assert_eq!(read(DISK_WRITE, p, &bytes.cut(5).0), None);
         }
@@ -192,12 +214,12 @@ mod tests {
             let bytes = Bytes::new(size + 4).u32(0, 1).u64(8, 99).ptr(p, 16, 0xb000_0020).u32(size, u32::MAX);
             let Some(DiskEvent::End(DiskOperation::Flush, end)) = read(DISK_FLUSH, p, &bytes.0) else { panic!() };
             assert_eq!(
-                (end.disk, end.response, end.irp, end.thread_id, end.file_key),
-                (1, 99, 0xb000_0020, Some(NO_THREAD), None)
+                (end.disk, end.response, end.irp, end.thread, end.file_key),
+                (1, 99, 0xb000_0020, Some(IssuingThread::Unknown), None)
             );
             assert_eq!(read(DISK_FLUSH, p, &bytes.cut(5).0), None);
             let start = Bytes::new(p.bytes() + 4).ptr(p, 0, 0xb000_0020).u32(p.bytes(), 12);
-            let expected = DiskStart { irp: 0xb000_0020, thread_id: Some(12) };
+            let expected = DiskStart { irp: 0xb000_0020, thread: Some(IssuingThread::Id(12)) };
             for (hook, operation) in [
                 (DISK_READ_INIT, DiskOperation::Read),
                 (DISK_WRITE_INIT, DiskOperation::Write),
@@ -206,7 +228,7 @@ mod tests {
                 assert!(DiskEvent::is(hook));
                 assert_eq!(read(hook, p, &start.0), Some(DiskEvent::Start(operation, expected)));
             }
-            let without = DiskStart { thread_id: None, ..expected };
+            let without = DiskStart { thread: None, ..expected };
             assert_eq!(read(DISK_READ_INIT, p, &start.cut(4).0), Some(DiskEvent::Start(DiskOperation::Read, without)));
         }
     }

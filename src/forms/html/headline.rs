@@ -4,7 +4,7 @@
 use crate::analysis::check::TraceResult;
 use crate::analysis::check::verdict::Verdict;
 use crate::analysis::overview::headline::{Finding, Headline, Held};
-use crate::analysis::table::{Column, Line, Table, Value};
+use crate::analysis::table::{Column, Label, Line, Table, Value};
 use crate::answer::Units;
 use crate::answer::numbers::{self, Unit};
 use crate::escape::visible;
@@ -62,7 +62,9 @@ fn held(trace: &TracePage<'_>, headline: &Headline<'_>) -> String {
     let parts: Vec<String> =
         classes.iter().map(|(class, pages)| format!("{} {}", class.name(), size(*pages))).collect();
     let largest = match largest {
-        Some((name, pages)) => format!(" The process with most of its own is {name}: {}.", size(*pages)),
+        Some((process, pages)) => {
+            format!(" The process with most of its own is {}: {}.", process.shown(), size(*pages))
+        }
         None => String::new(),
     };
     format!(
@@ -82,8 +84,8 @@ fn findings(headline: &Headline<'_>, verdict: Option<&TraceResult>) -> String {
             "{} are on the modified lists: they must be written before they can be used for something else",
             size(*pages)
         ),
-        Finding::LargeProcess(name, pages) => {
-            format!("{name} owns {}, more than a third of what is in use", size(*pages))
+        Finding::LargeProcess(process, pages) => {
+            format!("{} owns {}, more than a third of what is in use", process.shown(), size(*pages))
         }
         Finding::LargeKernel(pages) => format!("the kernel has {}, more than a third of memory", size(*pages)),
     };
@@ -140,12 +142,10 @@ fn argument(path: &str) -> String {
 }
 
 /// The condition for a process: by its number where its name could be understood otherwise.
-fn process_condition(label: &str) -> String {
-    let id = label.strip_suffix(')').and_then(|rest| rest.rsplit_once('(')).map(|(_, id)| id);
-    match id.filter(|_| !is_plain(label, &[])) {
-        Some(id) if !id.is_empty() && id.bytes().all(|digit| digit.is_ascii_digit()) => format!("process={id}"),
-        Some(_) => "process=NAME".to_owned(),
-        None if is_plain(label, &[]) => format!("process={label}"),
+fn process_condition(process: &Label) -> String {
+    match process.process_id() {
+        _ if is_plain(process.shown(), &[]) => format!("process={}", process.shown()),
+        Some(id) => format!("process={id}"),
         None => "process=NAME".to_owned(),
     }
 }
@@ -163,8 +163,11 @@ fn next(trace: &TracePage<'_>, headline: &Headline<'_>) -> String {
         (Some(Finding::MuchModified(_)), _) => {
             format!("pfnset resident {path} --where \"list=Modified*\" --group-by process,category --top 5")
         }
-        (Some(Finding::LargeProcess(name, _)), _) => {
-            format!("pfnset resident {path} --where \"{}\" --group-by category,detail --top 5", process_condition(name))
+        (Some(Finding::LargeProcess(process, _)), _) => {
+            format!(
+                "pfnset resident {path} --where \"{}\" --group-by category,detail --top 5",
+                process_condition(process)
+            )
         }
         (Some(Finding::LargeKernel(_)), _) => {
             format!("pfnset resident {path} --where class=Kernel --group-by category,detail --top 5")
@@ -197,7 +200,7 @@ fn overview(traces: &[TracePage<'_>], verdicts: &[TraceResult]) -> Markup {
             amount(&|held| held.memory.in_use),
             amount(&|held| held.memory.modified),
             amount(&|held| held.available()),
-            Value::maybe(largest, |(name, _)| Value::text(name)),
+            Value::maybe(largest, |(process, _)| Value::text(process.shown())),
             Value::maybe(largest, |(_, pages)| Value::pages(i64::try_from(pages).unwrap_or(i64::MAX))),
         ];
         Line::new(head.into_iter().chain(verdict).chain(memory))
@@ -236,14 +239,14 @@ mod tests {
         ] {
             assert_eq!(argument(path), shown, "{path}");
         }
-        for (label, shown) in [
-            ("a.exe (4)", "process=a.exe (4)"),
-            ("x\" & calc & \".exe (12)", "process=12"),
-            ("a;b.exe (7)", "process=7"),
-            ("!x.exe (8)", "process=8"),
-            ("*.exe (8; y)", "process=NAME"),
+        for (name, id, shown) in [
+            ("a.exe", 4, "process=a.exe (4)"),
+            ("x\" & calc & \".exe", 12, "process=12"),
+            ("a;b.exe", 7, "process=7"),
+            ("!x.exe", 8, "process=8"),
         ] {
-            assert_eq!(process_condition(label), shown, "{label}");
+            assert_eq!(process_condition(&Label::process(name, id)), shown, "{name}");
         }
+        assert_eq!(process_condition(&Label::name("*.exe (8; y)")), "process=NAME");
     }
 }

@@ -1,0 +1,47 @@
+//! What makes the numbers doubtful.
+
+use super::disk_requests::Request;
+use crate::analysis::resident::warnings::of_snapshots;
+use crate::load::fault_records::FaultRecords;
+use crate::trace::Trace;
+use crate::trace::analysis_needs::FAULTS;
+use crate::trace::trust::warning::Warning;
+use crate::units::counted;
+
+/// Ticks from the start of the trace to its last record.
+fn length_of(trace: &Trace) -> u64 {
+    let last = trace.survey().last().unwrap_or_default();
+    u64::try_from(i128::from(last.0) - i128::from(trace.etl().clock.origin.0)).unwrap_or(0)
+}
+
+/// What the records of faults and requests are wrong in, and what is not there.
+pub(super) fn warnings(trace: &Trace, records: &FaultRecords, requests: &[Request]) -> Vec<Warning> {
+    let mut all = trace.trust().doubts();
+    if records.short > 0 {
+        let short = counted(records.short, "disk record is", "disk records are");
+        let text = format!("{short} shorter than the layout: not counted");
+        all.push(Warning::note(FAULTS.name, "records_left_out", text).of(records.short));
+    }
+    let longest = length_of(trace);
+    let too_long = requests.iter().filter(|request| request.response > longest).count() as u64;
+    if too_long > 0 {
+        let text = counted(too_long, "response of a disk is", "responses of disks are");
+        let text = format!(
+            "{text} longer than the trace up to its end: damaged, or begun before the trace; sums have it as it is recorded"
+        );
+        all.push(Warning::note(FAULTS.name, "responses_too_long", text).of(too_long));
+    }
+    all.extend(trace.trust().not_there_for(FAULTS.name, &trace.missing(&FAULTS)));
+    all
+}
+
+/// What casts doubt on the pages of the sequence.
+pub(super) fn of_ranges(trace: &Trace, snapshot: Option<usize>) -> Vec<Warning> {
+    match snapshot {
+        Some(index) => of_snapshots(trace, &[index]),
+        None => {
+            let text = "the trace has no page sequence: what RAM holds of these files is not known";
+            vec![Warning::note(FAULTS.name, "not_recorded", text.to_owned())]
+        }
+    }
+}
