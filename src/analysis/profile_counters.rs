@@ -33,9 +33,9 @@ pub(crate) fn read(trace: &Trace, query: &StackQuery) -> Result<Vec<ProfileCount
     if [MEM_INFO, MEM_INFO_WS].iter().all(|hook| trace.survey().kernel_count(*hook) == 0) {
         return Ok(Vec::new());
     }
-    let asked =
+    let memory =
         MemoryQuery { all_samples: true, from: query.from.clone(), to: query.to.clone(), ..MemoryQuery::default() };
-    let set = match MemorySet::answer(trace, &asked) {
+    let set = match MemorySet::answer(trace, &memory) {
         Err(Error::MissingEvents(_) | Error::MissingPart(_)) => return Ok(Vec::new()),
         set => set?,
     };

@@ -1,7 +1,6 @@
 //! The answer of `pfnset allocations`. Wire format: docs/json.md, schema `pfnset.allocations`.
 
 use crate::analysis::allocations::{AllocationOrder, AllocationSet, AllocationView, Check, CommitSnapshot};
-use crate::analysis::table::Dimension as _;
 use crate::answer::answer_type::{Answer, Units};
 use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::{self, TimeUnit, Unit};
@@ -11,7 +10,6 @@ use crate::load::allocations::AllocationKind;
 use crate::model::window::Origin;
 use crate::trace::trust::warning::grave;
 use crate::units::{Nanos, PAGE_BYTES, counted};
-use serde_json::json;
 
 /// Rows of the first screen where the user does not say.
 const FIRST: usize = 5;
@@ -70,32 +68,21 @@ fn row_records(set: &AllocationSet) -> Records<'_> {
 }
 
 fn facts<'a>(set: &'a AllocationSet, display: AllocationDisplay) -> Facts<'a> {
-    let window = json!({
-        "start_s": set.window_times.0.seconds(),
-        "stop_s": set.window_times.1.seconds(),
-        "ticks": set.window_ticks,
-        "start_mark": set.window.from_mark,
-        "stop_mark": set.window.to_mark,
-    });
-    let numbers =
-        |list: &[(&'static str, u64)]| list.iter().fold(Facts::default(), |all, (name, number)| all.is(*name, number));
-    let total = set.total_values().into_iter().fold(Facts::default(), |all, (field, value)| all.value(field, value));
+    let total = Facts::of_values(set.total_values());
     let check = match set.check_values() {
-        Some(values) => {
-            Fact::Object(values.into_iter().fold(Facts::default(), |all, (name, value)| all.value(name, value)))
-        }
+        Some(values) => Fact::Object(Facts::of_values(values)),
         None => Fact::Is(serde_json::Value::Null),
     };
     let facts = Facts::of_trace()
         .doubts(&set.doubts)
         .filter(&set.filter)
-        .is("missing_keywords", set.missing.iter().map(|need| need.keyword).collect::<Vec<_>>())
+        .missing(&set.missing)
         .is("of", set.of.name())
-        .is("window", window)
-        .has("at_start", Fact::Object(numbers(&set.at_start)))
+        .window(set.window_times, set.window_ticks, &set.window)
+        .has("at_start", Fact::Object(Facts::of_numbers(&set.at_start)))
         .is("balanced", set.is_balanced)
         .has("total", Fact::Object(total))
-        .has("records", Fact::Object(numbers(&set.records)))
+        .has("records", Fact::Object(Facts::of_numbers(&set.records)))
         .has("check", check)
         .is("hole_until_s", set.hole_until.map(Nanos::seconds))
         .is("leaks_before_s", set.leaks_before.map(Nanos::seconds));
@@ -103,9 +90,7 @@ fn facts<'a>(set: &'a AllocationSet, display: AllocationDisplay) -> Facts<'a> {
         None => facts,
         Some(at) => facts.has("snapshot", Fact::Object(snapshot_facts(at))),
     };
-    let facts = facts
-        .is("group_by", set.dimensions.iter().map(|dimension| dimension.name()).collect::<Vec<_>>())
-        .has("rows", Fact::lazy(move || Fact::Records(row_records(set))));
+    let facts = facts.group_by(&set.dimensions).has("rows", Fact::lazy(move || Fact::Records(row_records(set))));
     if display.is_timeline {
         facts.has("timeline", Fact::lazy(move || Fact::Records(Records::of(set.timeline_table()))))
     } else {

@@ -1,7 +1,11 @@
 //! What the answers of all comparisons have.
 
+use crate::analysis::diff::comparison::{Amounts, ComparedRow, Comparison};
+use crate::analysis::table::Table;
 use crate::answer::answer_type::Answer;
+use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers;
+use crate::answer::rows::Records;
 use crate::answer::text_block::Block;
 use crate::units::counted;
 
@@ -31,6 +35,29 @@ impl Compared {
         document.extend([Block::Blank, Block::Text(title), Block::Blank, Block::Rows(0)]);
         let closing = sides.into_iter().chain([verdict]).collect();
         Answer { closing, screen: Some(screen), document: Some(document), ..answer }
+    }
+}
+
+/// What JSON has of compared rows: all of those that differ and, where they were asked for, of the others.
+pub(super) fn compared_rows<'a, A: Amounts>(
+    facts: Facts<'a>,
+    compared: &'a Comparison<A>,
+    is_equal: bool,
+    total: Option<Facts<'a>>,
+    table: impl Fn(Vec<&'a ComparedRow<A>>) -> Table,
+) -> Facts<'a> {
+    let records = |rows| Fact::Records(Records::of(table(rows)));
+    let mut facts = facts
+        .is("equal", is_equal)
+        .is("rows_compared", compared.all.rows)
+        .is("rows_within_tolerance", compared.within.rows);
+    if let Some(total) = total {
+        facts = facts.has("total", Fact::Object(total));
+    }
+    let facts = facts.has("differing", records(compared.differing().collect()));
+    match compared.agreeing() {
+        Some(rows) => facts.has("agreeing", records(rows.collect())),
+        None => facts,
     }
 }
 

@@ -3,7 +3,8 @@
 use crate::analysis::diff::comparison::ComparedTotals;
 use crate::analysis::diff::page_by_page::PageDifferences;
 use crate::analysis::diff::trace_side::RuleChange;
-use crate::analysis::diff::{Diff, SideFacts, names};
+use crate::analysis::diff::{Diff, Dimension, SideFacts};
+use crate::analysis::table::Dimension as _;
 use crate::answer::answer_type::{Answer, Units, name_of_files};
 use crate::answer::comparison::{ListedRows, equal, held, within_tolerance};
 use crate::answer::facts::{Fact, Facts};
@@ -78,7 +79,7 @@ fn facts(diff: &Diff) -> Facts<'_> {
         .has("left", left)
         .has("right", right)
         .filter(&diff.compared.filter)
-        .is("dimensions", names(&diff.dimensions))
+        .is("dimensions", Dimension::names(&diff.dimensions))
         .is("equal", diff.is_equal())
         .is("rows_compared", diff.compared.all.rows)
         .is("rows_within_tolerance", diff.compared.within.rows)

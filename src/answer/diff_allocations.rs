@@ -2,13 +2,11 @@
 
 use crate::analysis::diff::allocations::{AllocationDiff, AllocationMeasure, AllocationSide, AllocationSums};
 use crate::analysis::diff::comparison::Amounts as _;
-use crate::analysis::table::Dimension as _;
 use crate::answer::allocations::what;
 use crate::answer::answer_type::{Answer, Units, name_of_files};
-use crate::answer::comparison::{Compared, ListedRows, equal, held, within_tolerance};
+use crate::answer::comparison::{Compared, ListedRows, compared_rows, equal, held, within_tolerance};
 use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::{self, Unit};
-use crate::answer::rows::Records;
 use crate::units::counted;
 
 /// The answer of `pfnset diff --allocations`.
@@ -36,7 +34,7 @@ pub fn answer(diff: &AllocationDiff, unit: Unit, listed: ListedRows) -> Answer<'
 
 fn facts(diff: &AllocationDiff) -> Facts<'_> {
     let [left, right] = diff.sides.each_ref().map(|side| {
-        let at_start = side.set.at_start.iter().fold(Facts::default(), |all, (source, number)| all.is(*source, number));
+        let at_start = Facts::of_numbers(&side.set.at_start);
         let facts = Facts::default()
             .is("path", side.files.first().map(|path| path.display().to_string()))
             .files(&side.files)
@@ -44,7 +42,6 @@ fn facts(diff: &AllocationDiff) -> Facts<'_> {
             .has("at_start", Fact::Object(at_start));
         Fact::Object(facts)
     });
-    let total = diff.total_values().into_iter().fold(Facts::default(), |all, (name, value)| all.value(name, value));
     let facts = Facts::default()
         .has("warnings", Fact::Warnings)
         .has("left", left)
@@ -52,16 +49,9 @@ fn facts(diff: &AllocationDiff) -> Facts<'_> {
         .is("of", diff.of.name())
         .is("measure", diff.measure.name())
         .filter(&diff.compared.filter)
-        .is("group_by", diff.dimensions.iter().map(|dimension| dimension.name()).collect::<Vec<_>>())
-        .is("equal", diff.compared.is_equal())
-        .is("rows_compared", diff.compared.all.rows)
-        .is("rows_within_tolerance", diff.compared.within.rows)
-        .has("total", Fact::Object(total))
-        .has("differing", Fact::Records(Records::of(diff.table_of(diff.compared.differing()))));
-    match diff.compared.agreeing() {
-        None => facts,
-        Some(rows) => facts.has("agreeing", Fact::Records(Records::of(diff.table_of(rows)))),
-    }
+        .group_by(&diff.dimensions);
+    let total = Facts::of_values(diff.total_values());
+    compared_rows(facts, &diff.compared, diff.compared.is_equal(), Some(total), |rows| diff.table_of(rows))
 }
 
 /// `LEFT   trace.etl: 62.42 MiB at the end (297 pieces), growth 59.33 MiB, peak 80.00 MiB, in 12.345 s`.

@@ -4,10 +4,9 @@ use crate::analysis::diff::stacks::{StackDiff, StackSide};
 use crate::analysis::stacks::{Dimension, Weight};
 use crate::analysis::table::Dimension as _;
 use crate::answer::answer_type::{Answer, Units, name_of_files};
-use crate::answer::comparison::{Compared, ListedRows, equal, held, within_tolerance};
+use crate::answer::comparison::{Compared, ListedRows, compared_rows, equal, held, within_tolerance};
 use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::{self, TimeUnit, Unit, percent};
-use crate::answer::rows::Records;
 use crate::answer::stacks::{events_of, frames, totals};
 use crate::units::counted;
 use serde_json::json;
@@ -46,7 +45,6 @@ fn facts(diff: &StackDiff) -> Facts<'_> {
             .is("frames", frames(set));
         Fact::Object(facts)
     });
-    let total = diff.total_values().into_iter().fold(Facts::default(), |all, (name, value)| all.value(name, value));
     let facts = Facts::default()
         .has("warnings", Fact::Warnings)
         .has("left", left)
@@ -55,16 +53,9 @@ fn facts(diff: &StackDiff) -> Facts<'_> {
         .is("weight", diff.of().weight().name())
         .is("measure", diff.measure.name())
         .filter(&diff.compared.filter)
-        .is("group_by", diff.dimensions.iter().map(|dimension| dimension.name()).collect::<Vec<_>>())
-        .is("equal", diff.compared.is_equal())
-        .is("rows_compared", diff.compared.all.rows)
-        .is("rows_within_tolerance", diff.compared.within.rows)
-        .has("total", Fact::Object(total))
-        .has("differing", Fact::Records(Records::of(diff.table_of(diff.compared.differing()))));
-    match diff.compared.agreeing() {
-        None => facts,
-        Some(rows) => facts.has("agreeing", Fact::Records(Records::of(diff.table_of(rows)))),
-    }
+        .group_by(&diff.dimensions);
+    let total = Facts::of_values(diff.total_values());
+    compared_rows(facts, &diff.compared, diff.compared.is_equal(), Some(total), |rows| diff.table_of(rows))
 }
 
 /// `LEFT   trace.etl: 79,528 samples (79.528 s) in 9.954 s`.
@@ -98,7 +89,7 @@ fn title(diff: &StackDiff, unit: Unit) -> String {
     let [left, _] = &diff.sides;
     let mut events = events_of(&left.set);
     events.get_mut(..1).into_iter().for_each(str::make_ascii_uppercase);
-    let by = diff.dimensions.iter().map(|dimension| dimension.name()).collect::<Vec<_>>().join(", ");
+    let by = Dimension::names(&diff.dimensions).join(", ");
     let sizes = match diff.of().weight() {
         Weight::Bytes => format!("; sizes in {}", unit.name()),
         Weight::Time | Weight::Pages | Weight::Count => String::new(),

@@ -1,9 +1,12 @@
 //! What the JSON object of an answer holds: names and values, tables as lists of objects, and lists that are made while they
 //! are written.
 
-use crate::analysis::table::{Field, Table, Value};
+use crate::analysis::table::{Dimension, Field, Table, Value};
 use crate::answer::rows::Records;
+use crate::model::window::Window;
+use crate::trace::trust::readiness::Need;
 use crate::trace::trust::warning::Warning;
+use crate::units::Nanos;
 use serde::Serialize;
 use serde_json::json;
 use std::borrow::Cow;
@@ -56,6 +59,38 @@ impl<'a> Facts<'a> {
     pub(crate) fn doubts(self, doubts: &[Warning]) -> Facts<'a> {
         let grave = doubts.iter().filter(|doubt| doubt.is_grave);
         self.is("doubts", grave.map(|doubt| json!({"code": doubt.code, "text": doubt.text})).collect::<Vec<_>>())
+    }
+
+    /// Adds `missing_keywords`: what was not recorded of what the answer is made of.
+    pub(crate) fn missing(self, missing: &[Need]) -> Facts<'a> {
+        self.is("missing_keywords", missing.iter().map(|need| need.keyword).collect::<Vec<_>>())
+    }
+
+    /// Adds `window`: its ends, its length and the marks that chose it.
+    pub(crate) fn window(self, (start, stop): (Nanos, Nanos), ticks: u64, window: &Window) -> Facts<'a> {
+        let window = json!({
+            "start_s": start.seconds(),
+            "stop_s": stop.seconds(),
+            "ticks": ticks,
+            "start_mark": window.from_mark,
+            "stop_mark": window.to_mark,
+        });
+        self.is("window", window)
+    }
+
+    /// Adds `group_by`: the names of dimensions.
+    pub(crate) fn group_by<D: Dimension>(self, dimensions: &[D]) -> Facts<'a> {
+        self.is("group_by", D::names(dimensions))
+    }
+
+    /// Values of a table with their fields.
+    pub(crate) fn of_values(values: impl IntoIterator<Item = (impl Into<Field>, Value)>) -> Facts<'a> {
+        values.into_iter().fold(Facts::default(), |all, (field, value)| all.value(field, value))
+    }
+
+    /// Numbers with their names.
+    pub(crate) fn of_numbers(numbers: &[(&'static str, u64)]) -> Facts<'a> {
+        numbers.iter().fold(Facts::default(), |all, (name, number)| all.is(*name, number))
     }
 
     /// Adds a value of a table.

@@ -1,14 +1,12 @@
 //! The answer of `pfnset faults`. Wire format: docs/json.md, schema `pfnset.faults`.
 
 use crate::analysis::faults::{FaultSet, RangeSet};
-use crate::analysis::table::Dimension as _;
 use crate::answer::answer_type::{Answer, Units};
 use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::{self, TimeUnit};
 use crate::answer::text_block::Block;
 use crate::trace::trust::warning::grave;
 use crate::units::{Nanos, counted};
-use serde_json::json;
 use std::collections::BTreeSet;
 
 /// Rows of each table on the first screen, where the user does not say.
@@ -69,18 +67,10 @@ pub fn answer(set: &FaultSet, view: FaultView, top: Option<usize>, time: TimeUni
 }
 
 fn facts(set: &FaultSet) -> Facts<'_> {
-    let window = json!({
-        "start_s": set.window_times.0.seconds(),
-        "stop_s": set.window_times.1.seconds(),
-        "ticks": set.window_ticks,
-        "start_mark": set.window.from_mark,
-        "stop_mark": set.window.to_mark,
-    });
-    let of = |total: crate::analysis::faults::Total| {
-        total.into_iter().fold(Facts::default(), |all, (field, value)| all.value(field, value))
-    };
-    let hard = of(set.hard_total()).has("rows", Fact::table(|| set.hard_table(None)));
-    let disk = of(set.disk_total()).is("unfinished", set.unfinished).has("rows", Fact::table(|| set.disk_table(None)));
+    let hard = Facts::of_values(set.hard_total()).has("rows", Fact::table(|| set.hard_table(None)));
+    let disk = Facts::of_values(set.disk_total())
+        .is("unfinished", set.unfinished)
+        .has("rows", Fact::table(|| set.disk_table(None)));
     let soft = Facts::default()
         .is("events", set.soft_events())
         .is("hard_markers", set.hard_markers)
@@ -88,8 +78,8 @@ fn facts(set: &FaultSet) -> Facts<'_> {
     let facts = Facts::of_trace()
         .doubts(&set.doubts)
         .filter(&set.filter)
-        .is("window", window)
-        .is("group_by", set.dimensions.iter().map(|dimension| dimension.name()).collect::<Vec<_>>())
+        .window(set.window_times, set.window_ticks, &set.window)
+        .group_by(&set.dimensions)
         .has("hard", Fact::Object(hard))
         .has("disk", Fact::Object(disk))
         .has("soft", Fact::Object(soft));

@@ -1,7 +1,6 @@
 //! The answer of `pfnset processes`. Wire format: docs/json.md, schema `pfnset.processes`.
 
 use crate::analysis::processes::{ProcessOrder, ProcessSet, tables};
-use crate::analysis::table::Dimension as _;
 use crate::answer::answer_type::{Answer, Units};
 use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::{self, Unit};
@@ -25,7 +24,7 @@ pub fn answer(set: &ProcessSet, (sort, top): (ProcessOrder, Option<usize>), unit
         .is("total", set.total)
         .is("commit_unknown", set.commit_unknown)
         .has("processes", Fact::records(tables::FIELDS, || set.process_records()))
-        .is("group_by", set.dimensions.iter().map(|dimension| dimension.name()).collect::<Vec<_>>())
+        .group_by(&set.dimensions)
         .has("rows", Fact::table(move || set.group_table(sort, top)));
     Answer {
         warnings: set.warnings.clone(),

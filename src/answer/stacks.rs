@@ -68,7 +68,7 @@ fn facts(set: &StackSet, top: Option<usize>) -> Facts<'_> {
         .has("modules", Fact::table(move || cut(modules(set))))
         .has("functions", Fact::table(move || cut(functions(set, FunctionOrder::Own, None))))
         .has("tree", Fact::table(|| tree(set)))
-        .is("group_by", set.dimensions.iter().map(|dimension| dimension.name()).collect::<Vec<_>>())
+        .group_by(&set.dimensions)
         .has("rows", Fact::lazy(move || Fact::Records(row_records(set, top))))
 }
 

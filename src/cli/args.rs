@@ -1,7 +1,7 @@
 //! Flags that commands share. No input or output happens here.
 
 use crate::analysis::table::{Condition, Dimension};
-use crate::answer::numbers::Unit;
+use crate::answer::numbers::{TimeUnit, Unit};
 use crate::cli::terminal::{CHARACTERS, Characters};
 use crate::cli::threads;
 use crate::code_page::CodePage;
@@ -178,6 +178,29 @@ pub enum OutputFormat {
     Firefox,
 }
 
+impl OutputFormat {
+    /// Its name where it is for programs.
+    pub const fn for_programs(self) -> Option<&'static str> {
+        match self {
+            OutputFormat::Table | OutputFormat::Markdown => None,
+            OutputFormat::Json => Some("json"),
+            OutputFormat::Csv => Some("csv"),
+            OutputFormat::Jsonl => Some("jsonl"),
+            OutputFormat::Collapsed => Some("collapsed"),
+            OutputFormat::Firefox => Some("firefox"),
+        }
+    }
+
+    /// # Errors
+    /// A usage error for `--top` and the unit of times where this form has all rows, in nanoseconds.
+    pub fn refuse_top_and_times(self, top: Option<usize>, unit: Option<TimeUnit>) -> Result<(), Error> {
+        let Some(form) = self.for_programs() else { return Ok(()) };
+        let all = (top.is_some(), "has all rows; --top is for table and markdown");
+        let unit = (unit.is_some(), "has nanoseconds; --unit is for table and markdown");
+        refuse(&format!("--format {form}"), &[all, unit])
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Color {
     Auto,
@@ -211,14 +234,7 @@ impl RowArgs {
     /// # Errors
     /// A usage error for flags that would be without effect in this form.
     pub fn check(&self, format: OutputFormat) -> Result<(), Error> {
-        let form = match format {
-            OutputFormat::Table | OutputFormat::Markdown => return Ok(()),
-            OutputFormat::Json => "json",
-            OutputFormat::Csv => "csv",
-            OutputFormat::Jsonl => "jsonl",
-            OutputFormat::Collapsed => "collapsed",
-            OutputFormat::Firefox => "firefox",
-        };
+        let Some(form) = format.for_programs() else { return Ok(()) };
         let all = "has all rows; --top is for table and markdown";
         let bytes = "has pages and bytes; --unit is for table and markdown";
         refuse(&format!("--format {form}"), &[(self.top.is_some(), all), (self.unit.is_some(), bytes)])

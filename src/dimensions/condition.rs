@@ -105,11 +105,11 @@ impl<D: Dimension> Condition<D> {
             let line = |pattern: &Pattern| {
                 format!("{} \"{}\" matches nothing{of_what}", condition.dimension.name(), pattern.text)
             };
-            let told = lines.len();
+            let lines_before = lines.len();
             lines.extend(condition.patterns.all().filter(|_| condition.is_users).filter(missed).map(line));
             if is_empty {
                 let nothing = || format!("{} lets nothing pass{of_what}", condition.text());
-                lines.extend((tells_empty && condition.is_users && lines.len() == told).then(nothing));
+                lines.extend((tells_empty && condition.is_users && lines.len() == lines_before).then(nothing));
                 break; // the conditions after it had nothing to match
             }
         }

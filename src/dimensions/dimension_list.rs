@@ -68,6 +68,11 @@ pub trait Dimension: Copy + PartialEq + 'static {
         self.facet().title
     }
 
+    /// Names of dimensions.
+    fn names(dimensions: &[Self]) -> Vec<&'static str> {
+        dimensions.iter().map(|dimension| dimension.name()).collect()
+    }
+
     /// Heading of the labels of nested rows.
     fn titles(dimensions: &[Self]) -> String {
         dimensions.iter().map(|dimension| dimension.title()).collect::<Vec<_>>().join(" / ")

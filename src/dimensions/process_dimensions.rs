@@ -25,15 +25,15 @@ dimensions! {
 pub enum ProcessCode {
     /// A process instance, by its index.
     Instance(u32),
-    /// Of no process.
+    /// No process.
     None,
     /// Of several: pages of files, images and sections.
     Shared,
-    /// Of an owner key that names no process.
+    /// An owner key that names no process.
     UnknownKey(u64),
-    /// Of a process id that no event describes.
+    /// A process id that no event describes.
     UnknownId(u32),
-    /// Of a process that no record names.
+    /// A process that no record names.
     Unknown,
     /// The idle threads.
     Idle,

@@ -34,7 +34,7 @@ impl Verdict {
         }
     }
 
-    /// Of `0x0e20`, `0x0e21`.
+    /// What a record of pool (`0x0e20`, `0x0e21`) does.
     pub fn of_pool(address: u64) -> Verdict {
         if address == 0 { Verdict::Impossible } else { Verdict::Allocates }
     }

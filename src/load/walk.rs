@@ -6,7 +6,7 @@
 use crate::etl::EtlFile;
 use crate::etl::event_area::{EventArea, Records};
 use crate::etl::record::{HeaderError, HeaderType, RawRecord, Record};
-use crate::etl::record_id::{HookId, RecordId};
+use crate::etl::record_id::HookId;
 use crate::event::{Decoded, Event, decode};
 use crate::load::misfits::Misfit;
 use crate::units::Ticks;
@@ -199,18 +199,7 @@ fn walk_area<V: Visitor>(before_first: Ticks, area: &EventArea<'_>, visitor: &mu
 
 /// Stands for a record whose header cannot be read: only its kind is known.
 fn unread<'a>(raw: &RawRecord<'a>) -> Record<'a> {
-    Record {
-        header: raw.header,
-        id: RecordId::Opaque(raw.header),
-        version: 0,
-        pointer: raw.header.pointer(),
-        thread_id: None,
-        process_id: None,
-        time: None,
-        payload: &[],
-        extended: &[],
-        position: raw.position,
-    }
+    Record { payload: &[], ..Record::unread(*raw) }
 }
 
 /// A visitor that wants nothing.

@@ -24,7 +24,7 @@ pub enum Unfit {
     /// What the reader says.
     #[error("it is damaged: {0}")]
     Damaged(String),
-    /// Of another image.
+    /// It is the database of another image.
     #[error("its GUID is {0}")]
     Guid(Uuid),
     /// Of the same link, but before or after a later change.

@@ -42,22 +42,10 @@ pub(crate) static STACKS: Recorded = Recorded {
 
 pub(crate) static PROCESSES: Recorded = Recorded {
     things: &[
+        Things::of("processes", &[PROCESS_START, PROCESS_END, PROCESS_DC_START, PROCESS_DC_END]),
         Things {
-            name: "processes",
-            begins: &[PROCESS_START],
-            ends: &[PROCESS_END],
-            at_start: &[PROCESS_DC_START],
-            at_stop: &[PROCESS_DC_END],
-            ..THINGS
-        },
-        Things {
-            name: "threads",
-            begins: &[THREAD_START],
-            ends: &[THREAD_END],
-            at_start: &[THREAD_DC_START],
-            at_stop: &[THREAD_DC_END],
             without: "pages of their stacks count as VirtualAlloc",
-            ..THINGS
+            ..Things::of("threads", &[THREAD_START, THREAD_END, THREAD_DC_START, THREAD_DC_END])
         },
     ],
     dimensions: || names(ProcessFacet::ALL),
@@ -66,14 +54,7 @@ pub(crate) static PROCESSES: Recorded = Recorded {
 };
 
 pub(crate) static IMAGES: Recorded = Recorded {
-    things: &[Things {
-        name: "images",
-        begins: &[IMAGE_LOAD],
-        ends: &[IMAGE_UNLOAD],
-        at_start: &[IMAGE_DC_START],
-        at_stop: &[IMAGE_DC_END],
-        ..THINGS
-    }],
+    things: &[Things::of("images", &[IMAGE_LOAD, IMAGE_UNLOAD, IMAGE_DC_START, IMAGE_DC_END])],
     dimensions: || vec![DETAIL.name, MODULE.name],
     fault_kinds: &["image", "mapped_file", "cache", "unknown"],
     exchanges: &[Exchange { needs: &[Driver], family: &[Driver, SystemPage] }],
@@ -81,14 +62,7 @@ pub(crate) static IMAGES: Recorded = Recorded {
 };
 
 pub(crate) static VIEWS: Recorded = Recorded {
-    things: &[Things {
-        name: "views",
-        begins: &[MAP_FILE],
-        ends: &[UNMAP_FILE],
-        at_start: &[MAP_FILE_DC_START],
-        at_stop: &[MAP_FILE_DC_END],
-        ..THINGS
-    }],
+    things: &[Things::of("views", &[MAP_FILE, UNMAP_FILE, MAP_FILE_DC_START, MAP_FILE_DC_END])],
     exchanges: &[
         Exchange { needs: &[CopyOnWriteImage, CopyOnWriteMapFile, CopyOnWritePageFileMappedSection], family: PRIVATE },
         Exchange { needs: &[SessionCopyOnWriteImage], family: &[SessionCopyOnWriteImage, SessionPrivate] },
@@ -99,14 +73,10 @@ pub(crate) static VIEWS: Recorded = Recorded {
 };
 
 pub(crate) static REGIONS: Recorded = Recorded {
-    things: &[Things {
-        name: "VirtualAlloc regions",
-        begins: &[VIRTUAL_ALLOC],
-        ends: &[VIRTUAL_FREE],
-        at_start: &[VIRTUAL_ALLOC_DC_START],
-        at_stop: &[VIRTUAL_ALLOC_DC_END],
-        ..THINGS
-    }],
+    things: &[Things::of(
+        "VirtualAlloc regions",
+        &[VIRTUAL_ALLOC, VIRTUAL_FREE, VIRTUAL_ALLOC_DC_START, VIRTUAL_ALLOC_DC_END],
+    )],
     exchanges: &[Exchange { needs: &[VirtualAlloc, UserStack], family: PRIVATE }],
     ..Recorded::new("VirtualAllocation", Some("VIRT_ALLOC"), "virtual-alloc events and rundown")
 };

@@ -2,6 +2,7 @@
 
 use crate::etl::record_id::HookId;
 use crate::model::category::Category;
+use std::slice::from_ref;
 
 /// What one keyword records, as far as analyses use it.
 #[derive(Debug)]
@@ -46,6 +47,12 @@ pub struct Things {
 }
 
 impl Things {
+    /// Things with one event of each kind: begin, end, rundown at the start of a session, rundown at its stop.
+    pub(crate) const fn of(name: &'static str, [begin, end, start, stop]: &'static [HookId; 4]) -> Things {
+        let (begins, ends, at_start, at_stop) = (from_ref(begin), from_ref(end), from_ref(start), from_ref(stop));
+        Things { name, begins, ends, at_start, at_stop, at_any_time: &[], told_by: &[], without: "" }
+    }
+
     /// Records of rundowns.
     pub fn rundowns(&self) -> impl Iterator<Item = HookId> + use<> {
         self.at_start.iter().chain(self.at_stop).chain(self.at_any_time).copied()

@@ -38,7 +38,7 @@ pub(crate) struct CommitOfProcesses {
 }
 
 impl CommitOfProcesses {
-    /// Of all processes of a trace.
+    /// The commit of all processes of a trace.
     pub fn new(trace: &Trace) -> CommitOfProcesses {
         let of = AllocationKind::Commit;
         if !of.is_recorded(trace) {
@@ -74,7 +74,7 @@ impl CommitOfProcesses {
         CommitOfProcesses { by_instance, doubts: own.map(named).collect(), is_recorded: true }
     }
 
-    /// Of a process instance.
+    /// The commit of a process instance.
     pub fn of(&self, instance: usize) -> Option<ProcessCommit> {
         self.by_instance.get(instance).copied().flatten()
     }

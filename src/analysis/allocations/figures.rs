@@ -61,7 +61,7 @@ impl std::ops::Add for Amount {
 pub struct AtSnapshot {
     /// Committed.
     pub committed: u64,
-    /// Of these in RAM.
+    /// Pages of them that are in RAM.
     pub resident: u64,
 }
 

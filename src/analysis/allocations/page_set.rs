@@ -77,7 +77,7 @@ pub struct PageCounts {
 }
 
 impl PageCounts {
-    /// Of a set.
+    /// Counts of the pages of a set, by address.
     pub fn new(set: &PageSet) -> PageCounts {
         let mut before = 0;
         let ranges = set.iter().map(|range| {

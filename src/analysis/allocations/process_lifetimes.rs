@@ -40,9 +40,9 @@ impl Life {
 pub enum Owner {
     /// This one's.
     Life(LifeId),
-    /// Of a process that has ended.
+    /// A process that has ended.
     Ended,
-    /// Of no process that is known.
+    /// No process that is known.
     Nobody,
 }
 

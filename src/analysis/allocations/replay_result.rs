@@ -21,9 +21,9 @@ pub struct Replayed {
 /// The check against the end rundown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Check {
-    /// Of commit.
+    /// The check of commit.
     Commit(CommitCheck),
-    /// Of pool.
+    /// The check of pool.
     Pool(PoolCheck),
 }
 

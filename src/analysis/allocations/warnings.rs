@@ -33,12 +33,12 @@ pub fn warnings(
         ),
         ("unknown_frees", "free of a block from before the trace", "frees of blocks from before the trace"),
     ];
-    let told = kinds.iter().filter(|(name, ..)| number(name) > 0);
-    let told: Vec<String> =
-        by_rule.counts().into_iter().chain(told.map(|(name, one, many)| counted(number(name), one, many))).collect();
-    if !told.is_empty() {
+    let seen = kinds.iter().filter(|(name, ..)| number(name) > 0);
+    let left_out: Vec<String> =
+        by_rule.counts().into_iter().chain(seen.map(|(name, one, many)| counted(number(name), one, many))).collect();
+    if !left_out.is_empty() {
         let sum = kinds.iter().map(|(name, ..)| number(name)).fold(by_rule.sum(), u64::saturating_add);
-        doubts.push(note("records_left_out", format!("left out: {}", told.join(", "))).of(sum));
+        doubts.push(note("records_left_out", format!("left out: {}", left_out.join(", "))).of(sum));
     }
     let estimated = number("estimated_bytes");
     if estimated > 0 {

@@ -133,7 +133,7 @@ impl Suggestion {
         Suggestion { name, analysis, measure, condition, value, max: a_tenth_more(value, measure.unit()) }
     }
 
-    /// Of all, and of those that have most.
+    /// The budgets of all, and of those that have most.
     fn of_allocations(
         of: AllocationKind,
         measure: Measure,

@@ -157,7 +157,7 @@ pub struct ComparedTotals {
 }
 
 impl ComparedTotals {
-    /// Of some rows.
+    /// The sums of these rows.
     pub fn of<'r, A: Amounts + 'r>(rows: impl IntoIterator<Item = &'r ComparedRow<A>>) -> ComparedTotals {
         let mut totals = ComparedTotals::default();
         for row in rows {

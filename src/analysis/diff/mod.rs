@@ -32,7 +32,6 @@ pub use side::Source;
 pub use trace_side::RuleChange;
 
 use crate::analysis::resident::query::SnapshotChoice;
-use crate::analysis::table::Dimension as _;
 use crate::dimensions::single_dimensions::CATEGORY;
 use crate::error::Error;
 use crate::imported::CountedRow;
@@ -314,9 +313,4 @@ fn page_warnings(pages: &PageDifferences) -> Vec<String> {
         (pages.other_address, format!("{address} another virtual address in the export: it may be of another trace")),
     ];
     lines.into_iter().filter(|(count, _)| *count > 0).map(|(_, line)| line).collect()
-}
-
-/// Names of dimensions, as in JSON.
-pub(crate) fn names(dimensions: &[Dimension]) -> Vec<&'static str> {
-    dimensions.iter().map(|dimension| dimension.name()).collect()
 }

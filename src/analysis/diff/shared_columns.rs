@@ -16,9 +16,8 @@ pub fn clamped(sum: i128) -> i64 {
 
 /// The column of the labels.
 pub fn label_column<D: Dimension>(dimensions: &[D]) -> Column {
-    let title = dimensions.iter().map(|dimension| dimension.title()).collect::<Vec<_>>().join(" / ");
     // Labels of several dimensions differ in their middle, which must not be cut out.
-    Column::text(title).fit(if dimensions.len() > 1 { Fit::Wraps } else { Fit::Shrinks })
+    Column::text(D::titles(dimensions)).fit(if dimensions.len() > 1 { Fit::Wraps } else { Fit::Shrinks })
 }
 
 /// The labels of a row.

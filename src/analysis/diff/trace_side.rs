@@ -231,5 +231,5 @@ impl ReferenceSide {
 
 /// Names for messages.
 pub fn listed(dimensions: &[Dimension]) -> String {
-    dimensions.iter().map(|dimension| dimension.name()).collect::<Vec<_>>().join(", ")
+    Dimension::names(dimensions).join(", ")
 }

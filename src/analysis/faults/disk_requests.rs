@@ -132,8 +132,8 @@ fn request(
     // A completion that says "no thread" is believed.
     let thread = end.thread.or_else(|| started.and_then(|(_, start)| start.thread));
     let thread_id = thread.and_then(IssuingThread::id);
-    let asked = start.unwrap_or(moment);
-    let process_id = thread_id.and_then(|thread| named.owners.process_of(Owner::Thread(thread), asked));
+    let issued = start.unwrap_or(moment);
+    let process_id = thread_id.and_then(|thread| named.owners.process_of(Owner::Thread(thread), issued));
     let by_response = || Ticks(moment.time.0.saturating_sub_unsigned(end.response));
     let begin = start.map_or_else(by_response, |start| start.time);
     Request {
@@ -147,7 +147,7 @@ fn request(
         response: end.response,
         served_from: begin.max(before.unwrap_or(begin)),
         thread_id,
-        process: named.process(process_id, asked),
+        process: named.process(process_id, issued),
         file: end.file_key.map(|key| named.file(files, key, moment)),
     }
 }

@@ -59,8 +59,8 @@ pub fn hard_faults(
         images.go_to(moment.time);
         views.go_to(moment.time);
         let begin = Some(value.initial_time).filter(|begin| (first..=moment.time).contains(begin));
-        let asked = begin.map_or(*moment, Moment::end_of);
-        let process_id = named.owners.process_of(Owner::Thread(value.thread_id), asked);
+        let issued = begin.map_or(*moment, Moment::end_of);
+        let process_id = named.owners.process_of(Owner::Thread(value.thread_id), issued);
         let is_kernel = is_kernel_frame(value.virtual_address, session);
         let space = if is_kernel { Some(0) } else { process_id };
         let image = space.and_then(|space| record_at(&images, space, value.virtual_address));
@@ -83,7 +83,7 @@ pub fn hard_faults(
             bytes: value.byte_count.into(),
             bytes_again: 0,
             thread_id: value.thread_id,
-            process: named.process(process_id, asked),
+            process: named.process(process_id, issued),
             file,
             kind,
             module,

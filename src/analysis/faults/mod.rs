@@ -21,7 +21,6 @@ pub(crate) use query::Of;
 pub use query::{Dimension, FaultQuery, RangeQuery};
 pub use read_ranges::RangeSet;
 pub(crate) use rows::{HardFigures, HardSet};
-pub use tables::Total;
 pub(crate) use timeline::FaultStep;
 
 use crate::analysis::cpu::time_grid::{Grid, TickRange};

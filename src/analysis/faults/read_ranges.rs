@@ -40,7 +40,7 @@ pub struct RangeRow {
     pub first: Nanos,
     /// When the last counted one ended.
     pub last: Nanos,
-    /// Of all counted faults in this range.
+    /// Figures of all counted faults in this range.
     pub figures: HardFigures,
     /// What RAM holds of the range; `None` without a page sequence, and of page files, whose content RAM knows by its address only.
     pub in_ram: Option<PagesInRam>,
@@ -99,7 +99,7 @@ fn pages(hard: &Hard) -> Option<Range<u64>> {
 }
 
 impl ReadRanges {
-    /// Of all faults of the trace.
+    /// The ranges of all faults of the trace.
     pub fn new(all: &[Hard]) -> ReadRanges {
         let mut by_file: FastMap<u32, Vec<PagesRead>> = FastMap::default();
         for hard in all {

@@ -52,7 +52,7 @@ pub enum Finding<'o> {
 }
 
 impl<'o> Headline<'o> {
-    /// Of the overview of a trace.
+    /// The headline of a trace, by its overview.
     pub fn of(overview: &'o Overview) -> Headline<'o> {
         let held = overview.resident.as_ref().ok().and_then(|resident| {
             let snapshot = resident.snapshot()?;

@@ -203,15 +203,15 @@ fn in_no_sum(unknown: u64, all: u64) -> Option<String> {
 }
 
 fn row(trace: &Trace, process: &Instance) -> ProcessRow {
-    let told = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    let known = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     ProcessRow {
         label: process.label(),
-        name: told(&process.name),
+        name: known(&process.name),
         process_id: process.process_id,
         parent_id: process.parent_id,
         parent: None,
         session_id: process.session_id,
-        command_line: told(&process.command_line),
+        command_line: known(&process.command_line),
         start: process.start_time().map(|time| trace.time(time)),
         end: process.end_time().map(|time| trace.time(time)),
         exit_status: process.exit_status,

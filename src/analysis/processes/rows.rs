@@ -80,9 +80,9 @@ pub struct ProcessPages {
     pub private: u64,
     /// Page tables.
     pub page_tables: u64,
-    /// Of both, those on the standby list.
+    /// Private and page-table pages on the standby list.
     pub standby: u64,
-    /// Of both, those on the modified and modified-no-write lists.
+    /// Private and page-table pages on the modified and modified-no-write lists.
     pub modified: u64,
 }
 

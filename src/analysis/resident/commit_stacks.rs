@@ -58,7 +58,7 @@ impl CommitStacks {
         CommitStacks { stacks: StackLabels::new(stacks, rows, conditions), allocations, told }
     }
 
-    /// Of how many allocations the stack is known.
+    /// How many allocations have a known stack.
     pub fn share(&self) -> AllocationShare {
         AllocationShare { allocations: self.allocations, with_stack: self.stacks.events() as u64 }
     }

@@ -129,8 +129,8 @@ pub(crate) fn stacks_for(
     symbols: &SymbolFolders,
 ) -> Option<CommitStacks> {
     let rows: Vec<StackFacet> = dimensions.iter().filter_map(|dimension| dimension.of_stack()).collect();
-    let asked: Vec<StackFacet> = conditions.iter().filter_map(|one| one.dimension.of_stack()).collect();
-    (!rows.is_empty() || !asked.is_empty()).then(|| CommitStacks::new(trace, &rows, &asked, symbols))
+    let of_conditions: Vec<StackFacet> = conditions.iter().filter_map(|one| one.dimension.of_stack()).collect();
+    (!rows.is_empty() || !of_conditions.is_empty()).then(|| CommitStacks::new(trace, &rows, &of_conditions, symbols))
 }
 
 /// Name, dimensions, conditions, and its description.

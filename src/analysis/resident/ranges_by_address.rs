@@ -11,7 +11,7 @@ impl<T> Default for RangesByAddress<T> {
 }
 
 impl<T: Copy> FromIterator<(u64, u64, T)> for RangesByAddress<T> {
-    /// Of ranges in order: begin, end, value.
+    /// Makes the list of ranges in order: begin, end, value.
     fn from_iter<I: IntoIterator<Item = (u64, u64, T)>>(ranges: I) -> Self {
         RangesByAddress(ranges.into_iter().collect())
     }

@@ -363,8 +363,10 @@ impl<M, A> Measured<M, A> {
 
     /// A record as an object inside another one.
     pub fn object(list: &[Measured<M, A>], measure: &M, all: &A) -> Value {
-        let told = list.iter().filter_map(|measured| Some((measured.field?, measured.value(measure, all))));
-        Value::Object(told.filter(|(field, _)| field.forms != Forms::Alone).map(|(f, v)| (f.name.into(), v)).collect())
+        let fields = list.iter().filter_map(|measured| Some((measured.field?, measured.value(measure, all))));
+        Value::Object(
+            fields.filter(|(field, _)| field.forms != Forms::Alone).map(|(f, v)| (f.name.into(), v)).collect(),
+        )
     }
 }
 

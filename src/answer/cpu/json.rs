@@ -2,35 +2,25 @@
 
 use crate::analysis::cpu::switch_stacks::{RecordShare, StackShare, StackShares};
 use crate::analysis::cpu::{CpuUse, SampledUse, decimal};
-use crate::analysis::table::{Dimension as _, Value};
+use crate::analysis::table::Value;
 use crate::answer::facts::{Fact, Facts};
 use serde_json::json;
 
 /// The whole object.
 pub(super) fn facts(set: &CpuUse) -> Facts<'_> {
-    let window = json!({
-        "start_s": set.window_times.0.seconds(),
-        "stop_s": set.window_times.1.seconds(),
-        "ticks": set.window_ticks,
-        "start_mark": set.window.from_mark,
-        "stop_mark": set.window.to_mark,
-    });
     let facts = Facts::of_trace()
         .doubts(&set.doubts)
         .filter(&set.filter)
-        .is("missing_keywords", set.missing.iter().map(|need| need.keyword).collect::<Vec<_>>())
-        .is("window", window)
+        .missing(&set.missing)
+        .window(set.window_times, set.window_ticks, &set.window)
         .is("from_ticks", set.window_bounds.0)
         .is("to_ticks", set.window_bounds.1)
         .is("processors", set.by_processor.len())
         .is("breaks", set.breaks)
         .is("balanced", set.is_balanced())
-        .has(
-            "total",
-            Fact::Object(set.total_values().fold(Facts::default(), |all, (field, value)| all.value(field, value))),
-        )
+        .has("total", Fact::Object(Facts::of_values(set.total_values())))
         .has("by_processor", Fact::table(|| set.processor_table()))
-        .is("group_by", set.dimensions.iter().map(|dimension| dimension.name()).collect::<Vec<_>>())
+        .group_by(&set.dimensions)
         .has("rows", Fact::records(set.row_fields(), || set.row_records()))
         .has("interrupts", Fact::table(|| set.interrupt_table(Some(0))))
         .has("queue", Fact::Object(queue(set)))
@@ -49,7 +39,7 @@ pub(super) fn facts(set: &CpuUse) -> Facts<'_> {
     }
 }
 
-/// Of what the stacks are known.
+/// How many switch-ins have a known stack.
 fn stacks(shares: &StackShares) -> serde_json::Value {
     let share = |share: StackShare| {
         let StackShare { switch_ins, with_stack, of_trace: RecordShare { records, with_stack: of_records } } = share;
@@ -65,25 +55,18 @@ fn stacks(shares: &StackShares) -> serde_json::Value {
 
 /// The same object by samples: what only context switches tell is null.
 pub(super) fn facts_by_samples(set: &SampledUse) -> Facts<'_> {
-    let window = json!({
-        "start_s": set.window_times.0.seconds(),
-        "stop_s": set.window_times.1.seconds(),
-        "ticks": set.window_ticks,
-        "start_mark": set.window.from_mark,
-        "stop_mark": set.window.to_mark,
-    });
     fn null<'a>(facts: Facts<'a>, name: &'static str) -> Facts<'a> {
         facts.is(name, serde_json::Value::Null)
     }
     let facts = Facts::of_trace()
         .doubts(&set.doubts)
         .filter(&set.filter)
-        .is("missing_keywords", set.missing.iter().map(|need| need.keyword).collect::<Vec<_>>())
-        .is("window", window)
+        .missing(&set.missing)
+        .window(set.window_times, set.window_ticks, &set.window)
         .is("from_ticks", set.window_bounds.0)
         .is("to_ticks", set.window_bounds.1);
     let facts = ["processors", "breaks", "balanced", "total", "by_processor"].into_iter().fold(facts, null);
-    let facts = facts.is("group_by", set.dimensions.iter().map(|dimension| dimension.name()).collect::<Vec<_>>());
+    let facts = facts.group_by(&set.dimensions);
     let unknown = ["rows", "interrupts", "queue", "preemptions", "wakeups", "sampling", "clock_tick"];
     let samples = Facts::default()
         .is("interval_ns", set.interval_ns)

@@ -24,7 +24,7 @@ pub(super) fn facts(set: &ReferenceSet) -> Facts<'_> {
         .all(outside(set))
         .has("verification", set.verification.as_ref().map_or_else(none, verification))
         .is("working_sets", set.mem_info_ws.as_ref().map(working_sets))
-        .is("group_by", set.dimensions.iter().map(|dimension| dimension.name()).collect::<Vec<_>>())
+        .group_by(&set.dimensions)
         .has("rows", Fact::table(|| set.table()));
     let facts = match &set.timeline {
         Some(line) => facts.has("timeline", timeline(line)),
@@ -36,7 +36,7 @@ pub(super) fn facts(set: &ReferenceSet) -> Facts<'_> {
     }
 }
 
-/// Of what the stack is known.
+/// How many pages and accesses have a known stack.
 fn stacks(share: StackShare) -> Value {
     json!({
         "pages": share.pages,

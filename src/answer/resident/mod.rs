@@ -6,7 +6,6 @@ mod stacks;
 
 use crate::analysis::resident::query::ResidentView;
 use crate::analysis::resident::{ResidentSet, SnapshotSet};
-use crate::analysis::table::Dimension as _;
 use crate::answer::answer_type::{Answer, Units};
 use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::{self, Unit};
@@ -50,9 +49,9 @@ fn facts(set: &ResidentSet) -> Facts<'_> {
     let facts = Facts::of_trace()
         .doubts(&set.doubts)
         .filter(&set.filter)
-        .is("missing_keywords", set.missing.iter().map(|need| need.keyword).collect::<Vec<_>>())
+        .missing(&set.missing)
         .is("classification", set.classification.name())
-        .is("group_by", set.dimensions.iter().map(|d| d.name()).collect::<Vec<_>>())
+        .group_by(&set.dimensions)
         .is("snapshot_count", set.snapshot_count)
         .has("snapshots", Fact::list(move || set.snapshots.iter().enumerate().map(of_snapshot)));
     match set.stacks {

@@ -5,12 +5,12 @@ use crate::analysis::resident::{ResidentSet, SnapshotSet};
 use crate::answer::numbers;
 use serde_json::{Value, json};
 
-/// Of a snapshot.
+/// The pages of a snapshot whose stack is known.
 pub(super) fn of_pages(share: PageShare) -> Value {
     json!({ "pages": share.pages, "pages_committed": share.committed, "pages_with_stack": share.with_stack })
 }
 
-/// Of the trace.
+/// The allocations of the trace whose stack is known.
 pub(super) fn of_allocations(share: AllocationShare) -> Value {
     json!({ "allocations": share.allocations, "allocations_with_stack": share.with_stack })
 }

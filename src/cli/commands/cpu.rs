@@ -188,17 +188,7 @@ impl Cpu {
         let of_threads = query.group_by.contains(&Dimension::Thread) && !query.needs_processors();
         let reason = "is of threads: group it by thread or process,thread, on all processors";
         refuse("--preset states", &[(view == CpuView::States && !of_threads, reason)])?;
-        let form = match self.common.format {
-            OutputFormat::Table | OutputFormat::Markdown => return Ok(()),
-            OutputFormat::Json => "json",
-            OutputFormat::Csv => "csv",
-            OutputFormat::Jsonl => "jsonl",
-            OutputFormat::Collapsed => "collapsed",
-            OutputFormat::Firefox => "firefox",
-        };
-        let all = (self.top.is_some(), "has all rows; --top is for table and markdown");
-        let unit = (self.unit.is_some(), "has nanoseconds; --unit is for table and markdown");
-        refuse(&format!("--format {form}"), &[all, unit])
+        self.common.format.refuse_top_and_times(self.top, self.unit)
     }
 
     /// The same of conditions and stacks.

@@ -82,7 +82,7 @@ fn margin(text: &str) -> Result<Nanos, String> {
 
 /// The dimensions of `--where`, for the help.
 pub fn dimensions() -> String {
-    Dimension::ALL.iter().map(|dimension| dimension.name()).collect::<Vec<_>>().join(", ")
+    Dimension::names(Dimension::ALL).join(", ")
 }
 
 impl RowsArgs {

@@ -138,17 +138,7 @@ impl Faults {
             Some(FaultView::Disk) => self.check_dimensions(Of::Disk, "--of disk", query)?,
             _ => {}
         }
-        let form = match common.format {
-            OutputFormat::Table | OutputFormat::Markdown => return Ok(()),
-            OutputFormat::Json => "json",
-            OutputFormat::Csv => "csv",
-            OutputFormat::Jsonl => "jsonl",
-            OutputFormat::Collapsed => "collapsed",
-            OutputFormat::Firefox => "firefox",
-        };
-        let all = (self.top.is_some(), "has all rows; --top is for table and markdown");
-        let unit = (self.unit.is_some(), "has nanoseconds; --unit is for table and markdown");
-        Ok(refuse(&format!("--format {form}"), &[all, unit])?)
+        Ok(common.format.refuse_top_and_times(self.top, self.unit)?)
     }
 
     /// Runs the command.

@@ -216,7 +216,7 @@ const MOST_BITS: usize = 256;
 /// Names of numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ValueMap {
-    /// Of single numbers: the first name of each.
+    /// Names of single numbers: the first one of each.
     names: FastMap<u32, String>,
     /// Of bits, ascending; `None` where names stand for numbers.
     bits: Option<Vec<(u32, String)>>,

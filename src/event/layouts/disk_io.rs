@@ -35,7 +35,7 @@ named_enum! {
 /// The thread that issued a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IssuingThread {
-    /// Of this id.
+    /// The thread with this id.
     Id(u32),
     /// The kernel did not know it: all bits are set.
     Unknown,

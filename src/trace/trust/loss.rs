@@ -159,8 +159,8 @@ impl Loss {
             (self.flagged_buffer_lost, "buffer flagged \"buffer lost\"", "buffers flagged \"buffer lost\""),
             (self.dropped.len() as u64, "processor with dropped events", "processors with dropped events"),
         ];
-        let told = parts.iter().filter(|(count, ..)| *count != 0);
-        let parts: Vec<_> = told.map(|&(n, one, many)| counted(n, one, many)).collect();
+        let counted_parts = parts.iter().filter(|(count, ..)| *count != 0);
+        let parts: Vec<_> = counted_parts.map(|&(n, one, many)| counted(n, one, many)).collect();
         Some(format!("DATA WAS LOST while recording: {}", parts.join(", ")))
     }
 

@@ -223,12 +223,15 @@ impl TrustReport {
                 of(&|absence_reason| !absence_reason.is_incomplete()),
             ),
         ];
-        let told = lines.into_iter().filter(|(_, _, costs)| !costs.is_empty());
+        let missing_lines = lines.into_iter().filter(|(_, _, costs)| !costs.is_empty());
         let heaps = missing.iter().find(|need| is_heaps(need)).map(|need| {
             let text = format!("no heap ranges ({}): pages of heaps are counted as VirtualAlloc", need.keyword);
             Warning::note(analysis, "heaps_not_recorded", text)
         });
-        told.map(|(code, text, costs)| Warning::note(analysis, code, format!("{text}: {costs}"))).chain(heaps).collect()
+        missing_lines
+            .map(|(code, text, costs)| Warning::note(analysis, code, format!("{text}: {costs}")))
+            .chain(heaps)
+            .collect()
     }
 
     /// What a file lacks between others.

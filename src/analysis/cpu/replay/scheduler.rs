@@ -26,7 +26,7 @@ struct Run<S> {
     since: Ticks,
     /// Ticks that count as running only if the run ends normally, because the thread has been seen on another processor.
     provisional: u64,
-    /// Of the switch-in that began it.
+    /// Stacks of the switch-in that began it.
     stacks: SwitchInStacks<S>,
 }
 

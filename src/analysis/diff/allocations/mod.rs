@@ -117,7 +117,7 @@ impl AllocationDiff {
         })
     }
 
-    /// Of all rows together, on both sides.
+    /// The sums of all rows together, on both sides.
     pub fn sums(&self) -> [AllocationSums; 2] {
         self.sides.each_ref().map(|side| AllocationSums::of(&side.set.total))
     }

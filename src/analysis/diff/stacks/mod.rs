@@ -16,7 +16,6 @@ use super::row_choice::RowChoice;
 use super::side::Source;
 use super::trace_side::starts_for;
 use crate::analysis::stacks::{Dimension, Kind, SelfAndTotal, StackQuery, StackSet};
-use crate::dimensions::Dimension as _;
 use crate::error::Error;
 use crate::trace::trust::warning::{Warning, grave};
 use crate::units::{Nanos, count, counted};
@@ -181,12 +180,6 @@ fn other_lengths([left, right]: [u64; 2]) -> Option<String> {
             seconds(right)
         )
     })
-}
-
-/// Names of dimensions.
-#[cfg(feature = "cli")]
-pub(crate) fn names(dimensions: &[Dimension]) -> Vec<&'static str> {
-    dimensions.iter().map(|dimension| dimension.name()).collect()
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 use super::{StackDiff, StackDiffRow};
 use crate::analysis::diff::comparison::share;
 use crate::analysis::diff::shared_columns::{self, clamped, number};
-use crate::analysis::stacks::{SelfAndTotal, Weight};
+use crate::analysis::stacks::{Dimension, SelfAndTotal, Weight};
 use crate::analysis::table::{Column, Field, Fit, Line, Table, Value};
-use crate::dimensions::{Label, LabelKind};
+use crate::dimensions::{Dimension as _, Label, LabelKind};
 
 const FIELDS: [&str; 12] = [
     "left_self",
@@ -98,7 +98,7 @@ impl StackDiff {
     /// Some of its rows, for programs.
     pub(crate) fn table_of<'r>(&self, rows: impl IntoIterator<Item = &'r StackDiffRow>) -> Table {
         Table {
-            fields: super::names(&self.dimensions).into_iter().chain(FIELDS).map(Field::new).collect(),
+            fields: Dimension::names(&self.dimensions).into_iter().chain(FIELDS).map(Field::new).collect(),
             records: rows.into_iter().map(|row| self.record(row)).collect(),
             ..Table::default()
         }
