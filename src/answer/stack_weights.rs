@@ -12,6 +12,21 @@ pub(super) fn of_share(set: &StackSet, events: u64, weight: u64) -> u64 {
     if set.totals.weight == 0 { events } else { weight }
 }
 
+/// What has no stack, of the weight that shares are of.
+pub(super) fn without_stack(set: &StackSet) -> u64 {
+    let totals = &set.totals;
+    of_share(set, totals.events - totals.with_stack, totals.weight.saturating_sub(totals.weight_with_stack))
+}
+
+/// What shares are of where the user chose events.
+pub(super) fn base(set: &StackSet) -> Option<String> {
+    let leaf = set.leaf.as_ref().map(|patterns| format!("whose innermost function matches {patterns}"));
+    let is_chosen = leaf.is_some() || !set.filter.is_empty();
+    let by = leaf.unwrap_or_else(|| "that meet the conditions".to_owned());
+    let both = if set.leaf.is_some() && !set.filter.is_empty() { " and that meet the conditions" } else { "" };
+    is_chosen.then(|| format!("Shares and sums are of the events {by}{both}, not of all"))
+}
+
 pub(super) fn share(set: &StackSet, events: u64, weight: u64) -> Value {
     Value::share(of_share(set, events, weight), whole(set))
 }

@@ -11,7 +11,7 @@ use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::{self, TimeUnit, Unit, percent};
 use crate::answer::rows::{Records, Rows};
 use crate::answer::stack_display::{FunctionOrder, StackDisplay};
-use crate::answer::stack_weights::{of_share, share, size, weight, weight_title, whole};
+use crate::answer::stack_weights::{base, of_share, share, size, weight, weight_title, whole, without_stack};
 use crate::answer::text_block::Block;
 use crate::symbols::{PdbId, PdbSearch};
 use crate::units::{Nanos, counted};
@@ -276,21 +276,6 @@ fn title(set: &StackSet, unit: Unit) -> String {
         time(set.span_ns),
         percent(without_stack(set), whole(set)),
     )
-}
-
-/// What shares are of where the user chose events.
-fn base(set: &StackSet) -> Option<String> {
-    let leaf = set.leaf.as_ref().map(|patterns| format!("whose innermost function matches {patterns}"));
-    let is_chosen = leaf.is_some() || !set.filter.is_empty();
-    let by = leaf.unwrap_or_else(|| "that meet the conditions".to_owned());
-    let both = if set.leaf.is_some() && !set.filter.is_empty() { " and that meet the conditions" } else { "" };
-    is_chosen.then(|| format!("Shares and sums are of the events {by}{both}, not of all"))
-}
-
-/// What has no stack, of the weight that shares are of.
-fn without_stack(set: &StackSet) -> u64 {
-    let totals = &set.totals;
-    of_share(set, totals.events - totals.with_stack, totals.weight.saturating_sub(totals.weight_with_stack))
 }
 
 /// Those with most events first.

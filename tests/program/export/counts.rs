@@ -50,6 +50,8 @@ struct Exported {
     resident: Vec<Row>,
     processes: BTreeMap<String, Row>,
     files: BTreeMap<String, Row>,
+    /// What a process without a service is called: none, where the trace lists them.
+    no_service: &'static str,
 }
 
 impl Exported {
@@ -73,6 +75,10 @@ impl Exported {
             resident: table("resident").collect(),
             processes: by("processes", "instance"),
             files: by("files", "file"),
+            no_service: match out(&["events", arguments[1], "--format", "csv", "-q"]).contains(",0x0b0f,3,") {
+                true => "no service",
+                false => "Unknown",
+            },
         }
     }
 
@@ -95,7 +101,7 @@ impl Exported {
         let flag = |name: &str| row["flags"].split('+').any(|flag| flag == name).to_string();
         match dimension {
             Dimension::Process(ProcessFacet::ProcessName) => of_process("process_name", "Unknown"),
-            Dimension::Process(ProcessFacet::Service) => of_process("services", "no service"),
+            Dimension::Process(ProcessFacet::Service) => of_process("services", self.no_service),
             Dimension::Process(ProcessFacet::CommandLine) => of_process("command_line", "Unknown"),
             Dimension::Process(ProcessFacet::Pid) => match of_process("pid", "") {
                 shared if shared == "Unknown (-1)" => "-1".to_owned(),
