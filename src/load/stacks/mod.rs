@@ -9,6 +9,7 @@ pub mod first_walk;
 pub mod frame_lists;
 pub mod frame_trie;
 pub mod half;
+pub mod in_groups;
 pub mod near;
 pub mod numbered;
 pub mod parts;
