@@ -305,13 +305,17 @@ impl EtlFile {
     ) -> Vec<A> {
         /// Bytes of a group: what its records become stays in the caches.
         const GROUP_BYTES: usize = 4 << 20;
+        /// Buffers of each processor in a group, about: those of several processors overlap in time, and groups shall not much.
+        const OF_EACH: usize = 4;
         /// Groups for each thread at least, so that all end at about the same time.
         const GROUPS: usize = 8;
         self.bytes_read.store(0, Ordering::Relaxed);
         let buffers = self.buffers.len();
         let bytes = self.buffers.iter().map(|buffer| buffer.used_bytes as usize).sum::<usize>();
         let by_bytes = buffers.checked_mul(GROUP_BYTES).and_then(|all| all.checked_div(bytes)).unwrap_or(1);
-        let group = by_bytes.min(buffers / (GROUPS * rayon::current_num_threads())).max(1);
+        let by_processors =
+            OF_EACH * self.buffers.iter().map(|buffer| usize::from(buffer.processor) + 1).max().unwrap_or(1);
+        let group = by_bytes.max(by_processors).min(buffers / (GROUPS * rayon::current_num_threads())).max(1);
         let next = AtomicUsize::new(0);
         rayon::broadcast(|_| {
             let (mut accumulator, mut scratch) = (empty(), Scratch::new());

@@ -75,6 +75,8 @@ impl<T: Copy + Send> InGroups<T> {
             true => self.lists.pop().unwrap_or_default(),
             false => groups.concat(),
         };
+        // Their memory is for what the sorting needs.
+        drop(std::mem::take(&mut self.lists));
         for (from, until) in overlaps {
             let part = all.get_mut(from..until).unwrap_or_default();
             match part.len() < MANY {

@@ -8,7 +8,7 @@ use hashbrown::HashTable;
 use std::hash::{BuildHasher, Hasher};
 
 /// Most whole lists that are kept: the first ones.
-const MOST_LISTS: usize = 7 << 15;
+const MOST_LISTS: usize = 7 << 14;
 
 /// Most bytes of lists that are copied because they do not lie in the file as such.
 const MOST_COPIED: usize = 8 << 20;

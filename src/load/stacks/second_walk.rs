@@ -161,8 +161,13 @@ impl Reader<'_> {
         if !may_have_stack && !is_chosen {
             return;
         }
-        let event = match decode(record) {
-            Decoded::Event { event, .. } if matches!(id, RecordId::Kernel(_)) => Some(event),
+        // Of others the header says the thread.
+        let tells = |hook| is_chosen || [SAMPLED_PROFILE, CSWITCH, HARD_FAULT].contains(&hook);
+        let event = match id {
+            RecordId::Kernel(hook) if tells(hook) => match decode(record) {
+                Decoded::Event { event, .. } => Some(event),
+                _ => None,
+            },
             _ => None,
         };
         let chosen = if is_chosen { self.chosen(record, event.as_ref(), moment) } else { None };
