@@ -160,6 +160,17 @@ impl<'a> PointerArray<'a> {
         PointerArray { bytes, pointer }
     }
 
+    /// The size of each.
+    pub(crate) fn pointer(&self) -> PointerSize {
+        self.pointer
+    }
+
+    /// The first ones, at most so many.
+    pub(crate) fn first(&self, most: usize) -> PointerArray<'a> {
+        let bytes = self.bytes.get(..most.saturating_mul(self.pointer.bytes())).unwrap_or(self.bytes);
+        PointerArray { bytes, ..*self }
+    }
+
     /// The bytes of the numbers.
     pub(crate) fn bytes(&self) -> &'a [u8] {
         self.bytes

@@ -79,6 +79,11 @@ impl AddressSpaces {
         self.spaces.get(&process_id).map_or(0, |space| space.epoch)
     }
 
+    /// True when nothing is known to lie in a process now.
+    pub fn is_empty(&self, process_id: u32) -> bool {
+        self.spaces.get(&process_id).is_none_or(|space| space.images.is_empty() && space.methods.is_empty())
+    }
+
     /// The image that holds an address now, with its index into the lives.
     pub fn image(&self, process_id: u32, address: u64) -> Option<(u32, &Life)> {
         self.holder(&self.spaces.get(&process_id)?.images, address)

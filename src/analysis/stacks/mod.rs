@@ -70,10 +70,10 @@ use crate::etl::record_id::{HookId, RecordId};
 use crate::load::stacks::first_walk::{Counts, Parts, session_pointer};
 use crate::load::stacks::frame_trie::FrameTrie;
 use crate::load::stacks::second_walk::{EventChoice, kind_of};
-use crate::load::stacks::stack_events::Events;
+use crate::load::stacks::stack_events::{Events, StackEvent};
 use crate::load::stacks::stack_records::PartList;
 use crate::model::window::{Ends, Window};
-use crate::moment::Moment;
+use crate::moment::{At, Moment};
 use crate::pattern::Patterns;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::STACK_EVENTS;
@@ -81,6 +81,7 @@ use crate::units::{Nanos, counted};
 use counting::Counting;
 use join::{Attached, Joined};
 use query::{KINDS, event_name};
+use rayon::prelude::*;
 use rows::WholeStacks;
 use std::collections::BTreeMap;
 
@@ -286,9 +287,12 @@ fn default_kind(trace: &Trace) -> Kind {
 }
 
 fn kinds(trace: &Trace, events: &Events, stacks: &[Attached]) -> Vec<KindRow> {
+    let of_class = with_stack_by_class(events, stacks);
     let mut by_kind: BTreeMap<RecordId, KindRow> = BTreeMap::new();
-    for (event, stack) in events.events.iter().zip(stacks).filter(|(_, stack)| stack.has_stack()) {
-        let Some(id) = events.class(&event.value).map(|class| class.kind) else { continue };
+    for (id, [with_stack, kernel_only, incomplete]) in events.classes().iter().map(|class| class.kind).zip(of_class) {
+        if with_stack == 0 {
+            continue;
+        }
         let row = by_kind.entry(id).or_insert_with(|| KindRow {
             event: event_name(id),
             events: 0,
@@ -296,9 +300,9 @@ fn kinds(trace: &Trace, events: &Events, stacks: &[Attached]) -> Vec<KindRow> {
             kernel_only: 0,
             incomplete: 0,
         });
-        row.with_stack += 1;
-        row.kernel_only += u64::from(!stack.has_user_frames());
-        row.incomplete += u64::from(stack.is_incomplete());
+        row.with_stack += with_stack;
+        row.kernel_only += kernel_only;
+        row.incomplete += incomplete;
     }
     for kind in &trace.survey().kinds {
         if let Some(row) = by_kind.get_mut(&kind_of(kind.id)) {
@@ -306,4 +310,24 @@ fn kinds(trace: &Trace, events: &Events, stacks: &[Attached]) -> Vec<KindRow> {
         }
     }
     by_kind.into_values().collect()
+}
+
+/// By class, how many events have a stack, how many of these have no user frames, and of how many they are missing.
+fn with_stack_by_class(events: &Events, stacks: &[Attached]) -> Vec<[u64; 3]> {
+    let none = || vec![[0u64; 3]; events.classes().len()];
+    // A part for each thread: a hostile trace has as many classes as events.
+    let part = stacks.len().div_ceil(rayon::current_num_threads()).max(1);
+    let all = events.events.par_chunks(part).zip(stacks.par_chunks(part));
+    let count = |mut sums: Vec<[u64; 3]>, (events, stacks): (&[At<StackEvent>], &[Attached])| {
+        for (event, stack) in events.iter().zip(stacks).filter(|(_, stack)| stack.has_stack()) {
+            let Some(sum) = sums.get_mut(Events::class_number(&event.value)) else { continue };
+            let is = [true, !stack.has_user_frames(), stack.is_incomplete()];
+            sum.iter_mut().zip(is).for_each(|(sum, is)| *sum += u64::from(is));
+        }
+        sums
+    };
+    all.fold(none, count).reduce(none, |mut all, more| {
+        all.iter_mut().flatten().zip(more.iter().flatten()).for_each(|(sum, more)| *sum += more);
+        all
+    })
 }

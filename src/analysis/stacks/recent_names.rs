@@ -5,7 +5,7 @@ use crate::load::stacks::frame_trie::PathId;
 use foldhash::HashMap as FastMap;
 use std::num::NonZeroU32;
 
-/// Most places for whole lists; those who meet at one push each other out.
+/// Most places for whole lists; of three that meet at one, one is pushed out.
 const MOST_LISTS: usize = 1 << 18;
 
 /// The same for their outer parts, of which only the first ones are kept: there most lists meet.
@@ -34,8 +34,9 @@ impl Mark {
 /// The marks of processes.
 #[derive(Debug, Default)]
 struct Marks {
-    /// By process: how often something has changed in the kernel and in it, and its mark since then.
-    of_processes: FastMap<u32, ((u32, u32), Mark)>,
+    /// By process: how often something has changed in the kernel and in it, and its mark since then. Those in which nothing is known
+    /// have one mark together.
+    of_processes: FastMap<Option<u32>, ((u32, u32), Mark)>,
     next: u32,
     /// Processes that were asked for last, and how many changes there were then.
     recent: Vec<Option<(u32, usize, Mark)>>,
@@ -44,7 +45,8 @@ struct Marks {
 impl Marks {
     /// The mark of a process now; `None` when there are no more.
     fn of(&mut self, process_id: u32, spaces: &AddressSpaces) -> Option<Mark> {
-        let epochs = (spaces.epoch(0), spaces.epoch(process_id));
+        let process_id = (!spaces.is_empty(process_id)).then_some(process_id);
+        let epochs = (spaces.epoch(0), process_id.map_or(0, |id| spaces.epoch(id)));
         let known = self.of_processes.get(&process_id).filter(|(of, _)| *of == epochs);
         if let Some((_, mark)) = known {
             return Some(*mark);
@@ -156,17 +158,25 @@ impl Places {
         (mixed ^ mixed >> 32) as usize & self.0.len().saturating_sub(1)
     }
 
+    /// The answer, at its place or at the one beside it.
     #[inline]
     fn get(&self, of: u32, number: u32) -> Option<NonZeroU32> {
-        let (known_of, known_number, answer) = (*self.0.get(self.place(of, number))?)?;
-        (known_of == of && known_number == number).then_some(answer)
+        let place = self.place(of, number);
+        let at = |place: usize| {
+            let (known_of, known_number, answer) = (*self.0.get(place)?)?;
+            (known_of == of && known_number == number).then_some(answer)
+        };
+        at(place).or_else(|| at(place ^ 1))
     }
 
+    /// Notes an answer. What is at its place goes to the one beside it.
     #[inline]
     fn put(&mut self, of: u32, number: u32, answer: u32) {
         let place = self.place(of, number);
-        if let Some(slot) = self.0.get_mut(place) {
-            *slot = NonZeroU32::new(answer).map(|answer| (of, number, answer));
+        let Some(slot) = self.0.get_mut(place) else { return };
+        let before = std::mem::replace(slot, NonZeroU32::new(answer).map(|answer| (of, number, answer)));
+        if before.is_some() {
+            self.0.get_mut(place ^ 1).into_iter().for_each(|beside| *beside = before);
         }
     }
 }
@@ -174,10 +184,30 @@ impl Places {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::Phase;
+    use crate::load::stacks::addresses::AddressRecord;
+    use crate::moment::{At, Moment};
+    use crate::units::Ticks;
+
+    #[test]
+    fn two_answers_can_meet() {
+        let mut places = Places(vec![None; 2]);
+        places.put(1, 7, 3);
+        places.put(1, 8, 4);
+        assert_eq!([7, 8, 9].map(|number| places.get(1, number).map(NonZeroU32::get)), [Some(3), Some(4), None]);
+        places.put(1, 7, 5);
+        assert_eq!(places.get(1, 7).map(NonZeroU32::get), Some(5));
+    }
 
     #[test]
     fn what_has_no_more_marks_is_forgotten() {
-        let (mut recent, spaces) = (RecentNames::default(), AddressSpaces::new(&[]));
+        let image = |process_id| {
+            let moment = Moment { time: Ticks(1), order: u64::from(process_id) };
+            let (phase, name) = (Phase::DcStart, "a.dll".into());
+            At { moment, value: AddressRecord::Image { phase, process_id, base: 0x1000, size: 0x1000, name } }
+        };
+        let (mut recent, mut spaces) = (RecentNames::default(), AddressSpaces::new(&[4, 8, 12].map(image)));
+        spaces.go_to(Ticks(1));
         recent.make_room(300);
         let list = (PathId::of(7).unwrap(), true);
         let first = recent.mark(4, &spaces);
@@ -190,6 +220,8 @@ mod tests {
         assert_eq!(recent.mark(12, &spaces), Mark(0));
         assert_eq!((recent.list(Mark(0), list, true), recent.frame(Mark(0), (0, false))), (None, None));
         assert_eq!(recent.mark(4, &spaces), Mark(1));
+        // Where nothing is known to lie, all have the same names.
+        assert_eq!([16, 20].map(|id| recent.mark(id, &spaces)), [Mark(2); 2]);
         let outer = PathId::of(200).unwrap();
         recent.put_last(outer, list.0);
         assert_eq!((recent.last(outer), recent.last(list.0)), (Some(list.0), None));

@@ -3,7 +3,7 @@
 use super::addresses::AddressRecord;
 use super::frame_trie::{FrameTrie, PathId};
 use super::kernel_or_user::Half;
-use super::recent_lists::RecentLists;
+use super::recent_lists::{ListHash, RecentLists};
 use super::stack_records::{Carrier, PartList, StackOwner};
 use crate::etl::EtlFile;
 use crate::etl::buffer_order::ranks;
@@ -13,13 +13,13 @@ use crate::etl::record::{RawRecord, Record};
 use crate::etl::record_id::{HookId, RecordId};
 use crate::event::clr::{self, Clr};
 use crate::event::hooks::*;
-use crate::event::payload::PointerArray;
+use crate::event::payload::{Payload, PointerArray};
 use crate::event::process::ProcessPhase;
-use crate::event::stack::{DISK_ENDS, EVENT_TRACE_GROUP, STACK_GROUP};
+use crate::event::stack::{DISK_ENDS, EVENT_TRACE_GROUP, STACK_GROUP, StackWalk};
 use crate::event::{Decoded, Event, Phase, decode};
 use crate::load::timed_records::{for_each_moment, sort_by_moment};
 use crate::moment::{At, Moment};
-use crate::units::PointerSize;
+use crate::units::{PointerSize, Ticks};
 use foldhash::HashMap as FastMap;
 use uuid::{Uuid, uuid};
 
@@ -90,12 +90,21 @@ impl Parts {
     pub fn new(etl: &EtlFile) -> Parts {
         let (rank, _) = ranks(&etl.buffers);
         let session = session_pointer(etl);
-        let empty = || Reader { parts: Parts::default(), session, scratch: Vec::new(), recent: RecentLists::default() };
-        let readers = etl.fold_buffers(empty, |reader, area| {
-            for_each_moment(area, &rank, etl.before_first(), |raw, hook, moment| {
-                reader.record(raw, hook, moment, area)
+        let empty = || Reader {
+            etl,
+            parts: Parts::default(),
+            session,
+            recent: RecentLists::default(),
+            waiting: Vec::with_capacity(TOGETHER),
+        };
+        let visit = |reader: &mut Reader<'_>, area: &EventArea<'_>| {
+            for_each_moment(area, &rank, etl.before_first(), |raw, hook, moment| match hook {
+                Some(STACK) => reader.walk(raw, moment, area),
+                _ => reader.record(raw, hook, moment, area),
             });
-        });
+            reader.look_up(area);
+        };
+        let readers = etl.fold_groups(empty, visit, |reader, first_buffer| reader.parts.parts.end_group(first_buffer));
         // What was kept to find lists is freed before more memory is needed.
         let mut parts = readers.into_iter().map(|reader| reader.parts).collect::<Vec<_>>().into_iter();
         let mut all = parts.next().unwrap_or_default();
@@ -138,14 +147,80 @@ pub fn session_pointer(etl: &EtlFile) -> PointerSize {
     if etl.header.pointer_bytes == 4 { PointerSize::P4 } else { PointerSize::P8 }
 }
 
-struct Reader {
-    parts: Parts,
-    session: PointerSize,
-    scratch: Vec<u64>,
-    recent: RecentLists,
+/// Stacks whose lists of frames are looked up together.
+const TOGETHER: usize = 32;
+
+/// A stack of the current buffer whose list of frames is to be looked up.
+struct Waiting {
+    moment: Moment,
+    event_time: Ticks,
+    owner: StackOwner,
+    half: Half,
+    hash: ListHash,
+    /// Where the frames that are read lie in the buffer.
+    at: usize,
+    bytes: usize,
+    pointer: PointerSize,
 }
 
-impl Reader {
+struct Reader<'f> {
+    etl: &'f EtlFile,
+    parts: Parts,
+    session: PointerSize,
+    recent: RecentLists<'f>,
+    waiting: Vec<Waiting>,
+}
+
+impl Reader<'_> {
+    /// `0x1820` with a kernel header: most of the records of a trace with stacks.
+    #[inline]
+    fn walk(&mut self, raw: RawRecord<'_>, moment: Moment, area: &EventArea<'_>) {
+        let Some(bytes) = raw.kernel_payload() else { return };
+        let (version, pointer) = (raw.kernel_version(), raw.header.pointer());
+        let Ok(read) = StackWalk::read(&Payload { hook: STACK, version, pointer, bytes }) else { return };
+        let StackWalk { owner, frames } = read.value;
+        self.parts.counts.stacks += 1;
+        let Some(half) = Half::of(frames, self.session) else { return };
+        // They are what the record ends with.
+        let at = raw.position.offset as usize + raw.bytes.len() - frames.bytes().len();
+        let frames = self.cut(frames);
+        self.waiting.push(Waiting {
+            moment,
+            event_time: owner.event_time,
+            owner: StackOwner { process_id: Some(owner.process_id), thread_id: Some(owner.thread_id) },
+            half,
+            hash: self.recent.hash(frames),
+            at,
+            bytes: frames.bytes().len(),
+            pointer,
+        });
+        if self.waiting.len() >= TOGETHER {
+            self.look_up(area);
+        }
+    }
+
+    /// Looks up the lists of stacks that wait: what they are compared with is loaded for all of them before one needs it.
+    fn look_up(&mut self, area: &EventArea<'_>) {
+        self.recent.load(self.waiting.iter().map(|waiting| waiting.hash));
+        // Bytes in the file can be compared later too, decompressed ones are gone then.
+        let file = (!area.buffer.is_compressed()).then(|| self.etl.area_over(area.index, &[]).bytes);
+        for waiting in self.waiting.drain(..) {
+            let range = waiting.at..waiting.at + waiting.bytes;
+            let Some(bytes) = area.bytes.get(range.clone()) else { continue };
+            let in_file = file.and_then(|file| file.get(range));
+            let list = PointerArray::new(bytes, waiting.pointer);
+            let Some(id) = self.recent.id((waiting.hash, list), in_file, &mut self.parts.frames) else { continue };
+            let carrier = Carrier::Walk(waiting.event_time, waiting.half, id);
+            self.parts.parts.push(waiting.moment, carrier, waiting.owner, area.buffer.processor);
+        }
+    }
+
+    /// The frames that are read of a part of a stack.
+    fn cut<'b>(&mut self, frames: PointerArray<'b>) -> PointerArray<'b> {
+        self.parts.counts.cut_frames += frames.len().saturating_sub(MOST_FRAMES) as u64;
+        frames.first(MOST_FRAMES)
+    }
+
     fn record(&mut self, raw: RawRecord<'_>, hook: Option<HookId>, moment: Moment, area: &EventArea<'_>) {
         if hook.is_some_and(|hook| !is_wanted(hook)) {
             return;
@@ -241,12 +316,9 @@ impl Reader {
     }
 
     fn frames(&mut self, frames: PointerArray<'_>) -> Option<(Half, PathId)> {
-        self.scratch.clear();
-        frames.append_to(&mut self.scratch);
-        let half = Half::of(&self.scratch, self.session)?;
-        self.parts.counts.cut_frames += self.scratch.len().saturating_sub(MOST_FRAMES) as u64;
-        self.scratch.truncate(MOST_FRAMES);
-        Some((half, self.recent.id(&self.scratch, &mut self.parts.frames)?))
+        let half = Half::of(frames, self.session)?;
+        let list = self.cut(frames);
+        Some((half, self.recent.id((self.recent.hash(list), list), None, &mut self.parts.frames)?))
     }
 }
 

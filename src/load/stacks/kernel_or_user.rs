@@ -1,5 +1,6 @@
 //! Which part of a stack a list of frames is: by its first and its last address.
 
+use crate::event::payload::PointerArray;
 use crate::units::PointerSize;
 
 /// Which part of a stack a list of frames is.
@@ -15,9 +16,9 @@ pub enum Half {
 
 impl Half {
     /// What a list is, innermost frame first; `None` when it is empty.
-    pub fn of(frames: &[u64], session: PointerSize) -> Option<Half> {
-        let is_kernel = |address: &u64| is_kernel_frame(*address, session);
-        Some(match (is_kernel(frames.first()?), is_kernel(frames.last()?)) {
+    pub fn of(frames: PointerArray<'_>, session: PointerSize) -> Option<Half> {
+        let is_kernel = |index| Some(is_kernel_frame(frames.get(index)?, session));
+        Some(match (is_kernel(0)?, is_kernel(frames.len() - 1)?) {
             (_, true) => Half::Kernel,
             (false, false) => Half::User,
             (true, false) => Half::Whole,

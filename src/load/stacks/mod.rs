@@ -8,6 +8,7 @@ pub mod exponential_search;
 pub mod first_walk;
 pub mod frame_lists;
 pub mod frame_trie;
+pub mod in_groups;
 pub mod interner;
 pub mod kernel_or_user;
 pub mod match_probe;

@@ -2,14 +2,16 @@
 //! A new stack mostly has outer frames that came before: they are looked up by several at a time, from the outermost ones inwards.
 
 use super::frame_trie::{FrameTrie, PathId};
+use crate::event::payload::PointerArray;
+use crate::units::PointerSize;
 use hashbrown::HashTable;
 use std::hash::{BuildHasher, Hasher};
 
 /// Most whole lists that are kept: the first ones.
-const MOST_LISTS: usize = 1 << 18;
+const MOST_LISTS: usize = 7 << 14;
 
-/// Most numbers for their frames that are kept side by side.
-const MOST_COPIED: usize = 1 << 20;
+/// Most bytes of lists that are copied because they do not lie in the file as such.
+const MOST_COPIED: usize = 8 << 20;
 
 /// Most groups of frames that are kept.
 const MOST_GROUPS: usize = 7 << 16;
@@ -17,11 +19,37 @@ const MOST_GROUPS: usize = 7 << 16;
 /// Frames that are looked up together.
 const GROUP: usize = 4;
 
-/// A list that is known, with bits of the hash of what it is found by.
+/// A group that is known, with bits of the hash of what it is found by.
 #[derive(Debug, Clone, Copy)]
 struct Known {
     hash: u32,
     list: PathId,
+}
+
+/// A whole list that is known.
+#[derive(Debug, Clone, Copy)]
+struct Whole<'f> {
+    hash: ListHash,
+    list: PathId,
+    at: Kept<'f>,
+}
+
+/// Where the bytes of a list can be compared with those of others: this waits for memory once, the trie frame by frame.
+#[derive(Debug, Clone, Copy)]
+enum Kept<'f> {
+    InFile(&'f [u8]),
+    Copied(u32, u32),
+    Nowhere,
+}
+
+/// Bits of the hash of a list, and the size of its addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ListHash(u32);
+
+impl ListHash {
+    fn new(hash: u64, pointer: PointerSize) -> ListHash {
+        ListHash(hash as u32 >> 1 | u32::from(pointer == PointerSize::P8) << 31)
+    }
 }
 
 /// A hash of all bits that a table looks at.
@@ -31,45 +59,90 @@ fn spread(hash: u32) -> u64 {
 
 /// Lists that came before.
 #[derive(Debug, Default)]
-pub struct RecentLists {
-    /// Whole lists, by all of their frames, each with the place of its copy, or that of none.
-    whole: HashTable<(Known, u32)>,
-    /// Copies of whole lists, each with its length before it: to compare with them waits for memory once, with a trie frame by frame.
-    copies: Vec<u64>,
+pub struct RecentLists<'f> {
+    /// Whole lists, by all of their frames.
+    whole: HashTable<Whole<'f>>,
+    /// Copies of whole lists.
+    copies: Vec<u8>,
     /// Lists by the innermost frames and the list around these.
     groups: HashTable<Known>,
     /// Seeded: frames come from the trace, and none shall be made to collide.
     hasher: foldhash::fast::RandomState,
+    /// The frames of a list that is new.
+    frames: Vec<u64>,
 }
 
-/// Place of no copy. An `Option` would take four bytes more in each entry.
-const NO_COPY: u32 = u32::MAX;
+impl<'f> RecentLists<'f> {
+    /// What a list is found by.
+    #[inline]
+    pub fn hash(&self, list: PointerArray<'_>) -> ListHash {
+        let mut state = self.hasher.build_hasher();
+        state.write(list.bytes());
+        ListHash::new(state.finish(), list.pointer())
+    }
 
-impl RecentLists {
-    /// The number of a list in a trie, innermost frame first.
-    pub fn id(&mut self, list: &[u64], trie: &mut FrameTrie<u64>) -> Option<PathId> {
-        let hash = self.hasher.hash_one(list) as u32;
-        let is_it = |known: &(Known, u32)| known.0.hash == hash && is_list(known, list, &self.copies, trie);
-        if let Some((known, _)) = self.whole.find(spread(hash), is_it) {
+    /// Loads what lists with these hashes are compared with, before one is compared: one waits for memory while others do.
+    pub fn load(&self, hashes: impl Iterator<Item = ListHash>) {
+        const LINE: usize = 64;
+        let mut sum = 0;
+        for hash in hashes {
+            if let Some(known) = self.whole.find(spread(hash.0), |known| known.hash == hash) {
+                let bytes = self.bytes(known).unwrap_or_default();
+                sum = bytes.iter().step_by(LINE).chain(bytes.last()).fold(sum, |sum, byte| sum ^ byte);
+            }
+        }
+        std::hint::black_box(sum);
+    }
+
+    fn bytes(&self, known: &Whole<'f>) -> Option<&[u8]> {
+        match known.at {
+            Kept::InFile(bytes) => Some(bytes),
+            Kept::Copied(at, len) => self.copies.get(at as usize..)?.get(..len as usize),
+            Kept::Nowhere => None,
+        }
+    }
+
+    /// True when a list that is known is this one.
+    #[inline(always)]
+    fn is_list(&self, known: &Whole<'f>, list: PointerArray<'_>, trie: &FrameTrie<u64>) -> bool {
+        match self.bytes(known) {
+            Some(bytes) => bytes == list.bytes(),
+            None => trie.frames(Some(known.list)).eq(list.iter()),
+        }
+    }
+
+    /// The number of a list in a trie, innermost frame first. `in_file` are its bytes where they stay.
+    pub fn id(
+        &mut self,
+        (hash, list): (ListHash, PointerArray<'_>),
+        in_file: Option<&'f [u8]>,
+        trie: &mut FrameTrie<u64>,
+    ) -> Option<PathId> {
+        let is_it = |known: &Whole<'f>| known.hash == hash && self.is_list(known, list, trie);
+        if let Some(known) = self.whole.find(spread(hash.0), is_it) {
             return Some(known.list);
         }
-        let new = list.rchunks(GROUP).fold(None, |outer, group| self.inside(outer, group, trie))?;
+        let mut frames = std::mem::take(&mut self.frames);
+        frames.clear();
+        list.append_to(&mut frames);
+        let new = frames.rchunks(GROUP).fold(None, |outer, group| self.inside(outer, group, trie));
+        self.frames = frames;
+        let new = new?;
         if self.whole.len() < MOST_LISTS {
-            let added = (Known { hash, list: new }, self.copy(list));
-            self.whole.insert_unique(spread(hash), added, |(known, _)| spread(known.hash));
+            let at = in_file.map_or_else(|| self.copy(list.bytes()), Kept::InFile);
+            self.whole.insert_unique(spread(hash.0), Whole { hash, list: new, at }, |known| spread(known.hash.0));
         }
         Some(new)
     }
 
-    /// The place of a copy of a list, if there is room for one.
-    fn copy(&mut self, list: &[u64]) -> u32 {
+    /// A copy of a list, if there is room for one.
+    fn copy(&mut self, bytes: &[u8]) -> Kept<'f> {
         let at = self.copies.len();
-        if at + list.len() >= MOST_COPIED {
-            return NO_COPY;
+        if at + bytes.len() > MOST_COPIED {
+            return Kept::Nowhere;
         }
-        self.copies.push(list.len() as u64);
-        self.copies.extend_from_slice(list);
-        at as u32
+        self.copies.extend_from_slice(bytes);
+        Kept::Copied(at as u32, bytes.len() as u32)
     }
 
     /// The list with these frames inside of another one.
@@ -90,44 +163,56 @@ impl RecentLists {
     }
 }
 
-/// True when a list that is known is this one.
-#[inline(always)]
-fn is_list((known, copy): &(Known, u32), list: &[u64], copies: &[u64], trie: &FrameTrie<u64>) -> bool {
-    if *copy == NO_COPY {
-        return trie.is_inside(known.list, list, None);
-    }
-    let copy = copies.get(*copy as usize..).and_then(<[u64]>::split_first);
-    copy.is_some_and(|(len, rest)| *len == list.len() as u64 && rest.get(..list.len()) == Some(list))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn id(recent: &mut RecentLists<'_>, list: &[u64], trie: &mut FrameTrie<u64>) -> Option<PathId> {
+        let bytes: Vec<u8> = list.iter().flat_map(|frame| frame.to_le_bytes()).collect();
+        let list = PointerArray::new(&bytes, PointerSize::P8);
+        recent.id((recent.hash(list), list), None, trie)
+    }
 
     #[test]
     fn numbers_are_those_of_the_trie() {
         let (mut recent, mut trie) = (RecentLists::default(), FrameTrie::default());
         let list = |n: u64| (0..n % 11).map(|depth| (n >> (n % 11 - depth)) + depth).collect::<Vec<u64>>();
         for n in (0..5000).chain(0..5000) {
-            assert_eq!(recent.id(&list(n), &mut trie), trie.id(&list(n)));
+            assert_eq!(id(&mut recent, &list(n), &mut trie), trie.id(&list(n)));
         }
-        assert_eq!((recent.id(&[], &mut trie), trie.id(&[])), (None, None));
+        assert_eq!((id(&mut recent, &[], &mut trie), trie.id(&[])), (None, None));
         assert!(recent.whole.len() > 3000 && recent.groups.len() > 100);
     }
 
-    /// A list without a copy, and one that is the beginning of another.
+    /// Wherever the bytes of a known list are: in the file, in a copy, nowhere.
     #[test]
     fn lists_are_compared_as_a_whole() {
+        let bytes: Vec<u8> = (1u64..=6).flat_map(u64::to_le_bytes).collect();
         let (mut recent, mut trie) = (RecentLists::default(), FrameTrie::default());
-        let lists = [&[1, 2, 3][..], &[1, 2], &[1, 2, 3, 4, 5, 6]];
-        let ids = lists.map(|list| recent.id(list, &mut trie));
-        assert_eq!(ids, lists.map(|list| trie.id(list)));
-        recent.whole.iter_mut().filter(|(_, copy)| *copy == 0).for_each(|(_, copy)| *copy = NO_COPY);
-        let found = |list: &[u64]| {
-            let known = recent.whole.iter().find(|known| is_list(known, list, &recent.copies, &trie));
-            known.map(|(known, _)| known.list)
+        let array = |frames: std::ops::Range<usize>| {
+            PointerArray::new(&bytes[8 * frames.start..8 * frames.end], PointerSize::P8)
         };
-        assert_eq!(lists.map(found), ids);
-        assert!([&[2, 3][..], &[1, 2, 3, 4], &[1]].into_iter().all(|list| found(list).is_none()));
+        let lists = [0..3, 0..2, 0..6].map(array);
+        for (list, in_file) in lists.into_iter().zip([true, false, false]) {
+            let known = recent.id((recent.hash(list), list), in_file.then(|| list.bytes()), &mut trie);
+            assert_eq!(known, trie.id(&list.iter().collect::<Vec<_>>()));
+        }
+        let last = recent.whole.iter_mut().find(|known| trie.frames(Some(known.list)).count() == 6);
+        last.unwrap().at = Kept::Nowhere;
+        recent.load(lists.into_iter().map(|list| recent.hash(list)));
+        let is_known = |list| recent.whole.iter().filter(|known| recent.is_list(known, list, &trie)).count();
+        assert_eq!(lists.map(is_known), [1; 3]);
+        assert_eq!([1..3, 0..4, 0..1].map(array).map(is_known), [0; 3]);
+    }
+
+    /// The same bytes are other addresses where addresses are shorter.
+    #[test]
+    fn addresses_have_a_size() {
+        let bytes = [1, 0, 0, 0, 2, 0, 0, 0];
+        let (mut recent, mut trie) = (RecentLists::default(), FrameTrie::default());
+        for (pointer, frames) in [(PointerSize::P8, &[0x2_0000_0001][..]), (PointerSize::P4, &[1, 2])] {
+            let list = PointerArray::new(&bytes, pointer);
+            assert_eq!(recent.id((recent.hash(list), list), Some(&bytes), &mut trie), trie.id(frames));
+        }
     }
 }

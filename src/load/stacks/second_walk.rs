@@ -7,18 +7,20 @@ use super::stack_records::PartList;
 use crate::etl::EtlFile;
 use crate::etl::buffer_order::ranks;
 use crate::etl::extended_items;
-use crate::etl::record::Record;
+use crate::etl::record::{RawRecord, Record};
 use crate::etl::record_id::{HookId, RecordId};
 use crate::event::clr;
 use crate::event::heap_block::HeapRecord;
 use crate::event::hooks::*;
+use crate::event::outcome::Parsed;
 use crate::event::payload::hook_of;
+use crate::event::perfinfo::ProfileSample;
 use crate::event::pool::PoolAction;
 use crate::event::stack::DISK_STARTS;
 use crate::event::{Decoded, Event, Payload, Phase, decode};
 use crate::load::allocation_rule::Verdict;
 use crate::load::timed_records::for_each_moment;
-use crate::moment::{At, Moment};
+use crate::moment::Moment;
 use crate::units::Ticks;
 use rayon::prelude::*;
 
@@ -94,7 +96,7 @@ impl Events {
         stamps.dedup();
         let has_clr_stacks = parts.has_clr_stacks();
         let (rank, _) = ranks(&etl.buffers);
-        let readers = etl.fold_buffers(
+        let readers = etl.fold_groups(
             || Reader { stamps: &stamps, place: 0, has_clr_stacks, choice, events: Events::default() },
             |reader, area| {
                 for_each_moment(area, &rank, etl.before_first(), |raw, hook, moment| {
@@ -103,11 +105,15 @@ impl Events {
                         Some(hook) => is_named || choice.has(RecordId::Kernel(hook)),
                         None => true,
                     };
+                    if hook == Some(SAMPLED_PROFILE) && reader.sample(&raw, is_named, moment, area.buffer.processor) {
+                        return;
+                    }
                     if may_be && let Ok(record) = raw.read() {
                         reader.record(&record, is_named, moment, area.buffer.processor);
                     }
                 });
             },
+            |reader, first_buffer| reader.events.end_group(first_buffer),
         );
         let mut readers = readers.into_iter();
         let mut all = readers.next().map(|reader| reader.events).unwrap_or_default();
@@ -132,6 +138,20 @@ impl Reader<'_> {
         self.stamps.get(self.place) == Some(&time)
     }
 
+    /// A sample with a kernel header, where samples are chosen; false when there is more to find out of it.
+    #[inline]
+    fn sample(&mut self, raw: &RawRecord<'_>, is_named: bool, moment: Moment, processor: u16) -> bool {
+        let (hook, version, pointer) = (SAMPLED_PROFILE, raw.kernel_version(), raw.header.pointer());
+        let payload = raw.kernel_payload().map(|bytes| Payload { hook, version, pointer, bytes });
+        let sample =
+            payload.filter(|_| *self.choice == EventChoice::Samples).map(|payload| ProfileSample::read(&payload));
+        let Some(Ok(Parsed { value: sample, .. })) = sample else { return false };
+        let chosen = Chosen { amount: sample.count.into(), owner: Owner::Thread(sample.thread_id) };
+        let kind = RecordId::Kernel(SAMPLED_PROFILE);
+        self.events.push(moment, (kind, processor, is_named), Some(sample.thread_id), Some(chosen));
+        true
+    }
+
     fn record(&mut self, record: &Record<'_>, is_named: bool, moment: Moment, processor: u16) {
         let id = kind_of(record.id);
         let is_of_runtime = self.has_clr_stacks && matches!(id, RecordId::Manifest { provider: clr::CLR, .. });
@@ -141,8 +161,13 @@ impl Reader<'_> {
         if !may_have_stack && !is_chosen {
             return;
         }
-        let event = match decode(record) {
-            Decoded::Event { event, .. } if matches!(id, RecordId::Kernel(_)) => Some(event),
+        // Of others the header says the thread.
+        let tells = |hook| is_chosen || [SAMPLED_PROFILE, CSWITCH, HARD_FAULT].contains(&hook);
+        let event = match id {
+            RecordId::Kernel(hook) if tells(hook) => match decode(record) {
+                Decoded::Event { event, .. } => Some(event),
+                _ => None,
+            },
             _ => None,
         };
         let chosen = if is_chosen { self.chosen(record, event.as_ref(), moment) } else { None };
@@ -168,7 +193,7 @@ impl Reader<'_> {
                 counted(found.count.into(), of_thread(found.thread_id))
             }
             (EventChoice::ContextSwitches, Some(Event::ContextSwitch(found))) => {
-                self.events.stops.push(At { moment, value: found.old_thread_id });
+                self.events.push_stop(moment, found.old_thread_id);
                 if found.new_thread_id == 0 { None } else { counted(0, of_thread(found.new_thread_id)) }
             }
             (EventChoice::VirtualAlloc, Some(Event::VirtualRange { phase: Phase::Start, range })) => {

@@ -1,10 +1,10 @@
 //! Events that have, or may have, a stack: 32 bytes each.
 
 use super::exponential_search::partition_point_near;
+use super::in_groups::InGroups;
 use super::interner::Numbered;
 use crate::etl::record_id::RecordId;
 use crate::load::allocation_rule::LeftOut;
-use crate::load::timed_records::sort_by_moment;
 use crate::moment::{At, Moment};
 use crate::units::Ticks;
 
@@ -88,12 +88,14 @@ pub struct Events {
     classes: Numbered<Class>,
     /// The number of the last one: most events of a buffer have the same.
     last_class: u32,
-    /// Events.
+    /// Events, once they were sorted.
     pub events: Vec<At<StackEvent>>,
+    unsorted: InGroups<StackEvent>,
     /// Amounts that take more than four bytes.
     large: Vec<u64>,
     /// Context switches: the thread that stopped, for their times of waiting.
     pub stops: Vec<At<u32>>,
+    unsorted_stops: InGroups<u32>,
     /// Records of the chosen kind that allocate nothing, by the rule of `allocations`.
     pub left_out: LeftOut,
 }
@@ -127,7 +129,18 @@ impl Events {
         }
         let class = self.last_class;
         let value = StackEvent { class, thread_id: thread_id.unwrap_or(NO_THREAD), owner, amount };
-        self.events.push(At { moment, value });
+        self.unsorted.push(At { moment, value });
+    }
+
+    /// A context switch: the thread that stopped.
+    pub fn push_stop(&mut self, moment: Moment, thread_id: u32) {
+        self.unsorted_stops.push(At { moment, value: thread_id });
+    }
+
+    /// Ends those of buffers that follow each other; the first of these.
+    pub fn end_group(&mut self, first_buffer: usize) {
+        self.unsorted.end_group(first_buffer);
+        self.unsorted_stops.end_group(first_buffer);
     }
 
     /// What an event has in common with others.
@@ -180,24 +193,21 @@ impl Events {
         let large = self.large.len() as u32;
         self.large.extend(other.large);
         let all = &self.classes;
-        let renumbered = |mut event: At<StackEvent>| {
-            let now = &mut event.value;
+        let renumber = |now: &mut StackEvent| {
             now.class = classes.get(now.class as usize).copied().unwrap_or_default();
             if all.get(now.class).is_some_and(|class| class.is_large) {
                 now.amount += large;
             }
-            event
         };
-        self.events.reserve_exact(other.events.len());
-        self.events.extend(other.events.into_iter().map(renumbered));
-        self.stops.extend(other.stops);
+        self.unsorted.take(other.unsorted, renumber);
+        self.unsorted_stops.take(other.unsorted_stops, |_| ());
         self.left_out += other.left_out;
     }
 
     /// Puts them in record order.
     pub fn sort(&mut self) {
-        sort_by_moment(&mut self.events);
-        sort_by_moment(&mut self.stops);
+        self.events = std::mem::take(&mut self.unsorted).into_sorted();
+        self.stops = std::mem::take(&mut self.unsorted_stops).into_sorted();
     }
 }
 

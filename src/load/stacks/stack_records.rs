@@ -1,9 +1,9 @@
 //! Records that carry stacks or parts of them, 32 bytes each: there are as many as events with stacks.
 
 use super::frame_trie::PathId;
+use super::in_groups::InGroups;
 use super::interner::Numbered;
 use super::kernel_or_user::Half;
-use crate::load::timed_records::sort_by_moment;
 use crate::moment::{At, Moment};
 use crate::units::Ticks;
 
@@ -69,7 +69,9 @@ enum Kind {
 /// Records that carry stacks.
 #[derive(Debug, Default)]
 pub struct PartList {
+    /// In record order once they were sorted.
     parts: Vec<At<Part>>,
+    unsorted: InGroups<Part>,
     keys: Numbered<u64>,
     owners: Numbered<StackOwner>,
     far: Vec<Ticks>,
@@ -92,7 +94,7 @@ impl PartList {
             _ => (kind, 0),
         };
         let owner = self.owners.number(owner);
-        self.parts.push(At { moment, value: Part { since, what, owner, processor, kind, half } });
+        self.unsorted.push(At { moment, value: Part { since, what, owner, processor, kind, half } });
     }
 
     fn since(&mut self, record: Ticks, event: Ticks, kind: Kind) -> (Kind, u32) {
@@ -157,8 +159,7 @@ impl PartList {
         let owners: Vec<u32> = other.owners.into_things().into_iter().map(|owner| self.owners.number(owner)).collect();
         let far = self.far.len() as u32;
         self.far.extend(other.far);
-        let renumbered = |mut part: At<Part>| {
-            let now = &mut part.value;
+        let renumber = |now: &mut Part| {
             let number = |all: &[u32], number: u32| all.get(number as usize).copied().unwrap_or_default();
             now.owner = number(&owners, now.owner);
             now.what = match now.kind {
@@ -169,15 +170,18 @@ impl PartList {
             if matches!(now.kind, Kind::FarWalk | Kind::FarReference) {
                 now.since += far;
             }
-            part
         };
-        self.parts.reserve_exact(other.parts.len());
-        self.parts.extend(other.parts.into_iter().map(renumbered));
+        self.unsorted.take(other.unsorted, renumber);
+    }
+
+    /// Ends those of buffers that follow each other; the first of these.
+    pub fn end_group(&mut self, first_buffer: usize) {
+        self.unsorted.end_group(first_buffer);
     }
 
     /// Puts them in record order; those of one record stay in theirs.
     pub fn sort(&mut self) {
-        sort_by_moment(&mut self.parts);
+        self.parts = std::mem::take(&mut self.unsorted).into_sorted();
     }
 }
 
