@@ -38,7 +38,7 @@ pub fn once(arguments: &[Recording], all: Vec<Recording>) -> (Vec<Recording>, Ve
             first.push(recording);
         } else if let Some(whole) = whole {
             lines.push(format!("{again} is a file of {whole}: it counts once"));
-        } else if seen.insert(recording.files().map(|path| place(path.as_path())).collect::<Vec<_>>()) {
+        } else if seen.insert(recording.files().map(|path| place(path.as_path())).collect::<BTreeSet<_>>()) {
             first.push(recording);
         } else {
             lines.push(format!("{again} is named twice: it counts once"));
@@ -91,4 +91,17 @@ pub fn without_copies(all: Vec<Recording>) -> (Vec<Recording>, Vec<String>) {
         }
     }
     (first, lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_in_another_order_are_the_same_recording() {
+        let [a, b] = ["a.etl", "b.etl"].map(PathBuf::from);
+        let both = vec![Recording::new(a.clone(), vec![b.clone()]), Recording::new(b, vec![a])];
+        let (kept, lines) = once(&both, both.clone());
+        assert_eq!((kept.len(), lines), (1, vec!["b.etl is named twice: it counts once".to_owned()]));
+    }
 }

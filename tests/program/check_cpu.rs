@@ -2,10 +2,11 @@
 
 use crate::check_faults::check;
 use crate::cpu_stacks::known;
-use crate::program::out;
+use crate::program::{out, run};
 use etl_writer::Ptr::P8;
+use etl_writer::payloads::perf;
 use etl_writer::payloads::thread::Switch;
-use etl_writer::{Session, Trace, file_of};
+use etl_writer::{Rec, Session, Trace, file_of};
 use serde_json::{Value, json};
 
 fn budget(name: &str, measure: &str, rest: &str) -> String {
@@ -89,4 +90,48 @@ fn waits_without_ready_records_are_told() {
     let (_, results) = check(file.path().to_str().expect("UTF-8"), &budget("waits", "waiting_ms", "max = \"9 s\""));
     assert_eq!(results[0]["verdict"], "pass");
     assert!(results[0]["warnings"].to_string().contains("no record says when threads became ready"), "{}", results[0]);
+}
+
+/// A trace of one processor, on which thread 44 runs from the first to the second of these ticks.
+fn switches(from: u64, to: u64, more: &[Rec]) -> tempfile::NamedTempFile {
+    let session = Session { processors: 1, ..Session::windows10() };
+    let begin = session.t0;
+    let switch = |tick: u64, old, new| Switch { new, old, ..Switch::default() }.rec(P8, 4).at(begin + tick);
+    let mut records = vec![switch(from, 0, 44)];
+    records.extend(more.iter().cloned().map(|record| record.at(begin + (from + to) / 2)));
+    records.push(switch(to, 44, 0));
+    file_of(&Trace::new(session).push_all(records).finish())
+}
+
+/// A flipped bit in the begin of a DPC took the time of all threads before it, and nothing said so.
+#[test]
+fn an_interrupt_cannot_begin_before_time() {
+    let cpu = |more: &[Rec]| {
+        let file = switches(1000, 9000, more);
+        rows(file.path().to_str().expect("UTF-8"), &["--where", "process=!Idle*"])
+            .iter()
+            .map(|row| nanos(row, "cpu_ns"))
+            .sum()
+    };
+    let alone: u64 = cpu(&[]);
+    assert!(alone > 0);
+    for begin in [0xf600_0000_0000_0000, u64::MAX, i64::MAX as u64] {
+        assert_eq!(cpu(&[perf::dpc(P8, 0x0f44, begin, 0x1000)]), alone, "{begin:#x}");
+    }
+}
+
+/// A run that ended early has grown in nothing.
+#[test]
+fn growth_of_sums_over_other_times_is_said() {
+    let (long, short) = (switches(1000, 900_000, &[]), switches(1000, 90_000, &[]));
+    let folder = tempfile::tempdir().expect("a folder");
+    let [budgets, saved] = ["budgets.toml", "base.json"].map(|name| folder.path().join(name).display().to_string());
+    std::fs::write(&budgets, budget("all", "cpu_ms", "max_growth = \"10 %\"")).expect("a file");
+    let [long, short] = [&long, &short].map(|file| file.path().to_str().expect("UTF-8"));
+    run(&["check", long, "--budgets", &budgets, "--save-baseline", &saved, "-q"]);
+    for (trace, baseline, is_said) in [(short, long, true), (short, &*saved, true), (long, &*saved, false)] {
+        let ran = run(&["check", trace, "--budgets", &budgets, "--baseline", baseline, "-q", "--format", "json"]);
+        let said = ran.out.contains("sums grow with the time");
+        assert_eq!((ran.code, said), (0, is_said), "{trace} {baseline}: {ran:?}");
+    }
 }

@@ -48,6 +48,9 @@ struct SavedBudget {
     /// Keywords that were not recorded, so that it counts pages of other categories too; not known of older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     unrecorded: Option<Vec<String>>,
+    /// Nanoseconds that a sum over time is of; not known of older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    span_ns: Option<u64>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -117,6 +120,7 @@ impl Saved {
                     .collect(),
                 no_match: value.is_some_and(|value| value.has_no_match),
                 unrecorded,
+                span_ns: value.and_then(|value| value.span_ns),
             }
         };
         let trace = all_runs.first().map(|run| run.trace.clone()).unwrap_or_default();
@@ -168,18 +172,21 @@ impl Saved {
             let filter: Vec<_> = saved.conditions.iter().map(|c| (c.dimension.clone(), c.patterns.clone())).collect();
             budget.is_same((&saved.analysis, &saved.measure), &filter)
         };
-        let saved = self.budgets.iter().find(same);
-        let saved = saved.ok_or(
+        let mut alike = self.budgets.iter().filter(same);
+        let saved = alike.next().ok_or(
             "the baseline has no such measure and conditions; save it again with pfnset check --save-baseline",
         )?;
+        if alike.any(|other| other.pages != saved.pages) {
+            return Err("the baseline has two values of this measure and these conditions; save it again".to_owned());
+        }
         let pages =
             saved.pages.ok_or("the value was invalid, or nothing met the conditions, when the baseline was saved")?;
         let labels = |row: &SavedRow| row.labels.iter().map(|label| Label::name(label.as_str())).collect();
         let rows = saved.rows.iter().map(|row| Row { labels: labels(row), pages: row.pages });
         let total = saved.total_pages.unwrap_or(pages);
         let (dimensions, runs, unrecorded) = (saved.dimensions.clone(), saved.runs.clone(), saved.unrecorded.clone());
-        let (rows, has_no_match) = (rows.collect(), saved.no_match);
-        Ok(Value { pages, total, dimensions, rows, runs, unrecorded, has_no_match, ..Value::default() })
+        let (rows, has_no_match, span_ns) = (rows.collect(), saved.no_match, saved.span_ns);
+        Ok(Value { pages, total, dimensions, rows, runs, unrecorded, has_no_match, span_ns, ..Value::default() })
     }
 }
 

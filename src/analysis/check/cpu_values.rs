@@ -1,7 +1,7 @@
 //! The values of budgets of processor time.
 
 use super::budget::{Budget, Measure};
-use super::measured_value::{Row, Value};
+use super::measured_value::{Row, Value, length};
 use super::required_data::Evidence;
 use crate::analysis::cpu::query::{CpuQuery, Dimension};
 use crate::analysis::cpu::replay::processor::ProcessorUse;
@@ -83,6 +83,7 @@ impl<'t> CpuValues<'t> {
             dimensions: counted.dimensions.iter().map(|dimension| dimension.name().to_owned()).collect(),
             rows: counted_rows(counted).map(row).collect(),
             doubts: doubts.into_iter().map(|doubt| doubt.text.clone()).chain(with_ready_time).collect(),
+            span_ns: length(all.window_times),
             ..Value::default()
         })
     }

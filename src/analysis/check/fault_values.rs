@@ -1,7 +1,7 @@
 //! The values of budgets of hard faults.
 
 use super::budget::{Budget, Conditions, Measure};
-use super::measured_value::{Row, Value};
+use super::measured_value::{Row, Value, length};
 use super::required_data::Evidence;
 use crate::analysis::faults::{Dimension, FaultQuery, FaultSet, HardFigures, HardSet};
 use crate::dimensions::{Condition, Dimension as _, Label};
@@ -86,6 +86,7 @@ impl<'t> FaultValues<'t> {
             total_unknown: unknown(&all.hard),
             dimensions: all.dimensions.iter().map(|dimension| dimension.name().to_owned()).collect(),
             rows: rows.iter().map(row).collect(),
+            span_ns: length(all.window_times),
             ..Value::default()
         })
     }

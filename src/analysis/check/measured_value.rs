@@ -1,6 +1,9 @@
 //! What was measured for a budget.
 
-use crate::dimensions::Label;
+use crate::analysis::resident::dimension::Dimension;
+use crate::dimensions::{Dimension as _, Label, ProcessFacet};
+use crate::units::Nanos;
+use std::collections::BTreeSet;
 
 /// A part of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,13 +35,81 @@ pub struct Value {
     pub(crate) doubts: Vec<String>,
     /// Keywords without which it counts pages of other categories too; `None` where that is not known.
     pub(crate) unrecorded: Option<Vec<String>>,
+    /// Nanoseconds that a sum over time is of; of other values nothing.
+    pub(crate) span_ns: Option<u64>,
     /// True when nothing meets the conditions, and a name may be wrong.
     pub(crate) has_no_match: bool,
 }
 
+/// The length of a window.
+pub(super) fn length((from, to): (Nanos, Nanos)) -> Option<u64> {
+    u64::try_from(to.0 - from.0).ok()
+}
+
 impl Value {
+    /// That both are sums over times of other lengths, by more than a tenth.
+    pub(super) fn other_length(&self, earlier: &Value) -> Option<String> {
+        let (span, before) = (self.span_ns?, earlier.span_ns?);
+        let seconds = |nanos: u64| Nanos(nanos.into()).seconds();
+        (span.abs_diff(before) > span.max(before) / 10).then(|| {
+            format!(
+                "it spans {:.3} s and the baseline {:.3} s: sums grow with the time, so their growth says little",
+                seconds(span),
+                seconds(before)
+            )
+        })
+    }
+
+    /// Why its growth against a baseline says nothing: that counts other pages, or another process.
+    pub(super) fn is_of_others(&self, earlier: &Value, filter: &[(&'static str, String)]) -> Option<String> {
+        self.differs_from(earlier).or_else(|| self.other_process(earlier, filter))
+    }
+
+    /// That conditions by a process id chose other processes: two starts of a machine share no ids. `filter`: the conditions.
+    fn other_process(&self, earlier: &Value, filter: &[(&'static str, String)]) -> Option<String> {
+        let [process, pid] = [Dimension::PROCESS, Dimension::Process(ProcessFacet::Pid)].map(|known| known.name());
+        let is_id = |(dimension, patterns): &&(&'static str, String)| {
+            [process, pid].contains(dimension) && patterns.bytes().all(|byte| byte.is_ascii_digit())
+        };
+        let (_, id) = filter.iter().find(is_id)?;
+        let [now, before] = [self, earlier].map(|value| {
+            let at = value.dimensions.iter().position(|dimension| dimension == process);
+            let labels = at.into_iter().flat_map(|at| value.rows.iter().filter_map(move |row| row.labels.get(at)));
+            labels.map(Label::to_string).collect::<BTreeSet<_>>()
+        });
+        let names = |labels: &BTreeSet<String>| labels.iter().cloned().collect::<Vec<_>>().join(", ");
+        (!now.is_empty() && !before.is_empty() && now.is_disjoint(&before)).then(|| {
+            format!(
+                "process id {id} is {} in the baseline and {} in the trace: name the process",
+                names(&before),
+                names(&now)
+            )
+        })
+    }
+
     /// True when nothing meets the conditions, and a name may be wrong.
     pub fn has_no_match(&self) -> bool {
         self.has_no_match
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_of_another_process_is_no_baseline() {
+        let value = |label: &str| Value {
+            dimensions: vec![Dimension::PROCESS.name().to_owned()],
+            rows: vec![Row { labels: vec![Label::name(label)], pages: 1 }],
+            ..Value::default()
+        };
+        let [a, b] = ["a.exe (12)", "b.exe (12)"].map(value);
+        let filter = |patterns: &str| [(Dimension::PROCESS.name(), patterns.to_owned())];
+        let told = a.other_process(&b, &filter("12")).expect("another process");
+        assert_eq!(told, "process id 12 is b.exe (12) in the baseline and a.exe (12) in the trace: name the process");
+        assert_eq!(a.other_process(&a, &filter("12")), None);
+        assert_eq!(a.other_process(&b, &filter("a.exe")), None);
+        assert_eq!(a.other_process(&Value::default(), &filter("12")), None);
     }
 }

@@ -166,6 +166,9 @@ fn no_match(value: &Value) -> String {
     }
 }
 
+const NO_EARLIER: &str =
+    "nothing in the baseline meets its conditions, so there is no growth to judge; optional = true counts from 0";
+
 fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Result<Value, String>>) -> BudgetResult {
     let earlier = baseline.and_then(|baseline| baseline.as_ref().ok());
     let has_no_earlier = earlier.is_some_and(|earlier| earlier.has_no_match);
@@ -200,10 +203,10 @@ fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Resu
     if has_no_earlier && budget.optional && budget.max_growth.is_some() {
         result.warnings.push("nothing in the baseline meets its conditions: all of it counts as growth".to_owned());
     }
-    let nothing =
-        "nothing in the baseline meets its conditions, so there is no growth to judge; optional = true counts from 0";
-    let absent = (has_no_earlier && !budget.optional).then(|| nothing.to_owned());
-    let differs = earlier.and_then(|earlier| value.differs_from(earlier));
+    let absent = (has_no_earlier && !budget.optional).then(|| NO_EARLIER.to_owned());
+    let differs = earlier.and_then(|earlier| value.is_of_others(earlier, &budget.filter));
+    let longer = earlier.filter(|_| budget.max_growth.is_some()).and_then(|earlier| value.other_length(earlier));
+    result.warnings.extend(longer);
     let comparable = result.baseline.filter(|_| differs.is_none());
     let runs = comparable.map(|median| (median, result.spread.map(|spread| spread.most)));
     let no_total = value.total_unknown.as_ref().filter(|_| budget.has_shares());

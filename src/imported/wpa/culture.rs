@@ -142,8 +142,8 @@ struct Scan {
     before: Option<Sign>,
     /// Signs in all.
     signs: u32,
-    /// A single 0 stands before the first sign: no group begins with it.
-    is_below_one: bool,
+    /// A single 0, or more than three digits stand before the first sign: no group begins so, and the sign is the decimal one.
+    is_ungrouped: bool,
 }
 
 /// Reads the sign at the start of a text, with its length.
@@ -166,7 +166,7 @@ fn scan(cell: &[u8]) -> Option<Scan> {
         [b'-', rest @ ..] | [0xe2, 0x88, 0x92, rest @ ..] => (true, rest),
         _ => (false, cell),
     };
-    let mut scan = Scan { digits: 0, after: 0, last: None, before: None, signs: 0, is_below_one: false };
+    let mut scan = Scan { digits: 0, after: 0, last: None, before: None, signs: 0, is_ungrouped: false };
     while let Some((&byte, tail)) = rest.split_first() {
         if byte.is_ascii_digit() {
             scan.digits = scan.digits.checked_mul(10)?.checked_add(i64::from(byte - b'0'))?;
@@ -182,7 +182,7 @@ fn scan(cell: &[u8]) -> Option<Scan> {
         }
         (scan.before, scan.last) = (scan.last, Some(sign));
         scan.signs += 1;
-        scan.is_below_one |= scan.digits == 0;
+        scan.is_ungrouped |= scan.digits == 0 || scan.signs == 1 && scan.after > 3;
         scan.after = 0;
         rest = rest.get(length..)?;
     }
@@ -208,12 +208,12 @@ pub fn number(cell: &[u8], decimals: Decimals, known: Culture) -> Result<Number,
     let whole = || Number { digits: scan.digits, decimals: 0, signs: (None, Some(last)) };
     let is_repeated = scan.signs > 1 && scan.before == Some(last);
     match decimals {
-        Decimals::None if scan.after == 3 && (scan.signs == 1 || is_repeated) => Ok(whole()),
+        Decimals::None if scan.after == 3 && !scan.is_ungrouped && (scan.signs == 1 || is_repeated) => Ok(whole()),
         Decimals::None => Err(NotANumber::Malformed),
-        _ if is_repeated && scan.after == 3 => Ok(whole()),
+        _ if is_repeated && scan.after == 3 && !scan.is_ungrouped => Ok(whole()),
         _ if is_repeated => Err(NotANumber::Malformed),
         Decimals::Known(_) => Ok(grouped(Some(last))),
-        _ if scan.signs > 1 || scan.after != 3 || scan.is_below_one => Ok(grouped(Some(last))),
+        _ if scan.signs > 1 || scan.after != 3 || scan.is_ungrouped => Ok(grouped(Some(last))),
         // Pages have no parts of a kilobyte, so what follows the sign is a group.
         Decimals::Zeros if scan.digits % 1000 != 0 => Ok(whole()),
         _ if known.decimal == Some(last) => Ok(grouped(Some(last))),
@@ -345,7 +345,9 @@ mod tests {
         for (cell, wanted) in [("1,641", 1641), ("1.234.567", 1_234_567), ("12\u{a0}345", 12_345), ("7", 7)] {
             assert_eq!(read(cell, Decimals::None), Ok((wanted, 0)), "{cell}");
         }
-        for cell in ["", "-", "1,64", "1,2345", ",641", "1,,641", "12a", "1,641,", "99999999999999999999", "1.5"] {
+        for cell in
+            ["", "-", "1,64", "1,2345", ",641", "1,,641", "12a", "1,641,", "99999999999999999999", "1.5", "1641.000"]
+        {
             assert_eq!(read(cell, Decimals::None), Err(NotANumber::Malformed), "{cell}");
         }
         for cell in ["1.2.3", "1,234.5,6", "1.234.56"] {
@@ -360,6 +362,8 @@ mod tests {
             ("6.564", (6564, 0)),
             ("6,564.000", (6_564_000, 3)),
             ("1,234,568", (1_234_568, 0)),
+            // No group has four digits.
+            ("1641.000", (1_641_000, 3)),
             ("0.000", (0, 3)),
             ("0.004", (4, 3)),
             ("16", (16, 0)),

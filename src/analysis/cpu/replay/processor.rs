@@ -205,9 +205,11 @@ impl Processor {
         if id == next {
             self.routines.push((routine, RoutineTimes::default()));
         }
-        let length = u64::try_from(i128::from(end.0) - i128::from(event.begin.0));
-        self.malformed += u64::from(is_inside && length.is_err());
-        self.implausible += u64::from(event.begin < trace_begin);
+        // No clock of a machine was ever below 0: such a begin says no more than one after the end.
+        let length = u64::try_from(i128::from(end.0) - i128::from(event.begin.0)).ok().filter(|_| event.begin.0 >= 0);
+        let begin = if length.is_some() { event.begin } else { end };
+        self.malformed += u64::from(is_inside && length.is_none());
+        self.implausible += u64::from(begin < trace_begin);
         let length = length.unwrap_or(0);
         if let (true, Some((_, times))) = (is_inside, self.routines.get_mut(id as usize)) {
             times.count += 1;
@@ -216,7 +218,7 @@ impl Processor {
         }
         let logged = self.logged;
         self.logged = self.logged.wrapping_add(1);
-        self.nesting.add(Interval { begin: event.begin, end, logged, owner: id });
+        self.nesting.add(Interval { begin, end, logged, owner: id });
     }
 
     /// Passes on all records before `until`. Everything that begins before it must have been added.
