@@ -22,9 +22,9 @@ use crate::trace::analysis_needs::{CPU, FAULTS, STACK_EVENTS};
 use crate::trace::trust::level::{TrustLevel, good_for};
 use crate::trace::trust::readiness::{Readiness, ReadinessLevel};
 use crate::trace::trust::report::TrustReport;
-use crate::trace::trust::warning::{self, OF_TRACE, Warning, any_grave};
+use crate::trace::trust::warning::{self, OF_TRACE, Warning, any_grave, grave};
 use crate::trace::{Parts, Trace};
-use crate::units::{FileOffset, FileTime, Nanos};
+use crate::units::{FileOffset, FileTime, Nanos, counted};
 use buffer_content::BufferContent;
 use std::collections::BTreeMap;
 use windows_release::release;
@@ -241,11 +241,21 @@ impl TraceInfo {
             () if level == TrustLevel::Yes && self.is_checked => {
                 format!("trust it; {whole}, and the checks of {checks} passed")
             }
-            () if self.is_checked => level.text(),
+            () if self.is_checked => self.with_grave(level),
             () if level == TrustLevel::Yes => {
                 format!("{whole}; whether the numbers agree is checked by {checks}, or by pfnset info --strict")
             }
-            () => format!("{}; more is checked by {checks}, or by pfnset info --strict", level.text()),
+            () => format!("{}; more is checked by {checks}, or by pfnset info --strict", self.with_grave(level)),
+        }
+    }
+
+    /// A level, and how many of the warnings make numbers wrong: `--strict` fails on these.
+    fn with_grave(&self, level: TrustLevel) -> String {
+        match (level, grave(&self.doubts).len() as u64) {
+            (TrustLevel::WithCare(_), some @ 1..) => {
+                format!("{}, {} numbers wrong", level.text(), counted(some, "of which makes", "of which make"))
+            }
+            _ => level.text(),
         }
     }
 }
