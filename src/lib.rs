@@ -46,7 +46,9 @@
 //! | dimension | `src/dimensions/FACT_dimensions.rs`: of a process, a file, a stack; in `src/dimensions/single_dimensions.rs` where it stands alone | a line in `dimensions!` of each analysis that knows the fact |
 //! | column | `src/analysis/COMMAND/tables.rs` | commands without that file: `src/answer/COMMAND.rs`; `events`: `src/analysis/event_statistics.rs`; `pages`: `src/forms/pages/columns.rs`; `export`: `src/analysis/export/schema.rs` |
 //! | form of output | `src/forms/FORM.rs` | a line in `src/forms/mod.rs` |
-//! | warning | its code in `src/trace/trust/warning.rs` | its words: about the file in `src/trace/trust/report.rs`, about one analysis in `src/analysis/COMMAND/warnings.rs` |
+//! | warning | its code in `src/trace/trust/warning.rs` | its words: about the file in `src/trace/trust/trust_report.rs`, about one analysis in `src/analysis/COMMAND/warnings.rs` |
+//! | flag of a command | `src/cli/commands/COMMAND.rs`; of many commands `src/cli/args.rs` | what it asks for: `src/analysis/COMMAND/query.rs` |
+//! | keyword of a recorder | its bit in `src/event/group_mask_bits.rs` | what it records, and who needs it: `src/trace/analysis_needs.rs` |
 //! | command | `src/analysis/COMMAND/mod.rs`, `src/answer/COMMAND.rs`, `src/cli/commands/COMMAND.rs` | a line in `src/cli/commands/mod.rs` |
 //!
 //! docs/contributing-commands.md says the rest.

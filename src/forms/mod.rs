@@ -16,15 +16,15 @@ pub(crate) mod html;
 pub(crate) mod json;
 pub(crate) mod junit;
 pub(crate) mod lines;
-mod look;
 pub(crate) mod many_traces;
 pub(crate) mod markdown;
 pub mod pages;
 mod sparkline;
+mod styling;
 pub(crate) mod table;
 pub(crate) mod text;
 
-pub use look::Look;
+pub use styling::Look;
 
 use crate::answer::Answer;
 use std::io::{self, Write};

@@ -362,7 +362,7 @@ pub(crate) static ANALYSES: [&AnalysisNeeds; 9] = [
 mod tests {
     use super::*;
     use crate::etl::record_id::HookId;
-    use crate::event::keywords::KEYWORDS;
+    use crate::event::group_mask_bits::KEYWORDS;
     use std::collections::BTreeSet;
 
     fn all() -> impl Iterator<Item = &'static Recorded> {
@@ -376,7 +376,7 @@ mod tests {
         // No flags of the kernel's session.
         let others = [HEAPS.keyword, HEAP_BLOCKS.keyword, STACKS.keyword];
         for recorded in all().filter(|recorded| !others.contains(&recorded.keyword)) {
-            let of = |keyword: &&crate::event::keywords::Keyword| keyword.wpr == Some(recorded.keyword);
+            let of = |keyword: &&crate::event::group_mask_bits::Keyword| keyword.wpr == Some(recorded.keyword);
             let flags: BTreeSet<Option<&str>> = KEYWORDS.iter().filter(of).map(|keyword| keyword.xperf).collect();
             assert_eq!(flags, [recorded.xperf].into(), "{}", recorded.keyword);
         }

@@ -31,7 +31,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use trust::readiness::{self, Need, Readiness};
-use trust::report::TrustReport;
+use trust::trust_report::TrustReport;
 
 /// A trace that was opened: one file, or all files of a recording.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use super::replay_result::{Check, Replayed};
 use crate::load::allocation_rule::LeftOut;
 use crate::load::allocations::AllocationKind;
 use crate::trace::trust::readiness::Need;
-use crate::trace::trust::report::TrustReport;
+use crate::trace::trust::trust_report::TrustReport;
 use crate::trace::trust::warning::Warning;
 use crate::units::{count, counted};
 

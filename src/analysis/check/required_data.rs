@@ -20,7 +20,7 @@ use crate::trace::analysis_needs::{
 };
 use crate::trace::trust::damage_time::damaged_times;
 use crate::trace::trust::readiness::{is_pfn_database_unknown, not_described, not_seen};
-use crate::trace::trust::report::{AbsenceReason, TrustReport};
+use crate::trace::trust::trust_report::{AbsenceReason, TrustReport};
 use crate::units::{Nanos, Ticks, counted};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -14,14 +14,14 @@ use crate::etl::clock::ClockKind;
 use crate::etl::log_file_header::{MODE_NO_PER_PROCESSOR, MODE_RELOG, mode_names};
 use crate::etl::record_id::RecordId;
 use crate::event::hooks::{IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX, REMOVE_FROM_WS};
-use crate::event::{catalog, keywords};
+use crate::event::{catalog, group_mask_bits};
 use crate::load::allocations::AllocationKind;
 use crate::load::stacks::match_probe::any_beside_its_event;
 use crate::load::survey::Survey;
 use crate::trace::analysis_needs::{CPU, FAULTS, STACK_EVENTS};
 use crate::trace::trust::level::{TrustLevel, good_for};
 use crate::trace::trust::readiness::{Readiness, ReadinessLevel};
-use crate::trace::trust::report::TrustReport;
+use crate::trace::trust::trust_report::TrustReport;
 use crate::trace::trust::warning::{self, OF_TRACE, Warning, any_grave, grave};
 use crate::trace::{Parts, Trace};
 use crate::units::{FileOffset, FileTime, Nanos, counted};
@@ -155,7 +155,7 @@ impl TraceInfo {
             boot: header.boot_time,
             duration: survey.last().map_or(Nanos(0), |last| etl.clock.nanos(last)),
             merged: header.mode & MODE_RELOG != 0,
-            keywords: keywords::names(&survey.masks_ever_on()).into_iter().map(String::from).collect(),
+            keywords: group_mask_bits::names(&survey.masks_ever_on()).into_iter().map(String::from).collect(),
             content: buffer_content::content(survey),
             stack_bytes: stack_records(survey) + survey.carried_stack_bytes,
             advice: session_limits::limits(etl, survey),

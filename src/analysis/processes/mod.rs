@@ -8,7 +8,7 @@ pub(crate) mod tables;
 pub use rows::{Dimension, ProcessCounts, ProcessOrder, ProcessPages, ProcessRow};
 
 use crate::analysis::allocations::CommitOfProcesses;
-use crate::analysis::resident::checks::Checks;
+use crate::analysis::resident::consistency_checks::Checks;
 use crate::analysis::resident::dimension::DimensionCode;
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::{self, SnapshotContext};

@@ -6,7 +6,7 @@ use crate::model::window::Origin;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::REFERENCE_SET;
 use crate::trace::trust::readiness::{Need, undescribed};
-use crate::trace::trust::report::TrustReport;
+use crate::trace::trust::trust_report::TrustReport;
 use crate::trace::trust::warning::{Warning, any_grave, texts};
 use crate::units::count;
 

@@ -1,6 +1,6 @@
 //! The outcomes of the checks: which were made, which failed, and why.
 
-use crate::analysis::resident::checks::{Checks, Compared, FRESH};
+use crate::analysis::resident::consistency_checks::{Checks, Compared, FRESH};
 use crate::model::page_owner_key::KeyReading;
 use crate::trace::analysis_needs::RESIDENT_SET;
 use crate::trace::trust::warning::{Warning, texts};
@@ -189,7 +189,7 @@ fn differs(compared: &Compared, code: &'static str, whose: &str) -> Warning {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::resident::checks::Compared;
+    use crate::analysis::resident::consistency_checks::Compared;
     use crate::model::page_owner_key::KeyReading;
     use crate::units::Nanos;
 

@@ -2,8 +2,8 @@
 
 use crate::analysis::resident::batch_classify::BatchClassifier;
 use crate::analysis::resident::category_counts::CategoryCounts;
-use crate::analysis::resident::checks::BaseCounts;
 use crate::analysis::resident::commit_stacks::PageShare;
+use crate::analysis::resident::consistency_checks::BaseCounts;
 use crate::analysis::resident::dimension::{Dimension, DimensionCode};
 use crate::analysis::resident::group_counts::{ByList, ByOwner, Counter, Filter};
 use crate::analysis::resident::query::{Classification, ResidentQuery};

@@ -7,9 +7,9 @@
 pub(crate) mod batch_classify;
 pub(crate) mod category_counts;
 pub(crate) mod check_outcomes;
-pub(crate) mod checks;
 pub(crate) mod classify;
 pub(crate) mod commit_stacks;
+pub(crate) mod consistency_checks;
 mod count_snapshot;
 pub mod dimension;
 pub mod explain;
@@ -28,7 +28,7 @@ pub(crate) mod warnings;
 
 pub use crate::analysis::category_rules::{Rule, RuleSet};
 pub use check_outcomes::Outcome;
-pub use checks::{Checks, Compared};
+pub use consistency_checks::{Checks, Compared};
 pub use snapshot_context::SnapshotContext;
 
 use crate::analysis::stacks::StackTexts;

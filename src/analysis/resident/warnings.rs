@@ -1,7 +1,7 @@
 //! What casts doubt on the table of a page sequence, for all commands that count its pages.
 
-use crate::analysis::resident::checks::Checks;
 use crate::analysis::resident::commit_stacks::{AllocationShare, CommitStacks};
+use crate::analysis::resident::consistency_checks::Checks;
 use crate::analysis::resident::count_snapshot::SnapshotPlan;
 use crate::analysis::resident::query::{Classification, ResidentQuery, SnapshotChoice};
 use crate::analysis::resident::snapshot_context::SnapshotContext;

@@ -1,7 +1,7 @@
 //! The first screen of `pfnset resident`: physical memory with a bar, categories, processes and checks, in 23 lines of 80
 //! columns, so that the prompt after them fits too.
 
-use super::checks;
+use super::consistency_checks;
 use crate::analysis::resident::first_screen::PhysicalMemory;
 use crate::analysis::resident::query::ResidentView;
 use crate::analysis::resident::{ResidentSet, SnapshotSet};
@@ -15,8 +15,8 @@ pub(super) fn screen(set: &ResidentSet, view: &ResidentView, snapshot: &Snapshot
     let PhysicalMemory { in_use, modified, standby, free, .. } = snapshot.memory();
     let bar = parts(snapshot, unit).into_iter().zip([in_use, modified, standby, free]).collect();
     let checks = match view.columns.all {
-        true => Block::Text(checks::in_full(&snapshot.checks)),
-        false => Block::Fitting(checks::in_short(&snapshot.checks)),
+        true => Block::Text(consistency_checks::in_full(&snapshot.checks)),
+        false => Block::Fitting(consistency_checks::in_short(&snapshot.checks)),
     };
     let heading = Block::Heading(title(set, snapshot, unit));
     vec![heading, Block::Bar(bar), Block::Table(set.overview(snapshot, view)), checks]

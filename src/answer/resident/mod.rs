@@ -1,6 +1,6 @@
 //! The answer of `pfnset resident`. Wire format: docs/json.md, schema `pfnset.resident`.
 
-mod checks;
+mod consistency_checks;
 mod first_screen;
 mod stacks;
 
@@ -39,7 +39,7 @@ fn facts(set: &ResidentSet) -> Facts<'_> {
             .is("pages", snapshot.pages)
             .is("bytes", snapshot.pages * PAGE_BYTES)
             .is("selected_pages", snapshot.selected)
-            .is("checks", checks::json(&snapshot.checks))
+            .is("checks", consistency_checks::json(&snapshot.checks))
             .has("rows", Fact::Rows(number));
         Fact::Object(match snapshot.stacks {
             Some(share) => facts.is("stacks", stacks::of_pages(share)),
@@ -116,7 +116,7 @@ fn rows(set: &ResidentSet, number: usize, snapshot: &SnapshotSet, view: &Residen
     rows.push(Block::Rows(number));
     rows.extend(stacks::in_full(set, snapshot).into_iter().flat_map(|note| [Block::Blank, Block::Text(note)]));
     if view.columns.all {
-        rows.push(Block::Text(checks::in_full(&snapshot.checks)));
+        rows.push(Block::Text(consistency_checks::in_full(&snapshot.checks)));
     }
     rows
 }

@@ -1,7 +1,7 @@
 //! Whether to trust a trace, and for which analyses, in one line each.
 
 use crate::trace::trust::readiness::{Readiness, ReadinessLevel};
-use crate::trace::trust::report::TrustReport;
+use crate::trace::trust::trust_report::TrustReport;
 use crate::units::counted;
 
 /// Whether to trust a trace: its worst problem.

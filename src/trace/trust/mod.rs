@@ -4,20 +4,20 @@
 //! |---|---|
 //! | `warning` | a [`Warning`](warning::Warning): its code, its words, whether numbers can be wrong; and the list of all codes. A new warning begins here |
 //! | `loss`, `damage_time` | what was lost and what is damaged, found in the file |
-//! | `report` | the [`TrustReport`]: all losses and damage of a trace, and the warnings about them |
+//! | `trust_report` | the [`TrustReport`]: all losses and damage of a trace, and the warnings about them |
 //! | `level` | the [`TrustLevel`]: the worst of them, as one word and one sentence |
 //! | `readiness` | which analyses can run, by what was recorded; it says nothing of loss |
 //!
-//! A warning about the file is made in `report`, one about the numbers of an analysis in the `warnings.rs` of that analysis.
+//! A warning about the file is made in `trust_report`, one about the numbers of an analysis in the `warnings.rs` of that analysis.
 
 pub(crate) mod damage_time;
 pub(crate) mod level;
 pub(crate) mod loss;
 pub(crate) mod readiness;
-pub(crate) mod report;
+pub(crate) mod trust_report;
 pub(crate) mod warning;
 
 pub use level::TrustLevel;
 pub use loss::{DescribedHole, Loss, PeakRate};
 pub use readiness::{Need, Readiness, ReadinessLevel};
-pub use report::{AbsenceReason, TrustReport};
+pub use trust_report::{AbsenceReason, TrustReport};

@@ -1,7 +1,7 @@
 //! Which analyses can run on a trace: are the events there that they need ([`recorded`](crate::trace::analysis_needs))?
 
 use crate::etl::record_id::HookId;
-use crate::event::keywords;
+use crate::event::group_mask_bits;
 use crate::load::survey::Survey;
 use crate::named_enum::named_enum;
 use crate::trace::analysis_needs::{
@@ -67,7 +67,7 @@ pub(crate) fn judge(survey: &Survey, analysis: &AnalysisNeeds) -> Readiness {
     let masks = survey.masks_ever_on();
     let need = |recorded: &Recorded, without, required| {
         let Recorded { keyword, xperf, events, .. } = *recorded;
-        Need { keyword, xperf, events, without, required, was_on: keywords::has(&masks, keyword) }
+        Need { keyword, xperf, events, without, required, was_on: group_mask_bits::has(&masks, keyword) }
     };
     let is_missing = |recorded: &Recorded| records(survey, recorded) == 0;
     let instead = analysis.instead.filter(|(recorded, _)| !is_missing(recorded));

@@ -7,8 +7,8 @@ use crate::etl::buffer::{TYPE_GENERIC, TYPE_HEADER, type_name};
 use crate::etl::buffer_order::{circular_start, is_circular_order};
 use crate::etl::joined_files::is_same_boot;
 use crate::etl::log_file_header::MODE_CIRCULAR;
+use crate::event::group_mask_bits;
 use crate::event::hooks::LOG_FILE;
-use crate::event::keywords;
 use crate::load::survey::{RecordingKey, Survey};
 use crate::trace::analysis_needs::HEAPS;
 use crate::trace::trust::loss::{DescribedHole, Loss};
@@ -156,7 +156,7 @@ impl TrustReport {
         match () {
             // The keywords stand in the record after the log-file header; after a merge they can be anywhere in the file.
             () if is_cut && self.masks == [0; 8] => AbsenceReason::PerhapsCutOff,
-            () if !keywords::has(&self.masks, keyword) => AbsenceReason::NotRecorded,
+            () if !group_mask_bits::has(&self.masks, keyword) => AbsenceReason::NotRecorded,
             () if is_cut => AbsenceReason::CutOff,
             () if self.any() => AbsenceReason::Lost,
             () => AbsenceReason::NotLogged,
