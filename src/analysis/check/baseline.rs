@@ -176,7 +176,7 @@ impl Saved {
         let saved = alike.next().ok_or(
             "the baseline has no such measure and conditions; save it again with pfnset check --save-baseline",
         )?;
-        if alike.any(|other| other.pages != saved.pages) {
+        if alike.any(|other| (other.pages, &other.runs) != (saved.pages, &saved.runs)) {
             return Err("the baseline has two values of this measure and these conditions; save it again".to_owned());
         }
         let pages =

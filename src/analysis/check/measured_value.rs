@@ -68,8 +68,9 @@ impl Value {
     /// That conditions by a process id chose other processes: two starts of a machine share no ids. `filter`: the conditions.
     fn other_process(&self, earlier: &Value, filter: &[(&'static str, String)]) -> Option<String> {
         let [process, pid] = [Dimension::PROCESS, Dimension::Process(ProcessFacet::Pid)].map(|known| known.name());
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let is_id = |(dimension, patterns): &&(&'static str, String)| {
-            [process, pid].contains(dimension) && patterns.bytes().all(|byte| byte.is_ascii_digit())
+            [process, pid].contains(dimension) && patterns.split(';').all(is_number)
         };
         let (_, id) = filter.iter().find(is_id)?;
         let [now, before] = [self, earlier].map(|value| {
