@@ -79,6 +79,11 @@ pub struct Ticks(pub i64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Nanos(pub i128);
 
+/// True where two spans differ by more than a tenth: sums over them are not to be compared.
+pub(crate) fn are_of_other_lengths(one: u64, other: u64) -> bool {
+    one.abs_diff(other) > one.max(other) / 10
+}
+
 impl Nanos {
     /// Seconds, for display and JSON; exact to the nanosecond for any trace shorter than 104 days.
     pub fn seconds(self) -> f64 {

@@ -2,7 +2,7 @@
 
 use crate::analysis::resident::dimension::Dimension;
 use crate::dimensions::{Dimension as _, Label, ProcessFacet};
-use crate::units::Nanos;
+use crate::units::{Nanos, are_of_other_lengths};
 use std::collections::BTreeSet;
 
 /// A part of a value.
@@ -51,7 +51,7 @@ impl Value {
     pub(super) fn other_length(&self, earlier: &Value) -> Option<String> {
         let (span, before) = (self.span_ns?, earlier.span_ns?);
         let seconds = |nanos: u64| Nanos(nanos.into()).seconds();
-        (span.abs_diff(before) > span.max(before) / 10).then(|| {
+        are_of_other_lengths(span, before).then(|| {
             format!(
                 "it spans {:.3} s and the baseline {:.3} s: sums grow with the time, so their growth says little",
                 seconds(span),

@@ -43,7 +43,7 @@ pub fn warnings(
     let malformed = sum(|processor| processor.malformed);
     if malformed > 0 {
         let interrupts = counted(malformed, "interrupt begins", "interrupts begin");
-        let text = format!("{interrupts} after the end, or before time: counted with no time");
+        let text = format!("{interrupts} after the end, or below 0: counted with no time");
         doubts.push(note("interrupts_after_end", text).of(malformed));
     }
     let implausible = sum(|processor| processor.implausible);

@@ -18,7 +18,7 @@ use super::trace_side::starts_for;
 use crate::analysis::stacks::{Dimension, Kind, SelfAndTotal, StackQuery, StackSet};
 use crate::error::Error;
 use crate::trace::trust::warning::{Warning, grave};
-use crate::units::{Nanos, count, counted};
+use crate::units::{Nanos, are_of_other_lengths, count, counted};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -171,9 +171,8 @@ fn warnings(sets: [&StackSet; 2], matched: &Matched, names_frames: bool) -> Vec<
 
 /// Spans that differ by more than a tenth: then weights differ too.
 fn other_lengths([left, right]: [u64; 2]) -> Option<String> {
-    let (least, most) = (left.min(right), left.max(right));
     let seconds = |nanos: u64| Nanos(nanos.into()).seconds();
-    (most - least > most / 10).then(|| {
+    are_of_other_lengths(left, right).then(|| {
         format!(
             "LEFT spans {:.3} s and RIGHT {:.3} s: amounts grow with the time, so compare the shares",
             seconds(left),
