@@ -8,8 +8,9 @@ use crate::answer::text_block::Block;
 use crate::trace::trust::warning::grave;
 use crate::units::{Nanos, counted};
 
-/// Rows of both tables on the first screen, where the user does not say.
-const FIRST: (usize, usize) = (6, 3);
+/// Rows of both tables on the first screen, where the user does not say. Of processes each sentence above takes one, so that a
+/// terminal of 24 rows shows the title and all of both tables.
+const FIRST: (usize, usize) = (7, 2);
 
 /// The answer of `pfnset cpu` for a trace without context switches, as a summary or as rows.
 pub fn answer(set: &SampledUse, display: CpuDisplay) -> Answer<'_> {
@@ -17,9 +18,9 @@ pub fn answer(set: &SampledUse, display: CpuDisplay) -> Answer<'_> {
     let (from, to) = ends(set.window_times, &set.window);
     let title = format!("CPU use by samples from {from} to {to}");
     let is_summary = view == CpuView::Summary;
-    let first = if is_summary { top.or(Some(FIRST.0)) } else { top };
     let told = told(set, unit);
-    let mut screen = vec![Block::Title(title.clone()), Block::Text(told), Block::Blank, Block::Rows(0)];
+    let first = if is_summary { top.or(Some(FIRST.0 - told.len())) } else { top };
+    let mut screen = vec![Block::Title(title.clone()), Block::Text(told.join(". ")), Block::Blank, Block::Rows(0)];
     if is_summary && !set.modules.is_empty() {
         screen.extend([Block::Blank, Block::Table(set.module_table(top.or(Some(FIRST.1))))]);
     }
@@ -35,15 +36,15 @@ pub fn answer(set: &SampledUse, display: CpuDisplay) -> Answer<'_> {
     .chosen_by(&set.filter)
 }
 
-/// What the samples are, and what they do not tell.
-fn told(set: &SampledUse, unit: TimeUnit) -> String {
+/// What the samples are, and what they do not tell: four sentences at most.
+fn told(set: &SampledUse, unit: TimeUnit) -> Vec<String> {
     let time = |at: Nanos| format!("{:.6} s", at.seconds());
     let Some((first, last)) = set.facts.span else {
         let of_trace = set
             .facts
             .span_of_trace
             .map(|(first, last)| format!("; those of the trace are from {} to {}", time(first), time(last)));
-        return format!("No samples{}", of_trace.unwrap_or_default());
+        return vec![format!("No samples{}", of_trace.unwrap_or_default())];
     };
     let mut told = vec![format!(
         "{} samples from {} to {}, one each {} on each processor; {} met an idle thread",
@@ -65,10 +66,10 @@ fn told(set: &SampledUse, unit: TimeUnit) -> String {
         told.push(format!("{several} for several intervals (field Count), which Time counts"));
     }
     if set.facts.of_interrupts > 0 {
-        let calls = counted(set.facts.of_interrupts, "sample", "samples");
+        let calls = numbers::count(set.facts.of_interrupts);
         told.push(format!("{calls} met a DPC or an interrupt; pfnset stacks counts these for the thread below it"));
     }
-    told.join(". ")
+    told
 }
 
 /// A window that is without samples for more than one part in so many, and for more than so many intervals, is said to be.
