@@ -1,5 +1,7 @@
 //! What this repository's own program, Python module, tests, benches and fuzz targets use beside the public library. It is public for them only:
 //! it can change or go at any time, also in a version that breaks nothing else.
+#[cfg(feature = "cli")]
+use crate::trace::trust::warning::{OF_TRACE, Warning, Warnings};
 
 pub use crate::analysis::allocations::{AllocationQuery, AllocationSet, Figures};
 #[cfg(feature = "cli")]
@@ -44,14 +46,20 @@ pub fn tag_uses(file: &[u8], tags: &[u32]) -> Result<Vec<Option<String>>, String
     Ok(tags.iter().map(text).collect())
 }
 
+/// Warnings of which there is one, with this text.
+#[cfg(feature = "cli")]
+pub fn one_warning(text: &str) -> Warnings {
+    vec![Warning::note(OF_TRACE, "budget", text.to_owned())].into()
+}
+
 /// The answer of `pfnset check`, with these warnings.
 #[cfg(feature = "cli")]
 pub fn check_answer<'a>(
     checked: Checked<'_>,
     traces: &'a [TraceResult],
-    warnings: Vec<String>,
+    warnings: Warnings,
 ) -> crate::answer::Answer<'a> {
-    crate::answer::check::answer(checked, traces, (warnings, Vec::new()), Default::default())
+    crate::answer::check::answer(checked, traces, warnings, Default::default())
 }
 
 /// The answer of `pfnset stacks` without flags.

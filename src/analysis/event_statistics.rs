@@ -7,6 +7,7 @@ use crate::event::catalog;
 use crate::load::event_kind_counts::KindCount;
 use crate::pattern::Patterns;
 use crate::trace::Trace;
+use crate::trace::trust::warning::Warnings;
 use crate::units::Nanos;
 use std::collections::BTreeMap;
 
@@ -82,9 +83,7 @@ pub struct EventStatistics {
     /// [`MOST_KINDS`](crate::load::survey::Survey::MOST_KINDS).
     pub hidden: (u64, u64),
     /// Warnings, most important first.
-    pub warnings: Vec<String>,
-    /// True when data was lost or the file is damaged.
-    doubtful: bool,
+    pub warnings: Warnings,
 }
 
 impl EventStatistics {
@@ -101,13 +100,12 @@ impl EventStatistics {
             rows,
             hidden: (hidden.len() as u64, hidden.iter().map(|row| row.count).sum::<u64>() + survey.unlisted.0),
             warnings: trust.warnings(),
-            doubtful: trust.is_doubtful(),
         }
     }
 
     /// True when data was lost or the file is damaged.
     pub fn is_doubtful(&self) -> bool {
-        self.doubtful
+        self.warnings.is_doubtful()
     }
 
     /// One row for each kind, then what is hidden and the total.

@@ -21,7 +21,7 @@ use crate::model::snapshot::Snapshot;
 use crate::named_enum::named_enum;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
-use crate::trace::trust::warning::{Warning, grave, texts};
+use crate::trace::trust::warning::{Warning, Warnings};
 use crate::units::Ticks;
 use std::io;
 
@@ -66,7 +66,7 @@ pub struct SnapshotPages<'l> {
     snapshot: &'l Snapshot,
     context: SnapshotContext<'l>,
     /// What makes the categories of its pages wrong, beyond what the listing says.
-    pub(crate) doubt: Option<Warning>,
+    pub(crate) warning: Option<Warning>,
 }
 
 named_enum! {
@@ -192,9 +192,7 @@ pub struct PageListing<'e> {
     query: &'e PageQuery,
     stacks: Option<CommitStacks>,
     /// Warnings, most important first.
-    pub warnings: Vec<String>,
-    /// Those that make numbers wrong.
-    pub(crate) grave: Vec<Warning>,
+    pub warnings: Warnings,
     /// Numbers of the snapshots asked for.
     pub snapshots: Vec<usize>,
 }
@@ -208,18 +206,17 @@ impl<'e> PageListing<'e> {
         trace.gather(SnapshotContext::PARTS);
         let snapshots = query.snapshot.indices(trace.need_snapshots()?)?;
         let stacks = stacks_for(trace, &[], &query.conditions, &query.symbols);
-        let mut doubts = warnings::before_counting(trace, &snapshots);
-        doubts.extend(stacks.iter().flat_map(warnings::of_stacks));
-        let (warnings, grave) = (texts(&doubts), grave(&doubts));
-        Ok(PageListing { trace, query, stacks, warnings, grave, snapshots })
+        let mut warnings = warnings::before_counting(trace, &snapshots);
+        warnings.extend(stacks.iter().flat_map(warnings::of_stacks));
+        Ok(PageListing { trace, query, stacks, warnings: warnings, snapshots })
     }
 
     /// A snapshot of the trace with everything that its pages are joined with.
     pub fn snapshot(&self, index: usize) -> Option<SnapshotPages<'_>> {
         let snapshot = self.trace.snapshots().get(index)?;
         let context = SnapshotContext::with_stacks(self.trace, snapshot, self.stacks.as_ref());
-        let doubt = warnings::of_context(self.trace, &context, (index, self.snapshots.len()), snapshot);
-        Some(SnapshotPages { listing: self, snapshot, context, doubt })
+        let warning = warnings::of_context(self.trace, &context, (index, self.snapshots.len()), snapshot);
+        Some(SnapshotPages { listing: self, snapshot, context, warning })
     }
 }
 

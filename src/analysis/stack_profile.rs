@@ -14,9 +14,11 @@ use crate::load::stacks::second_walk::EventChoice;
 use crate::model::window::Window;
 use crate::symbols::PdbId;
 use crate::trace::Trace;
+use crate::trace::analysis_needs::STACK_EVENTS;
+use crate::trace::trust::warning::{Warning, Warnings, of_symbols};
 use crate::units::{FileTime, Ticks, count};
 use foldhash::HashMap as FastMap;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Kinds of a profile of all: those of which a weight is time or memory.
@@ -48,9 +50,7 @@ pub(crate) struct ProfiledImage {
 #[derive(Debug)]
 pub(crate) struct StackProfile<'q> {
     /// Warnings, most important first.
-    pub warnings: Vec<String>,
-    /// True when data was lost or the file is damaged.
-    pub doubtful: bool,
+    pub warnings: Warnings,
     /// When the trace began.
     pub start: FileTime,
     /// What a sample of weight 1 stands for.
@@ -81,7 +81,6 @@ impl<'q> StackProfile<'q> {
             window: window(trace, query)?,
             profile: StackProfile {
                 warnings: trust.warnings(),
-                doubtful: trust.is_doubtful(),
                 start: trace.etl().clock.start,
                 interval_ns: MILLISECOND,
                 marks: Vec::new(),
@@ -104,8 +103,6 @@ impl<'q> StackProfile<'q> {
         }
         let mut profile = making.profile;
         profile.number_images();
-        let mut seen = BTreeSet::new();
-        profile.warnings.retain(|warning| seen.insert(warning.clone()));
         Ok(profile)
     }
 
@@ -183,7 +180,7 @@ impl Making<'_, '_> {
         let EventLog { names, keys, processes, threads, process_ids, told, .. } = log;
         let owned = Owned { keys: &keys, processes: &processes, threads: &threads, process_ids: &process_ids };
         self.profile.parts.push(ProfilePart::new((kind, names), &owned, found, self.query));
-        self.profile.warnings.extend(told);
+        self.profile.warnings.add(of_symbols(STACK_EVENTS.name, told));
         Ok(())
     }
 
@@ -215,7 +212,7 @@ impl Making<'_, '_> {
         let lost = left.into_iter().fold(0, u64::saturating_add) / MILLISECOND;
         if lost > 0 {
             let text = format!("the profile has waits in whole milliseconds: {} ms in all are not in it", count(lost));
-            self.profile.warnings.push(text);
+            self.profile.warnings.add([Warning::note(STACK_EVENTS.name, "records_left_out", text)]);
         }
         found
     }
@@ -224,10 +221,10 @@ impl Making<'_, '_> {
         let conditions = &self.query.conditions;
         if conditions.iter().any(|condition| condition.dimension == Dimension::Processor) {
             let text = format!("{} is not in the profile: the processor of a piece is not known", of.name());
-            self.profile.warnings.push(text);
+            self.profile.warnings.add([Warning::note(STACK_EVENTS.name, "records_left_out", text)]);
             return Ok(());
         }
-        let Pieces { list, processes, stacks, told } = Pieces::new(self.trace, of, &self.query.symbols)?;
+        let Pieces { list, processes, stacks, warnings } = Pieces::new(self.trace, of, &self.query.symbols)?;
         let (names, stacks) = stacks.into_stacks();
         let (mut labels, mut threads, mut process_ids) = (Texts::default(), Threads::default(), FastMap::default());
         let (mut keys, mut found) = (Vec::new(), Vec::new());
@@ -248,7 +245,7 @@ impl Making<'_, '_> {
         let owned = Owned { keys: &keys, processes: &labels, threads: &threads, process_ids: &process_ids };
         let part = ProfilePart::new((PartKind::Allocations(of.name()), names), &owned, found, self.query);
         self.profile.parts.push(part);
-        self.profile.warnings.extend(told);
+        self.profile.warnings.add(warnings);
         Ok(())
     }
 

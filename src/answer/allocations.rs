@@ -8,7 +8,6 @@ use crate::answer::rows::{Records, Rows};
 use crate::answer::text_block::Block;
 use crate::load::allocations::AllocationKind;
 use crate::model::window::Origin;
-use crate::trace::trust::warning::grave;
 use crate::units::{Nanos, PAGE_BYTES, counted};
 
 /// Rows of the first screen where the user does not say.
@@ -49,7 +48,6 @@ pub fn answer(set: &AllocationSet, display: AllocationDisplay) -> Answer<'_> {
     };
     Answer {
         warnings: set.warnings.clone(),
-        grave: grave(&set.doubts),
         facts: facts(set, display),
         tables: vec![rows],
         document: set.snapshot.map(|at| not_resident(set, at, title.clone(), display.unit)),
@@ -74,7 +72,7 @@ fn facts<'a>(set: &'a AllocationSet, display: AllocationDisplay) -> Facts<'a> {
         None => Fact::Is(serde_json::Value::Null),
     };
     let facts = Facts::of_trace()
-        .doubts(&set.doubts)
+        .doubts(&set.warnings)
         .filter(&set.filter)
         .missing(&set.missing)
         .is("of", set.of.name())

@@ -6,8 +6,7 @@ use crate::answer::numbers::{TimeUnit, Unit};
 use crate::answer::rows::Rows;
 use crate::answer::text_block::Block;
 use crate::error::Error;
-use crate::trace::trust::warning::OF_TRACE;
-pub(crate) use crate::trace::trust::warning::Warning;
+use crate::trace::trust::warning::Warnings;
 use crate::units::counted;
 
 use std::path::PathBuf;
@@ -19,10 +18,8 @@ pub struct Answer<'a> {
     pub schema: (&'static str, u32),
     /// The files of the recording, as the user named them; none where the facts name them.
     pub files: Vec<PathBuf>,
-    /// Doubts, which every form shows.
-    pub warnings: Vec<String>,
-    /// Those that make numbers wrong.
-    pub(crate) grave: Vec<Warning>,
+    /// What every form shows above the numbers, or says beside them.
+    pub warnings: Warnings,
     /// What chose the rows, as people see it: a line in the head of every text.
     pub(crate) chosen_by: Option<String>,
     /// What stands above the warnings of a screen.
@@ -79,15 +76,6 @@ impl<'a> Answer<'a> {
         let texts: Vec<String> = conditions.iter().map(|(name, patterns)| format!("{name}={patterns}")).collect();
         let chosen_by = (!texts.is_empty()).then(|| format!("Where {}", texts.join(" and ")));
         Answer { chosen_by, ..self }
-    }
-
-    /// The same of a doubtful trace, where only the file was judged: then the first warning is the gravest.
-    pub(crate) fn with_first_grave(mut self) -> Answer<'a> {
-        if self.grave.is_empty() {
-            let first = self.warnings.iter().take(1);
-            self.grave = first.map(|text| Warning::grave(OF_TRACE, "trace", text.clone())).collect();
-        }
-        self
     }
 
     /// Only the columns `a,b,c` of the rows, in this order, for people.

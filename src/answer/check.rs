@@ -10,7 +10,7 @@ use crate::answer::facts::{Fact, Facts, filter_json};
 use crate::answer::numbers::Unit;
 use crate::answer::text_block::Block;
 use crate::dimensions::{Dimension as _, ProcessFacet};
-use crate::trace::trust::warning::Warning;
+use crate::trace::trust::warning::Warnings;
 use crate::units::counted;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -26,24 +26,22 @@ pub struct Checked<'a> {
     pub verdict: Verdict,
 }
 
-/// The answer of these traces. `warnings` and of them those that make numbers wrong: with the names of the traces where there are
-/// several.
+/// The answer of these traces. `warnings`: with the names of the traces where there are several.
 pub(crate) fn answer<'a>(
     checked: Checked<'_>,
     traces: &'a [TraceResult],
-    (warnings, grave): (Vec<String>, Vec<Warning>),
+    warnings: Warnings,
     unit: Unit,
 ) -> Answer<'a> {
     let facts = Facts::default()
         .has("warnings", Fact::Warnings)
-        .doubts(&grave)
+        .doubts(&warnings)
         .is("budgets_file", checked.budgets.display().to_string())
         .is("baseline", checked.baseline.map(|path| path.display().to_string()))
         .is("verdict", checked.verdict.name())
         .has("traces", Fact::list(move || traces.iter().map(move |trace| Fact::Object(of_trace(trace, unit)))));
     Answer {
         warnings,
-        grave,
         facts,
         tables: traces.iter().map(|trace| table(trace, unit).into()).collect(),
         screen: Some(screen(traces, unit)),
@@ -57,8 +55,8 @@ fn of_trace<'a>(trace: &TraceResult, unit: Unit) -> Facts<'a> {
     Facts::default()
         .is("trace", trace.path().display().to_string())
         .is("verdict", trace.verdict.name())
-        .is("warnings", trace.all_warnings())
-        .doubts(&trace.grave)
+        .is("warnings", trace.all_warnings().texts())
+        .doubts(&trace.warnings)
         .is("budgets", trace.budgets.iter().map(|result| budget(result, unit)).collect::<Vec<_>>())
         .files(&trace.files)
 }
@@ -404,7 +402,7 @@ pub(crate) fn table(trace: &TraceResult, unit: Unit) -> Table {
             number(value_of(result)),
             number(decisive(result).map(|limit| limit.limit)),
             Cell::maybe(reason(result, unit), Cell::text),
-            Cell::text(trace.warnings.iter().chain(&result.warnings).cloned().collect::<Vec<_>>().join("; ")),
+            Cell::text([trace.warnings.texts(), result.warnings.clone()].concat().join("; ")),
         ]
     };
     let fields = [

@@ -19,7 +19,6 @@ use std::path::PathBuf;
 pub fn answer(diff: &Diff, unit: Unit, listed: ListedRows) -> Answer<'_> {
     Answer {
         warnings: diff.warnings.clone(),
-        grave: diff.grave.clone(),
         facts: facts(diff),
         tables: vec![diff.table(listed.most()).into()],
         closing: sides(diff).into_iter().chain([verdict(diff)]).collect(),

@@ -23,7 +23,6 @@ pub fn answer(diff: &AllocationDiff, unit: Unit, listed: ListedRows) -> Answer<'
     lines
         .around(Answer {
             warnings: diff.warnings.clone(),
-            grave: diff.grave.clone(),
             facts: facts(diff),
             tables: vec![diff.table(listed.most()).into()],
             units: Units { size: unit, ..Units::default() },

@@ -24,7 +24,6 @@ pub fn answer(diff: &StackDiff, unit: Unit, listed: ListedRows) -> Answer<'_> {
     lines
         .around(Answer {
             warnings: diff.warnings.clone(),
-            grave: diff.grave.clone(),
             facts: facts(diff),
             tables: vec![diff.table(listed.most()).into()],
             units: Units { size: unit, ..Units::default() },

@@ -36,12 +36,11 @@ pub fn answer<'a>(explanation: &'a Explanation, path: &Path) -> Answer<'a> {
         "schema": "pfnset.explain",
         "version": 1,
         "trace": path.display().to_string(),
-        "warnings": explanation.warnings,
+        "warnings": explanation.warnings.texts(),
     });
     [&head, &found].into_iter().for_each(|part| flatten("", part, &mut rows));
     Answer {
         warnings: explanation.warnings.clone(),
-        grave: explanation.grave.clone(),
         facts: Facts::of_trace().all(found),
         tables: vec![
             Table::of_texts([("path", "Path"), ("value", "Value")], rows.into_iter().map(<[String; 2]>::from)).into(),

@@ -5,7 +5,7 @@ use crate::analysis::table::{Dimension, Field, Table, Value};
 use crate::answer::rows::Records;
 use crate::model::window::Window;
 use crate::trace::trust::readiness::Need;
-use crate::trace::trust::warning::Warning;
+use crate::trace::trust::warning::Warnings;
 use crate::units::Nanos;
 use serde::Serialize;
 use serde_json::json;
@@ -56,9 +56,9 @@ impl<'a> Facts<'a> {
     }
 
     /// Adds `doubts`: of the warnings those that make numbers wrong, with their codes.
-    pub(crate) fn doubts(self, doubts: &[Warning]) -> Facts<'a> {
-        let grave = doubts.iter().filter(|doubt| doubt.is_grave);
-        self.is("doubts", grave.map(|doubt| json!({"code": doubt.code, "text": doubt.text})).collect::<Vec<_>>())
+    pub(crate) fn doubts(self, warnings: &Warnings) -> Facts<'a> {
+        let grave = warnings.iter().filter(|warning| warning.is_grave);
+        self.is("doubts", grave.map(|warning| json!({"code": warning.code, "text": warning.text})).collect::<Vec<_>>())
     }
 
     /// Adds `missing_keywords`: what was not recorded of what the answer is made of.

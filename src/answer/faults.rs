@@ -5,7 +5,8 @@ use crate::answer::answer_type::{Answer, Units};
 use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::{self, TimeUnit};
 use crate::answer::text_block::Block;
-use crate::trace::trust::warning::grave;
+use crate::trace::analysis_needs::FAULTS;
+use crate::trace::trust::warning::Warning;
 use crate::units::{Nanos, counted};
 use std::collections::BTreeSet;
 
@@ -48,9 +49,9 @@ pub fn answer(set: &FaultSet, view: FaultView, top: Option<usize>, time: TimeUni
     // Rows of one kind alone were chosen because the others lack a dimension: nothing is missing there.
     let shows_all = matches!(view, FaultView::Summary | FaultView::Timeline);
     let not_counted = set.not_counted.clone().filter(|_| shows_all);
+    let not_counted = not_counted.map(|text| Warning::note(FAULTS.name, "records_left_out", text));
     Answer {
         warnings: set.warnings.iter().cloned().chain(not_counted).collect(),
-        grave: grave(&set.doubts),
         facts: facts(set),
         tables: vec![table.titled(title.clone()).into()],
         screen: match view {
@@ -76,7 +77,7 @@ fn facts(set: &FaultSet) -> Facts<'_> {
         .is("hard_markers", set.hard_markers)
         .has("rows", Fact::table(|| set.soft_table(None)));
     let facts = Facts::of_trace()
-        .doubts(&set.doubts)
+        .doubts(&set.warnings)
         .filter(&set.filter)
         .window(set.window_times, set.window_ticks, &set.window)
         .group_by(&set.dimensions)

@@ -10,7 +10,7 @@ use crate::answer::text_block::Block;
 use crate::answer::{info_many_traces, numbers};
 use crate::error::DamageLog;
 use crate::trace::trust::readiness::{Need, Readiness, ReadinessLevel};
-use crate::trace::trust::warning::{Warning, grave, texts};
+use crate::trace::trust::warning::Warning;
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -28,8 +28,7 @@ pub fn answer<'a>(info: &'a TraceInfo, path: &Path, files: &[RecordingFile]) -> 
     }
     let headline: Vec<String> = verdict.iter().map(|(what, said)| format!("{what}: {said}")).collect();
     Answer {
-        warnings: texts(&info.doubts),
-        grave: grave(&info.doubts),
+        warnings: info.warnings.clone(),
         closing: headline.clone(),
         headline,
         facts,
@@ -124,7 +123,7 @@ fn facts(info: &TraceInfo) -> Facts<'_> {
     Facts::default()
         .is("trust", i.trust().name())
         .has("warnings", Fact::Warnings)
-        .is("doubts", i.doubts.iter().map(doubt_json).collect::<Vec<_>>())
+        .is("doubts", i.warnings.iter().map(doubt_json).collect::<Vec<_>>())
         .is("unchecked", i.unchecked())
         .has(
             "file",
@@ -156,8 +155,8 @@ fn facts(info: &TraceInfo) -> Facts<'_> {
         }))
 }
 
-fn doubt_json(doubt: &Warning) -> Value {
-    let Warning { analysis, code, text, amount, is_grave } = doubt;
+fn doubt_json(warning: &Warning) -> Value {
+    let Warning { analysis, code, text, amount, is_grave } = warning;
     json!({ "analysis": analysis, "code": code, "text": text, "amount": amount, "makes_doubtful": is_grave })
 }
 

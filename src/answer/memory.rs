@@ -13,7 +13,6 @@ use crate::answer::numbers::{self, Unit};
 use crate::answer::text_block::Block;
 use crate::event::memory_counters::WorkingSetSizes;
 use crate::moment::{At, Moment};
-use crate::trace::trust::warning::grave;
 use crate::units::{PAGE_BYTES, counted};
 
 /// The schema of its JSON, and the version.
@@ -26,7 +25,6 @@ pub fn answer(set: &MemorySet, view: MemoryView, unit: Unit) -> Answer<'_> {
     let title = title(set, unit);
     Answer {
         warnings: set.warnings.clone(),
-        grave: grave(&set.doubts),
         facts: facts(set),
         screen: Some(screen(set, view, &title, unit)),
         tables: vec![set.table(view).titled(title).into()],

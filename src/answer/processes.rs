@@ -28,7 +28,6 @@ pub fn answer(set: &ProcessSet, (sort, top): (ProcessOrder, Option<usize>), unit
         .has("rows", Fact::table(move || set.group_table(sort, top)));
     Answer {
         warnings: set.warnings.clone(),
-        grave: set.grave.clone(),
         facts,
         tables: vec![set.table(sort, top).titled(title(set)).into()],
         units: Units { size: unit, ..Units::default() },

@@ -13,7 +13,6 @@ use crate::error::Error;
 use crate::escape::{lines, visible};
 use crate::input::{STANDARD_INPUT, Stopped};
 use crate::pattern::Patterns;
-use crate::trace::trust::warning::texts;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use std::any::Any;
@@ -175,10 +174,10 @@ pub fn table(
         let table = name.parse().map_err(Error::Usage)?;
         let choice = snapshot.parse().map_err(Error::Usage)?;
         let names = events.map(Patterns::new);
-        let (batches, doubts) = table_in_memory::table(trace.trace(), table, choice, names.as_ref())?;
+        let (batches, warnings) = table_in_memory::table(trace.trace(), table, choice, names.as_ref())?;
         let missed = names.iter().flat_map(Patterns::all).filter(|pattern| !pattern.has_matched());
         let missed = missed.map(|pattern| format!("events \"{}\" matches nothing", pattern.text));
-        let told = texts(&doubts).into_iter().chain(missed).map(|line| visible(&line).into_owned()).collect();
+        let told = warnings.texts().into_iter().chain(missed).map(|line| visible(&line).into_owned()).collect();
         Ok(ExportedTable { schema: table.schema(), batches, told })
     })
 }

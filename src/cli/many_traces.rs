@@ -27,7 +27,7 @@ pub struct Each {
 }
 
 /// Takes the answer of a trace, and whether its data is doubtful.
-pub type Show<'s> = &'s mut dyn FnMut(Answer<'_>, bool) -> anyhow::Result<Exit>;
+pub type Show<'s> = &'s mut dyn FnMut(Answer<'_>) -> anyhow::Result<Exit>;
 
 /// What a command asks of its trace, or of each of several.
 pub struct TraceQuestion<'a> {
@@ -47,7 +47,7 @@ impl TraceQuestion<'_> {
         let common = self.common;
         if !self.each.each {
             let trace = trace::open(common)?;
-            return of_trace(&common.trace, &trace, &mut |answer, doubtful| trace::finish(answer, common, doubtful));
+            return of_trace(&common.trace, &trace, &mut |answer| trace::finish(answer, common));
         }
         let of_each =
             |files: &Recording, show: Show<'_>| of_trace(&files.trace, &trace::open_recording(common, files)?, show);
@@ -80,8 +80,8 @@ impl TraceQuestion<'_> {
             for input in inputs {
                 let mut written = Ok(());
                 let name = input.files().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" + ");
-                let mut show = |answer: Answer<'_>, doubtful: bool| {
-                    let answer = if doubtful { answer.with_first_grave() } else { answer };
+                let mut show = |answer: Answer<'_>| {
+                    let doubtful = answer.warnings.is_doubtful();
                     self.warn(&name, &answer);
                     written = answers.add(&name, answer.of_files(input.files()));
                     Ok(if common.strict && doubtful { Exit::BadInput } else { Exit::Fine })
@@ -101,10 +101,10 @@ impl TraceQuestion<'_> {
         })
     }
 
-    /// Tells of a trace's doubts, which the text table has in itself.
+    /// Tells of a trace's warnings, which the text table has in itself.
     fn warn(&self, name: &str, answer: &Answer<'_>) {
         if self.common.format != OutputFormat::Table {
-            let warnings = output::told(&answer.warnings, &answer.grave, self.common.quiet);
+            let warnings = output::told(&answer.warnings, self.common.quiet);
             let lines = warnings.iter().map(|line| format!("{name}: {line}"));
             output::warn(&lines.collect::<Vec<_>>());
         }

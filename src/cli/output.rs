@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::forms::ascii::Ascii;
 use crate::forms::csv::Cells;
 use crate::forms::{self, Form, Look};
-use crate::trace::trust::warning::{Warning, of_losses};
+use crate::trace::trust::warning::Warnings;
 use anstream::{AutoStream, ColorChoice};
 use std::cell::Cell;
 use std::io::{self, BufWriter, IntoInnerError, Write};
@@ -28,15 +28,14 @@ pub fn print(answer: &Answer<'_>, format: OutputFormat, cells: Cells, printing: 
     }
     let written = writing(printing, |out| Ok(forms::write(answer, form, &mut *for_people(out, format, printing))?));
     if unless_closed(written)? && format != OutputFormat::Table {
-        warn(&told(&answer.warnings, &answer.grave, printing.quiet));
+        warn(&told(&answer.warnings, printing.quiet));
     }
     Ok(())
 }
 
-/// What of these warnings is said on standard error: with `--quiet` only what is lost, cut off or damaged, by the doubts among them.
-pub fn told(warnings: &[String], doubts: &[Warning], is_quiet: bool) -> Vec<String> {
-    let losses = if is_quiet { of_losses(doubts) } else { Vec::new() };
-    warnings.iter().filter(|text| !is_quiet || losses.contains(text)).cloned().collect()
+/// What of these warnings is said on standard error: with `--quiet` only what is lost, cut off or damaged.
+pub fn told(warnings: &Warnings, is_quiet: bool) -> Vec<String> {
+    if is_quiet { warnings.of_losses() } else { warnings.texts() }
 }
 
 /// Whether all was written. Where the reader of the output wants no more, what the command found decides the exit code all the

@@ -79,9 +79,9 @@ const TOLD_EVERY: Duration = Duration::from_millis(50);
 
 /// Another program sees how much is done. Each scan of a trace counts from 0: what those before it read is added.
 fn tell(watch: &Watch, total_bytes: Option<u64>, done: Done<'_>, waiting: &Receiver<()>) {
-    watch.total.store(total_bytes.unwrap_or(0), Ordering::Relaxed);
     let (mut before, mut last) = (0u64, done());
     let start = last;
+    watch.total.store(total_bytes.unwrap_or(0), Ordering::Release);
     while goes_on(waiting, TOLD_EVERY) {
         let now = done();
         if now < last {
@@ -101,21 +101,21 @@ mod tests {
     #[test]
     fn what_is_told_goes_on_over_several_scans() {
         let (watch, done) = (Watch::default(), AtomicU64::new(0));
-        let wait_for = |least: u64| {
-            let told = || watch.done.load(Ordering::Relaxed);
-            let came = (0..400).any(|_| {
+        let wait_for = |told: &AtomicU64, least: u64| {
+            let came = (0..4000).any(|_| {
                 std::thread::sleep(Duration::from_millis(5));
-                told() >= least
+                told.load(Ordering::Acquire) >= least
             });
-            assert!(came, "{} of {least}", told());
+            assert!(came, "{told:?} of {least}");
         };
         let count = || done.load(Ordering::Relaxed);
         std::thread::scope(|scope| {
             let finished = begin(scope, Some(&watch), (Some(200), ""), &count);
-            std::thread::sleep(TOLD_EVERY);
+            // Known from the moment on from which it counts.
+            wait_for(&watch.total, 200);
             for (at, least) in [(40, 40), (100, 100), (10, 110), (90, 190)] {
                 done.store(at, Ordering::Relaxed);
-                wait_for(least);
+                wait_for(&watch.done, least);
             }
             drop(finished);
         });

@@ -129,8 +129,8 @@ pub fn with_bar<T>(base: &Base, trace: &Trace, times: u64, work: impl FnOnce() -
 }
 
 /// Prints the answer, or of its rows the columns that the user chose.
-pub fn finish_with(columns: &ColumnArgs, answer: Answer<'_>, common: &Common, doubtful: bool) -> anyhow::Result<Exit> {
-    finish(with_columns(columns, false, answer)?, common, doubtful)
+pub fn finish_with(columns: &ColumnArgs, answer: Answer<'_>, common: &Common) -> anyhow::Result<Exit> {
+    finish(with_columns(columns, false, answer)?, common)
 }
 
 /// The answer with the columns that the user chose; `each`: of the rows beside those of other traces.
@@ -141,8 +141,8 @@ pub fn with_columns<'a>(columns: &ColumnArgs, each: bool, answer: Answer<'a>) ->
 }
 
 /// Prints the answer. With `--strict`, lost or damaged data makes the exit code that of bad input.
-pub fn finish(answer: Answer<'_>, common: &Common, doubtful: bool) -> anyhow::Result<Exit> {
-    let answer = if doubtful { answer.with_first_grave() } else { answer };
+pub fn finish(answer: Answer<'_>, common: &Common) -> anyhow::Result<Exit> {
+    let doubtful = answer.warnings.is_doubtful();
     output::print(&answer.of_files(common.traces()), common.format, common.csv.cells(), common)?;
     Ok(if common.strict && doubtful { Exit::BadInput } else { Exit::Fine })
 }

@@ -1,7 +1,7 @@
 //! One trace into a dataset: from its path to its parts.
 
 use crate::analysis::export::schema::{SCHEMA_VERSION, Table};
-use crate::analysis::export::{TraceFile, export_with_doubts, is_recorded, traces};
+use crate::analysis::export::{TraceFile, export_with_warnings, is_recorded, traces};
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::code_page::CodePage;
 use crate::dataset::identity::{TraceId, digest_of, identify, pseudonym};
@@ -16,7 +16,7 @@ use crate::pattern::Patterns;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
 use crate::trace::recording;
-use crate::trace::trust::warning::{OF_TRACE, Warning, grave, texts};
+use crate::trace::trust::warning::{OF_TRACE, Warning, Warnings};
 use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -90,9 +90,9 @@ pub struct Outcome {
     /// Why it has nothing but a row in `traces`.
     pub error: Option<String>,
     /// What makes numbers of its tables wrong, most important first.
-    pub(crate) grave: Vec<Warning>,
+    pub(crate) grave: Warnings,
     /// What is wrong with the symbol files that were given.
-    pub(crate) of_symbols: Vec<Warning>,
+    pub(crate) of_symbols: Warnings,
     /// Tables that were asked for and for which the trace has no records.
     pub(crate) lacking: Vec<Table>,
 }
@@ -260,23 +260,23 @@ impl Dataset {
                     let before = self.before(&identity.0, choice).filter(|state| state.error.is_none());
                     before.map(|state| state.asked.iter().copied().collect()).unwrap_or_default()
                 };
-                export_with_doubts(&trace, (|| identity.1.clone(), earlier), chosen, machine, &staging).and_then(
-                    |(written, doubts)| {
+                export_with_warnings(&trace, (|| identity.1.clone(), earlier), chosen, machine, &staging).and_then(
+                    |(written, warnings)| {
                         let is_lacking = |table: &Table| !written.contains(table) || !is_recorded(&trace, *table);
                         let lacking = choice.tables.iter().copied().filter(is_lacking).collect();
-                        check_whole(&trace, &identity.1).map(|()| (lacking, doubts))
+                        check_whole(&trace, &identity.1).map(|()| (lacking, warnings))
                     },
                 )
             }
             Err(error) => Err(error),
         };
         match exported {
-            Ok((lacking, doubts)) => {
+            Ok((lacking, warnings)) => {
                 self.spare_others(&identity, choice)?;
-                let grave = grave(&doubts);
+                let grave = warnings.grave();
                 let before = self.before(&identity.0, choice);
-                let outcome = self.keep(staging, &identity, choice, before, Ok(texts(&grave)))?;
-                let of_symbols = doubts.into_iter().filter(|doubt| doubt.is_of(&["symbols_missing"])).collect();
+                let outcome = self.keep(staging, &identity, choice, before, Ok(grave.texts()))?;
+                let of_symbols = warnings.into_iter().filter(|doubt| doubt.is_of(&["symbols_missing"])).collect();
                 Ok(Outcome { grave, of_symbols, lacking, ..outcome })
             }
             Err(error @ Error::NotWritten { .. }) => Err(error),
@@ -342,7 +342,7 @@ fn outcome(id: &TraceId, state: &State, passed_over: bool) -> Outcome {
         passed_over,
         error: state.error.clone(),
         grave: state.doubts.iter().cloned().map(kept).collect(),
-        of_symbols: Vec::new(),
+        of_symbols: Warnings::default(),
         lacking: Vec::new(),
     }
 }

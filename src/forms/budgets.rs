@@ -84,9 +84,9 @@ pub fn missing(suggested: &Suggested) -> Vec<String> {
 pub fn write(out: &mut dyn Write, trace: &Path, suggested: &Suggested) -> io::Result<()> {
     writeln!(out, "# Budgets made of {}.", visible(&trace.display().to_string()))?;
     HEAD.lines().try_for_each(|line| writeln!(out, "# {line}"))?;
-    let doubts = suggested.grave.iter().map(|doubt| format!("The limits may be wrong: {}", doubt.text));
+    let warnings = suggested.grave.iter().map(|warning| format!("The limits may be wrong: {}", warning.text));
     let moved = suggested.moved.iter().map(|text| format!("Limits fit recordings with the same keywords only: {text}"));
-    doubts.chain(moved).chain(missing(suggested)).try_for_each(|line| writeln!(out, "# {}", visible(&line)))?;
+    warnings.chain(moved).chain(missing(suggested)).try_for_each(|line| writeln!(out, "# {}", visible(&line)))?;
     for suggestion in &suggested.budgets {
         let now = now(suggestion);
         writeln!(out, "\n[[budget]]\nname = {}", quoted(&suggestion.name))?;

@@ -7,6 +7,7 @@ use crate::analysis::stack_profile::{ProfileCounter, ProfiledImage, StackProfile
 use crate::analysis::stacks::{FrameLabel, PartKind, ProfileEvent, ProfileFrame, ProfilePart, StackId, Track};
 use crate::answer::Answer;
 use crate::escape::visible;
+use crate::trace::trust::warning::Warnings;
 use crate::units::FileTime;
 use foldhash::HashMap as FastMap;
 use fxprof_processed_profile::debugid::DebugId;
@@ -74,14 +75,14 @@ impl Writing {
     }
 
     /// Marks, and what makes numbers doubtful, on a track of their own.
-    fn marks(&mut self, of: &StackProfile<'_>, warnings: &[String]) {
-        let doubts = warnings.iter().map(|warning| (0, "Warning", warning));
+    fn marks(&mut self, of: &StackProfile<'_>, warnings: &Warnings) {
+        let warnings = warnings.iter().map(|warning| (0, "Warning", &warning.text));
         let cut = format!("stacks and names left out, because there is no room for more: {}", self.cut);
         let cut = (self.cut > 0).then_some((0, "Warning", &cut));
         let marks = of.marks.iter().map(|(time, text)| (*time, "Mark", text));
         let process = self.machine();
         let thread = self.profile.add_thread(process, 0, time(0), true);
-        for (at, name, text) in doubts.chain(cut).chain(marks) {
+        for (at, name, text) in warnings.chain(cut).chain(marks) {
             let [name, text] = [name, text].map(|text| self.profile.intern_string(&visible(text)));
             self.profile.add_marker(thread, MarkerTiming::Instant(time(at)), Mark { name, text });
         }

@@ -84,7 +84,7 @@ impl Serialize for Of<'_, '_, '_> {
         let answer = self.answer;
         match self.fact {
             Fact::Trace => answer.files.first().map(|path| path.display().to_string()).serialize(serializer),
-            Fact::Warnings => answer.warnings.serialize(serializer),
+            Fact::Warnings => answer.warnings.texts().serialize(serializer),
             Fact::Is(value) => value.serialize(serializer),
             Fact::Value(value) => Cell(value).serialize(serializer),
             Fact::Rows(number) => match answer.tables.get(*number) {

@@ -7,6 +7,7 @@ use crate::analysis::check::{BudgetResult, TraceResult};
 use crate::answer::check::{explained, files};
 use crate::answer::numbers::Unit;
 use crate::escape::visible;
+use crate::trace::trust::warning::Warnings;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 /// Name of the case of a trace that is doubtful.
@@ -53,34 +54,33 @@ fn case_of(result: &BudgetResult, class: &str, unit: Unit) -> TestCase {
     case
 }
 
+fn first_grave(warnings: &Warnings) -> Option<&str> {
+    warnings.iter().find(|warning| warning.is_grave).map(|warning| warning.text.as_str())
+}
+
 fn warning(line: &str) -> String {
     format!("warning: {}", visible(line))
 }
 
-/// The document. `of_baseline`: what makes values of the baseline doubtful. `strict`: doubts are errors, and the gravest of the
-/// baseline.
+/// The document. `of_baseline`: what makes values of the baseline doubtful. `is_strict`: what makes numbers
+/// wrong is an error.
 ///
 /// # Errors
 /// What the writer says.
-pub fn document(
-    traces: &[TraceResult],
-    of_baseline: &[String],
-    strict: Option<Option<&str>>,
-    unit: Unit,
-) -> Result<String, String> {
+pub fn document(traces: &[TraceResult], of_baseline: &Warnings, is_strict: bool, unit: Unit) -> Result<String, String> {
     let mut report = Report::new("pfnset check");
     for trace in traces {
         let name = visible(&files(trace)).into_owned();
         let mut suite = TestSuite::new(name.clone());
         suite.add_test_cases(trace.budgets.iter().map(|result| case_of(result, &name, unit)));
-        let doubt = strict.and_then(|of_baseline| trace.grave.first().map(|doubt| doubt.text.as_str()).or(of_baseline));
-        if let Some(doubt) = doubt {
+        let grave = || first_grave(&trace.warnings).or_else(|| first_grave(of_baseline));
+        if let Some(warning) = is_strict.then(grave).flatten() {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
-            status.set_message(format!("numbers can be wrong: {}", visible(doubt)));
+            status.set_message(format!("numbers can be wrong: {}", visible(warning)));
             status.set_type("doubtful");
             suite.add_test_case(named(STRICT, &name, status));
         }
-        let told: Vec<String> = trace.warnings.iter().chain(of_baseline).map(|line| warning(line)).collect();
+        let told: Vec<String> = trace.warnings.iter().chain(of_baseline).map(|of| warning(&of.text)).collect();
         if !told.is_empty() {
             suite.set_system_err(told.join("\n"));
         }

@@ -1,10 +1,10 @@
 //! Many traces (`--each`): the output of all of them as one table, CSV, JSON lines or Markdown.
 
 use crate::analysis::table::{Field, TraceTable, Value};
-use crate::answer::answer_type::Warning;
 use crate::answer::{Answer, Facts, Rows, Units};
 use crate::forms::csv::Cells;
 use crate::forms::{Form, Look, csv, json, markdown, text};
+use crate::trace::trust::warning::Warnings;
 use std::io::{self, Write};
 
 /// Answers of traces, one after the other.
@@ -51,8 +51,7 @@ pub struct OneTable<'o> {
     /// `None`: Markdown.
     look: Option<Look>,
     units: Units,
-    warnings: Vec<String>,
-    grave: Vec<Warning>,
+    warnings: Warnings,
     /// What chose the rows of all traces.
     chosen_by: Option<String>,
     table: TraceTable,
@@ -61,15 +60,13 @@ pub struct OneTable<'o> {
 impl<'o> OneTable<'o> {
     /// Aligned text, or Markdown without a look.
     pub fn new(out: &'o mut dyn Write, look: Option<Look>, units: Units) -> OneTable<'o> {
-        let (warnings, grave, table) = (Vec::new(), Vec::new(), TraceTable::default());
-        OneTable { out, look, units, warnings, grave, chosen_by: None, table }
+        OneTable { out, look, units, warnings: Warnings::default(), chosen_by: None, table: TraceTable::default() }
     }
 }
 
 impl Answers for OneTable<'_> {
     fn add(&mut self, trace: &str, answer: Answer<'_>) -> io::Result<()> {
-        self.warnings.extend(answer.warnings.iter().map(|line| format!("{trace}: {line}")));
-        self.grave.extend(answer.grave.iter().cloned().map(|doubt| doubt.named(trace)));
+        self.warnings.extend(answer.warnings.clone().named(trace));
         self.chosen_by.clone_from(&answer.chosen_by);
         self.table.add(trace, answer.into_tables_beside_others().into_iter().map(Rows::into_table).collect());
         Ok(())
@@ -85,8 +82,8 @@ impl Answers for OneTable<'_> {
         let tables = vec![self.table.into_table().into()];
         let all = Answer { chosen_by, warnings: self.warnings, tables, units, ..Answer::default() };
         match self.look {
-            Some(look) => text::with_last_line(self.out, look, &self.grave, |out| text::whole(&all, look, out)),
-            None => markdown::write(&Answer { warnings: Vec::new(), ..all }, self.out),
+            Some(look) => text::with_last_line(self.out, look, &all.warnings, |out| text::whole(&all, look, out)),
+            None => markdown::write(&Answer { warnings: Warnings::default(), ..all }, self.out),
         }
     }
 }

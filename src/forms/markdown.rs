@@ -18,7 +18,7 @@ const NOTHING: &str = "<!-- -->";
 pub fn write(answer: &Answer<'_>, out: &mut dyn Write) -> io::Result<()> {
     answer.headline.iter().try_for_each(|text| writeln!(out, "**{}**\n", plain(text)))?;
     for warning in &answer.warnings {
-        writeln!(out, "> {}\n", line(warning))?;
+        writeln!(out, "> {}\n", line(&warning.text))?;
     }
     answer.chosen_by.iter().try_for_each(|text| writeln!(out, "{}\n", line(text)))?;
     match &answer.document {

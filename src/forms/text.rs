@@ -1,12 +1,12 @@
 //! Aligned text for a screen: warnings, headings, tables, bars. This form owns its styles: a line is made harmless before it
 //! gets one.
 
-use crate::answer::answer_type::Warning;
 use crate::answer::{Answer, Block, Rows};
 use crate::escape::visible;
 use crate::forms::fit::Fitted;
 use crate::forms::lines::{paragraph, wrap};
 use crate::forms::{Look, bar, sparkline, table};
+use crate::trace::trust::warning::Warnings;
 use anstyle::{AnsiColor, Style};
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -32,11 +32,11 @@ pub fn write(answer: &Answer<'_>, look: Look, out: &mut dyn Write) -> io::Result
         return Ok(());
     }
     answer.closing.iter().try_for_each(|line| paragraph(out, line, look.width.into()))?;
-    let last = usize::from(!answer.grave.is_empty());
+    let last = usize::from(answer.warnings.is_doubtful());
     if answer.closing.is_empty() && look.is_shorter_than(lines - lines_above + last) {
         title(answer).map_or(Ok(()), |text| heading(out, &shortened(&visible(&text), look.width.into()), look))?;
     }
-    last_line(&answer.grave, look, out)
+    last_line(&answer.warnings.grave(), look, out)
 }
 
 /// Writes an answer, without what a terminal repeats at the end.
@@ -59,36 +59,36 @@ fn title(answer: &Answer<'_>) -> Option<String> {
     answer.headline.first().cloned().or_else(of_screen).or_else(of_tables)
 }
 
-/// Writes what `write` does; where that is longer than the terminal, it repeats the gravest of these doubts at the end.
+/// Writes what `write` does; where that is longer than the terminal, it repeats the gravest of these warnings at the end.
 ///
 /// # Errors
 /// What the writer says.
 pub(super) fn with_last_line(
     out: &mut dyn Write,
     look: Look,
-    doubts: &[Warning],
+    warnings: &Warnings,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
     let mut counted = CountedLines { out, lines: 0 };
     write(&mut counted)?;
     let lines = counted.lines;
-    repeated(out, look, doubts, lines)
+    repeated(out, look, warnings, lines)
 }
 
-/// Repeats the gravest of these doubts below so many lines, where a terminal has fewer.
+/// Repeats the gravest of these warnings below so many lines, where a terminal has fewer.
 ///
 /// # Errors
 /// What the writer says.
-pub(crate) fn repeated(out: &mut dyn Write, look: Look, doubts: &[Warning], lines: usize) -> io::Result<()> {
+pub(crate) fn repeated(out: &mut dyn Write, look: Look, warnings: &Warnings, lines: usize) -> io::Result<()> {
     match look.is_shorter_than(lines) {
-        true => last_line(doubts, look, out),
+        true => last_line(&warnings.grave(), look, out),
         false => Ok(()),
     }
 }
 
 /// Repeats what makes the numbers wrong, in one line: where it was told first has scrolled away.
-fn last_line(doubts: &[Warning], look: Look, out: &mut dyn Write) -> io::Result<()> {
-    let Some((first, others)) = doubts.split_first() else { return Ok(()) };
+fn last_line(grave: &Warnings, look: Look, out: &mut dyn Write) -> io::Result<()> {
+    let Some((first, others)) = grave.split_first() else { return Ok(()) };
     let more = if others.is_empty() { String::new() } else { format!(" (+ {} above)", others.len()) };
     let room = usize::from(look.width).saturating_sub(2 + more.width());
     let text = shortened(&visible(&first.text), room);
@@ -246,15 +246,15 @@ fn styled(out: &mut dyn Write, text: &str, style: Style, look: Look) -> io::Resu
 ///
 /// # Errors
 /// What the writer says.
-pub fn warnings(out: &mut dyn Write, lines: &[String], look: Look) -> io::Result<()> {
-    for line in lines {
+pub fn warnings(out: &mut dyn Write, warnings: &Warnings, look: Look) -> io::Result<()> {
+    for warning in warnings {
         let mut mark = "! ";
-        for part in wrap(&visible(line), usize::from(look.width).saturating_sub(2)) {
+        for part in wrap(&visible(&warning.text), usize::from(look.width).saturating_sub(2)) {
             styled(out, &format!("{mark}{part}"), WARNING, look)?;
             mark = "  ";
         }
     }
-    if lines.is_empty() { Ok(()) } else { writeln!(out) }
+    if warnings.is_empty() { Ok(()) } else { writeln!(out) }
 }
 
 #[cfg(test)]
@@ -266,8 +266,7 @@ mod tests {
     fn what_scrolls_away_is_repeated_in_one_line() {
         let lines = |rows, grave: &[&str]| {
             let answer = Answer {
-                warnings: vec!["DATA WAS LOST: much".into()],
-                grave: grave.iter().map(|&line| Warning::grave("trace", "data_lost", line.to_owned())).collect(),
+                warnings: grave.iter().map(|&line| Warning::grave("trace", "data_lost", line.to_owned())).collect(),
                 screen: Some(vec![Block::Line("row".into()); 5]),
                 ..Answer::new("s")
             };
@@ -276,9 +275,9 @@ mod tests {
             String::from_utf8(out).unwrap().lines().map(str::to_owned).collect::<Vec<String>>()
         };
         let long = "DATA WAS LOST while recording: 10 events, 2 buffers";
-        assert_eq!(lines(None, &[long]).len(), 7);
-        assert_eq!(lines(Some(8), &[long]).len(), 7);
-        assert_eq!(lines(Some(7), &[]).len(), 7);
+        assert_eq!(lines(None, &[long]).len(), 8);
+        assert_eq!(lines(Some(9), &[long]).len(), 8);
+        assert_eq!(lines(Some(5), &[]).len(), 5);
         assert_eq!(lines(Some(7), &["short"]).last().unwrap(), "! short");
         assert_eq!(lines(Some(7), &[long, "x"]).last().unwrap(), "! DATA WAS LOST while … (+ 1 above)");
     }
@@ -288,7 +287,7 @@ mod tests {
         let lines = |rows, notes: usize, length: usize| {
             let screen = std::iter::once(Block::Title("Title".into()));
             let answer = Answer {
-                warnings: vec!["note".into(); notes],
+                warnings: vec![Warning::note("trace", "unusual_file", "note".into()); notes].into(),
                 screen: Some(screen.chain(std::iter::repeat_n(Block::Line("row".into()), length)).collect()),
                 ..Answer::new("s")
             };
@@ -315,8 +314,8 @@ mod tests {
             Block::Item(2, hostile()),
             Block::Bar(vec![(hostile(), 1)]),
         ];
-        let answer =
-            Answer { headline: vec![hostile()], warnings: vec![hostile()], screen: Some(blocks), ..Answer::new("s") };
+        let warnings = vec![Warning::note("trace", "unusual_file", hostile())].into();
+        let answer = Answer { headline: vec![hostile()], warnings, screen: Some(blocks), ..Answer::new("s") };
         for color in [true, false] {
             let mut out = Vec::new();
             write(&answer, Look { width: 60, color, rows: None }, &mut out).unwrap();

@@ -3,7 +3,7 @@
 use crate::imported::amount::{Amount, CountedRow};
 use crate::imported::selection::Selection;
 use crate::imported::wpa::columns::ExportedTable;
-use crate::trace::trust::warning::{OF_TRACE, Warning};
+use crate::trace::trust::warning::{OF_TRACE, Warning, Warnings};
 
 /// Form of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,10 +80,10 @@ impl PfnsetTable {
     }
 
     /// What was wrong when it was written.
-    pub(crate) fn doubts(&self) -> Vec<Warning> {
-        let mut doubts = self.selection.doubts(self.form == PfnsetForm::Json, &self.warnings);
-        doubts.extend(self.guessed_last());
-        doubts
+    pub(crate) fn warnings_of_file(&self) -> Warnings {
+        let mut warnings = self.selection.warnings(self.form == PfnsetForm::Json, &self.warnings);
+        warnings.extend(self.guessed_last());
+        warnings
     }
 
     /// That a snapshot was taken for the last whole one because the later ones have fewer pages: they may be fragments, or of rows that

@@ -1,6 +1,5 @@
 //! Which part of a trace the rows of a file of pfnset are, and what was wrong with that trace.
-
-use crate::trace::trust::warning::{OF_TRACE, Warning};
+use crate::trace::trust::warning::{OF_TRACE, Warning, Warnings};
 
 /// The conditions that chose the rows of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,25 +70,25 @@ impl Selection {
 
     /// What was wrong when the file was written: what made its numbers doubtful, then the first of the other `warnings`.
     /// `says_it`: false for a form that has no place for either.
-    pub fn doubts(&self, says_it: bool, warnings: &[String]) -> Vec<Warning> {
+    pub fn warnings(&self, says_it: bool, warnings: &[String]) -> Warnings {
         const OTHERS: usize = 3;
         const CODE: &str = "written_of_doubtful_trace";
         let told = |text: &String| format!("when it was written: {text}");
-        let mut doubts = Vec::new();
+        let mut all = Warnings::default();
         // A program of before named all warnings alike: the first are the worst.
         let grave: &[String] = match &self.grave {
             Some(grave) => grave,
             None => warnings.get(..warnings.len().min(OTHERS)).unwrap_or_default(),
         };
-        doubts.extend(grave.iter().map(|text| Warning::grave(OF_TRACE, CODE, told(text))));
+        all.extend(grave.iter().map(|text| Warning::grave(OF_TRACE, CODE, told(text))));
         let others = warnings.iter().filter(|text| !grave.contains(text)).take(OTHERS);
-        doubts.extend(others.map(|text| Warning::note(OF_TRACE, "written_with_warning", told(text))));
+        all.extend(others.map(|text| Warning::note(OF_TRACE, "written_with_warning", told(text))));
         if !says_it {
             let text =
                 "CSV says neither which conditions chose its rows nor what was wrong with its trace; JSON says both";
-            doubts.push(Warning::note(OF_TRACE, "csv_says_less", text.to_owned()));
+            all.push(Warning::note(OF_TRACE, "csv_says_less", text.to_owned()));
         }
-        doubts
+        all
     }
 }
 
@@ -110,7 +109,7 @@ mod tests {
         let warnings = ["a", "b", "c", "d"].map(str::to_owned);
         let told = |grave: Option<&[&str]>| {
             let grave = grave.map(|grave| grave.iter().map(|text| (*text).to_owned()).collect());
-            let doubts = Selection { grave, ..Selection::default() }.doubts(true, &warnings);
+            let doubts = Selection { grave, ..Selection::default() }.warnings(true, &warnings);
             doubts.iter().map(|doubt| doubt.is_grave).collect::<Vec<_>>()
         };
         assert_eq!(told(None), [true, true, true, false]);

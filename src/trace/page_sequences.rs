@@ -6,7 +6,7 @@ use crate::load::history::PageRuns;
 use crate::load::page_run::PageRun;
 use crate::model::snapshot::{Snapshot, snapshots, whole};
 use crate::trace::analysis_needs::RESIDENT_SET;
-use crate::trace::trust::warning::{Warning, texts};
+use crate::trace::trust::warning::{Warning, Warnings};
 use crate::units::{Nanos, count, counted};
 
 /// Time between records of one sequence, at most. Between two sequences the kernel walks over its names and ranges.
@@ -34,12 +34,7 @@ impl PageSequences {
     }
 
     /// Lines on records that cannot be pages, and on sequences of which only a part is there.
-    pub fn warnings(&self, clock: &Clock) -> Vec<String> {
-        texts(&self.doubts(clock))
-    }
-
-    /// The same with their codes.
-    pub(crate) fn doubts(&self, clock: &Clock) -> Vec<Warning> {
+    pub fn warnings(&self, clock: &Clock) -> Warnings {
         let of = RESIDENT_SET.name;
         let pages = counted(
             self.impossible,

@@ -236,7 +236,7 @@ proptest! {
         let set = with_files(&bytes, &later, |trace| ask_file(trace, "process,thread", None, t0));
         check_sums(&set);
         check_truth(&machine, &set, first, last);
-        let told = set.warnings.iter().find(|line| line.contains("earlier time"));
+        let told = set.warnings.iter().find(|line| line.text.contains("earlier time"));
         prop_assert_eq!(told, None);
     }
 

@@ -32,7 +32,7 @@ pub(crate) struct CommitOfProcesses {
     /// By process instance; `None` for one of which nobody tells what it had before the trace.
     by_instance: Vec<Option<ProcessCommit>>,
     /// What makes it doubtful, beyond what is said of the trace.
-    pub doubts: Vec<Warning>,
+    pub warnings: Vec<Warning>,
     /// True when the trace has records of it.
     pub is_recorded: bool,
 }
@@ -48,8 +48,8 @@ impl CommitOfProcesses {
         let set = match AllocationSet::answer(trace, &query) {
             Ok(set) => set,
             Err(error) => {
-                let doubts = vec![Warning::note(of.needs().name, "unknown", format!("commit is not known: {error}"))];
-                return CommitOfProcesses { doubts, is_recorded: true, ..CommitOfProcesses::default() };
+                let warnings = vec![Warning::note(of.needs().name, "unknown", format!("commit is not known: {error}"))];
+                return CommitOfProcesses { warnings, is_recorded: true, ..CommitOfProcesses::default() };
             }
         };
         // One that began in the trace had nothing before it, and without a record it committed nothing.
@@ -67,11 +67,11 @@ impl CommitOfProcesses {
                 peak: Some(bytes(figures.peak.map_or(0, |(sum, _)| sum))),
             });
         }
-        let of_trace = trace.trust().doubts();
-        let own = set.doubts.iter().filter(|doubt| !of_trace.contains(doubt)).cloned();
+        let of_trace = trace.trust().warnings();
+        let own = set.warnings.iter().filter(|warning| !of_trace.contains(warning)).cloned();
         // Those begin with the name.
-        let named = |doubt: Warning| if doubt.is_of(&AT_END) { doubt } else { doubt.named(of.name()) };
-        CommitOfProcesses { by_instance, doubts: own.map(named).collect(), is_recorded: true }
+        let named = |warning: Warning| if warning.is_of(&AT_END) { warning } else { warning.named(of.name()) };
+        CommitOfProcesses { by_instance, warnings: own.map(named).collect(), is_recorded: true }
     }
 
     /// The commit of a process instance.

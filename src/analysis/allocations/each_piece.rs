@@ -7,12 +7,12 @@ use super::pieces::{ListedPiece, PieceList};
 use super::process_lifetimes::Lives;
 use super::query::{AllocationQuery, Dimension};
 use super::replay;
-use super::warnings::{doubts_at_end, warnings};
+use super::warnings::{warnings, warnings_at_end};
 use crate::analysis::cpu::time_grid::TickRange;
 use crate::analysis::stacks::EventStacks;
 use crate::error::Error;
 use crate::load::allocations::AllocationKind;
-use crate::trace::trust::warning::Warning;
+use crate::trace::trust::warning::Warnings;
 use crate::trace::{Parts, Trace};
 
 /// The dimensions that a kind's pieces have.
@@ -36,10 +36,10 @@ pub(crate) fn each_piece(
     of: AllocationKind,
     stacks: Option<EventStacks>,
     each: &mut (dyn FnMut(&ListedPiece<'_>) + Send),
-) -> Result<(Option<EventStacks>, Vec<Warning>), Error> {
+) -> Result<(Option<EventStacks>, Warnings), Error> {
     trace.gather(Parts::SYSTEM);
     if !of.is_recorded(trace) {
-        return Ok((stacks, Vec::new()));
+        return Ok((stacks, Warnings::default()));
     }
     let (_, range) = TickRange::of_trace(trace, None, None)?;
     let query = AllocationQuery { of: Some(of), ..AllocationQuery::default() };
@@ -52,7 +52,7 @@ pub(crate) fn each_piece(
     counting.give_pieces(&mut list);
     let replayed = replay::replay(trace, of, &mut counting, None);
     let stacks = counting.into_labels().into_stacks();
-    let mut doubts = warnings(trace.trust(), of.needs().name, &trace.missing(of.needs()), &replayed, false);
-    doubts.extend(doubts_at_end(of, list.doubtful_bytes, replayed.check));
-    Ok((stacks, doubts))
+    let mut warnings = warnings(trace.trust(), of.needs().name, &trace.missing(of.needs()), &replayed, false);
+    warnings.extend(warnings_at_end(of, list.doubtful_bytes, replayed.check));
+    Ok((stacks, warnings))
 }

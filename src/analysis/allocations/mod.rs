@@ -60,7 +60,7 @@ use crate::model::window::Window;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::analysis_needs::{AnalysisNeeds, COMMIT_ALLOCATIONS, HEAP_ALLOCATIONS, POOL_ALLOCATIONS};
 use crate::trace::trust::readiness::Need;
-use crate::trace::trust::warning::{self, Warning, any_grave, texts};
+use crate::trace::trust::warning::{Warning, Warnings};
 use crate::trace::{Parts, Trace};
 use crate::units::{Nanos, Ticks};
 use counting::Counting;
@@ -128,11 +128,7 @@ pub struct CommitSnapshot {
 #[non_exhaustive]
 pub struct AllocationSet {
     /// Doubts, most important first.
-    pub warnings: Vec<String>,
-    /// True when data was lost or the file is damaged.
-    pub doubtful: bool,
-    /// The warnings with their codes.
-    pub(crate) doubts: Vec<Warning>,
+    pub warnings: Warnings,
     /// Keywords that were not recorded, and the consequences of each.
     pub missing: Vec<Need>,
     /// The kind.
@@ -308,17 +304,15 @@ impl Whole {
         let (of, range, clock) = (*of, *range, &trace.etl().clock);
         let missing = trace.missing(of.needs());
         let lacks_stacks = has_stacks && labels.lacks_stacks();
-        let mut doubts = warnings::warnings(trace.trust(), of.needs().name, &missing, replayed, lacks_stacks);
+        let mut warnings = warnings::warnings(trace.trust(), of.needs().name, &missing, replayed, lacks_stacks);
         if let Some(snapshot) = snapshot {
-            warning::add(&mut doubts, of_snapshots(trace, &[snapshot.index]));
+            warnings.add(of_snapshots(trace, &[snapshot.index]));
         }
-        warning::add(&mut doubts, warnings::doubts_at_end(of, total.doubtful_bytes, replayed.check));
+        warnings.add(warnings::warnings_at_end(of, total.doubtful_bytes, replayed.check));
         let told = told.iter().filter(|_| has_stacks);
-        doubts.extend(told.map(|text| Warning::note(of.needs().name, "symbols_missing", text.clone())));
+        warnings.extend(told.map(|text| Warning::note(of.needs().name, "symbols_missing", text.clone())));
         AllocationSet {
-            warnings: texts(&doubts),
-            doubtful: any_grave(&doubts),
-            doubts,
+            warnings: warnings,
             missing,
             of,
             others: AllocationKind::ALL.into_iter().filter(|o| *o != of).map(|o| (o, o.is_recorded(trace))).collect(),

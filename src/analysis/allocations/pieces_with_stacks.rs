@@ -17,7 +17,7 @@ use crate::load::allocations::AllocationKind;
 use crate::load::stacks::frame_lists::ListId;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
-use crate::trace::trust::warning::texts;
+use crate::trace::trust::warning::{Warnings, of_symbols};
 use crate::units::Ticks;
 
 /// A piece.
@@ -48,8 +48,8 @@ pub(crate) struct Pieces {
     pub processes: Vec<(u32, String)>,
     /// Their stacks.
     pub stacks: EventStacks,
-    /// Doubts, and warnings of the search for symbols.
-    pub told: Vec<String>,
+    /// What a reader of them has to know.
+    pub warnings: Warnings,
 }
 
 /// Keeps the pieces, with the lives of their processes.
@@ -84,7 +84,7 @@ impl Pieces {
     /// [`Error::Usage`] for a trace without a span of time.
     pub(crate) fn new(trace: &Trace, of: AllocationKind, symbols: &SymbolFolders) -> Result<Pieces, Error> {
         let (_, range) = TickRange::of_trace(trace, None, None)?;
-        let (stacks, mut told) = EventStacks::new(trace, of.hooks(), symbols);
+        let (stacks, told) = EventStacks::new(trace, of.hooks(), symbols);
         let query = AllocationQuery::default();
         let group_by = [Dimension::Process, Dimension::Thread, Dimension::Stack];
         let lives = Lives::new(&trace.system().processes);
@@ -100,18 +100,18 @@ impl Pieces {
         );
         counting.give_pieces(&mut collected);
         let replayed = replay::replay(trace, of, &mut counting, None);
-        let doubts = warnings(trace.trust(), of.needs().name, &trace.missing(of.needs()), &replayed, false);
+        let mut warnings = warnings(trace.trust(), of.needs().name, &trace.missing(of.needs()), &replayed, false);
         let lives = &counting.lives;
         let label = |life: u32| lives.label(life, trace.processes()).to_string();
         let process = |life: u32| (lives.get(life).map_or(0, |life| life.process_id), label(life));
         let unknown = (0, "Unknown".to_owned());
         let processes: Vec<(u32, String)> = (0..lives.count()).map(process).chain([unknown]).collect();
         let Some(stacks) = counting.into_labels().into_stacks() else { return Err(trace.cannot_run(of.needs())) };
-        told.extend(texts(&doubts));
+        warnings.extend(of_symbols(of.needs().name, told));
         // Lives are found while records are read: only now the number of the unknown one is known.
         let unknown = processes.len() as u32 - 1;
         let mut list = collected.0;
         list.iter_mut().for_each(|piece| piece.process = piece.process.min(unknown));
-        Ok(Pieces { list, processes, stacks, told })
+        Ok(Pieces { list, processes, stacks, warnings })
     }
 }

@@ -5,7 +5,7 @@ use crate::load::allocation_rule::LeftOut;
 use crate::load::allocations::AllocationKind;
 use crate::trace::trust::readiness::Need;
 use crate::trace::trust::trust_report::TrustReport;
-use crate::trace::trust::warning::Warning;
+use crate::trace::trust::warning::{Warning, Warnings};
 use crate::units::{count, counted};
 
 /// One line each, most important first. `analysis`: name of the kind of allocations.
@@ -15,13 +15,13 @@ pub fn warnings(
     missing: &[Need],
     replayed: &Replayed,
     lacks_stacks: bool,
-) -> Vec<Warning> {
-    let mut doubts = trust.doubts();
+) -> Warnings {
+    let mut warnings = trust.warnings();
     let note = |code, text| Warning::note(analysis, code, text);
     let number =
         |name: &str| replayed.records.iter().find(|(found, _)| *found == name).map_or(0, |(_, number)| *number);
     if lacks_stacks {
-        doubts.push(note("no_stacks", "no record has a stack: rows by function and stack have one label".into()));
+        warnings.push(note("no_stacks", "no record has a stack: rows by function and stack have one label".into()));
     }
     let by_rule = LeftOut { impossible: number("malformed"), failed: number("failed") };
     let kinds: [(&str, &str, &str); 3] = [
@@ -38,36 +38,36 @@ pub fn warnings(
         by_rule.counts().into_iter().chain(seen.map(|(name, one, many)| counted(number(name), one, many))).collect();
     if !left_out.is_empty() {
         let sum = kinds.iter().map(|(name, ..)| number(name)).fold(by_rule.sum(), u64::saturating_add);
-        doubts.push(note("records_left_out", format!("left out: {}", left_out.join(", "))).of(sum));
+        warnings.push(note("records_left_out", format!("left out: {}", left_out.join(", "))).of(sum));
     }
     let estimated = number("estimated_bytes");
     if estimated > 0 {
         let bytes = count(estimated);
         let text = format!("estimated: {bytes} bytes were freed in regions of which only the sum was known");
-        doubts.push(note("frees_estimated", text).of(estimated));
+        warnings.push(note("frees_estimated", text).of(estimated));
     }
     if trust.loss.holes.is_empty() && trust.lost_line().is_some() {
         let text = "records were lost at times that the trace does not tell: frees may be among them, which Doubtful (doubtful_bytes) does \
                     not count";
-        doubts.push(note("frees_undated", text.into()));
+        warnings.push(note("frees_undated", text.into()));
     }
-    doubts.extend(trust.not_there_for(analysis, missing));
-    doubts
+    warnings.extend(trust.not_there_for(analysis, missing));
+    warnings
 }
 
-/// Codes of [`doubts_at_end`].
+/// Codes of [`warnings_at_end`].
 pub const AT_END: [&str; 2] = ["frees_lost", "differs_from_rundown"];
 
 /// What makes the sums at the end doubtful. `doubtful_bytes`: of pieces whose frees may be lost.
-pub fn doubts_at_end(of: AllocationKind, doubtful_bytes: u128, check: Option<Check>) -> Vec<Warning> {
+pub fn warnings_at_end(of: AllocationKind, doubtful_bytes: u128, check: Option<Check>) -> Vec<Warning> {
     let note = |code, text| Warning::note(of.needs().name, code, text);
     let bytes = |sum: u128| count(u64::try_from(sum).unwrap_or(u64::MAX));
     let [frees_lost, differs_from_rundown] = AT_END;
-    let mut doubts = Vec::new();
+    let mut warnings = Vec::new();
     if doubtful_bytes > 0 {
         let (name, bytes) = (of.name(), bytes(doubtful_bytes));
         let text = format!("{name} at the end: {bytes} bytes of it may have been freed by records that were lost");
-        doubts.push(note(frees_lost, text));
+        warnings.push(note(frees_lost, text));
     }
     let differs = match check {
         Some(Check::Commit(check)) if check.equal < check.processes => Some(format!(
@@ -83,6 +83,6 @@ pub fn doubts_at_end(of: AllocationKind, doubtful_bytes: u128, check: Option<Che
         )),
         _ => None,
     };
-    doubts.extend(differs.map(|text| note(differs_from_rundown, text)));
-    doubts
+    warnings.extend(differs.map(|text| note(differs_from_rundown, text)));
+    warnings
 }

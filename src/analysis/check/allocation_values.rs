@@ -64,9 +64,9 @@ impl<'t> AllocationValues<'t> {
         AllocationValues { of, all, of_budgets, evidence: Evidence::new(trace, of.needs()) }
     }
 
-    /// What casts doubt on them.
-    pub fn doubts(&self) -> &[Warning] {
-        self.all.as_ref().map_or(&[], |set| &set.doubts)
+    /// What a reader of them has to know.
+    pub fn warnings(&self) -> &[Warning] {
+        self.all.as_ref().map_or(&[], |set| &set.warnings)
     }
 
     /// The value of a budget.
@@ -86,7 +86,7 @@ impl<'t> AllocationValues<'t> {
             None => return Err("what meets its conditions is not known".to_owned()),
         };
         let asks_for_stacks = conditions.iter().any(|condition| condition.dimension.is_of_stacks());
-        if asks_for_stacks && let Some(doubt) = selected.doubts.iter().find(|doubt| doubt.code == "no_stacks") {
+        if asks_for_stacks && let Some(doubt) = selected.warnings.iter().find(|doubt| doubt.code == "no_stacks") {
             return Err(doubt.text.clone());
         }
         if budget.measure != Measure::GrowthPerMinute

@@ -6,7 +6,7 @@ use crate::analysis::check::trace_values::{Row, TraceValues, Value};
 use crate::analysis::diff::side::SourceContent;
 use crate::dimensions::Label;
 use crate::imported::wpa::text::Text;
-use crate::trace::trust::warning::{OF_TRACE, Warning, grave, texts};
+use crate::trace::trust::warning::{OF_TRACE, Warning, Warnings};
 use serde::{Deserialize, Serialize};
 
 /// Schema of a saved baseline.
@@ -162,7 +162,7 @@ impl Saved {
     }
 
     /// What made its runs doubtful.
-    fn doubts(&self) -> Vec<Warning> {
+    fn warnings(&self) -> Warnings {
         let told = |text: &String| format!("when it was saved: {text}");
         self.doubts.iter().map(|text| Warning::grave(OF_TRACE, "written_of_doubtful_trace", told(text))).collect()
     }
@@ -203,21 +203,23 @@ impl Baseline {
     /// The values of the budgets, or why they are not known, and what makes them doubtful.
     pub fn values(&self, budgets: &[Budget]) -> TraceValues {
         let of_each = |value: &dyn Fn(&Budget) -> Result<Value, String>| budgets.iter().map(value).collect();
-        let with = |values, doubts: &[Warning]| TraceValues { values, warnings: texts(doubts), grave: grave(doubts) };
         match self {
-            Baseline::Saved(saved) => with(of_each(&|budget| saved.value(budget)), &saved.doubts()),
+            Baseline::Saved(saved) => {
+                TraceValues { values: of_each(&|budget| saved.value(budget)), warnings: saved.warnings() }
+            }
             Baseline::Source(SourceContent::Trace(trace)) => {
                 let mut found = TraceValues::answer(trace, budgets);
                 let told = |reason| format!("of the baseline: {reason}");
                 found.values = found.values.into_iter().map(|value| value.map_err(told)).collect();
                 found
             }
-            Baseline::Source(SourceContent::Pfnset(table)) => {
-                with(of_each(&|budget| table_value(table, budget)), &table.doubts())
-            }
+            Baseline::Source(SourceContent::Pfnset(table)) => TraceValues {
+                values: of_each(&|budget| table_value(table, budget)),
+                warnings: table.warnings_of_file(),
+            },
             Baseline::Source(SourceContent::Wpa(_)) => {
                 let other = "the baseline is a table of WPA, which counts by other rules; pfnset diff compares with it";
-                with(of_each(&|_| Err(other.to_owned())), &[])
+                TraceValues { values: of_each(&|_| Err(other.to_owned())), ..TraceValues::default() }
             }
         }
     }

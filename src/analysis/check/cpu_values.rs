@@ -35,9 +35,9 @@ impl<'t> CpuValues<'t> {
         CpuValues { all, evidence: Evidence::new(trace, &CPU) }
     }
 
-    /// What casts doubt on them.
-    pub fn doubts(&self) -> &[Warning] {
-        self.all.as_ref().map_or(&[], |set| &set.doubts)
+    /// What a reader of them has to know.
+    pub fn warnings(&self) -> &[Warning] {
+        self.all.as_ref().map_or(&[], |set| &set.warnings)
     }
 
     /// The value of a budget.
@@ -62,7 +62,7 @@ impl<'t> CpuValues<'t> {
             _ => Some(answer(trace, conditions, &budget.symbols)?),
         };
         let of_stacks = |doubt: &&Warning| ["no_stacks", "stacks_incomplete"].contains(&doubt.code);
-        let doubts: Vec<&Warning> = own.iter().flat_map(|own| &own.doubts).filter(of_stacks).collect();
+        let doubts: Vec<&Warning> = own.iter().flat_map(|own| &own.warnings).filter(of_stacks).collect();
         if let Some(none) = doubts.iter().find(|doubt| doubt.code == "no_stacks") {
             return Err(none.text.clone());
         }

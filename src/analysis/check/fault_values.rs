@@ -44,9 +44,9 @@ impl<'t> FaultValues<'t> {
         FaultValues { all, of_budgets, evidence: Evidence::new(trace, &FAULTS) }
     }
 
-    /// What casts doubt on them.
-    pub fn doubts(&self) -> &[Warning] {
-        self.all.as_ref().map_or(&[], |set| &set.doubts)
+    /// What a reader of them has to know.
+    pub fn warnings(&self) -> &[Warning] {
+        self.all.as_ref().map_or(&[], |set| &set.warnings)
     }
 
     /// The value of a budget.

@@ -18,7 +18,7 @@ pub mod suggested_budgets;
 pub mod trace_values;
 pub mod verdict;
 
-use crate::trace::trust::warning::Warning;
+use crate::trace::trust::warning::{OF_TRACE, Warning, Warnings};
 use budget::Budget;
 use largest_growth::{Grown, grown};
 use std::path::{Path, PathBuf};
@@ -101,9 +101,7 @@ pub struct TraceResult {
     /// In the order of the file.
     pub budgets: Vec<BudgetResult>,
     /// Doubts about the trace.
-    pub warnings: Vec<String>,
-    /// Those that make numbers wrong.
-    pub(crate) grave: Vec<Warning>,
+    pub warnings: Warnings,
 }
 
 impl TraceResult {
@@ -114,12 +112,12 @@ impl TraceResult {
         values: TraceValues,
         baseline: Option<&[Result<Value, String>]>,
     ) -> TraceResult {
-        let TraceValues { values, warnings, grave } = values;
+        let TraceValues { values, warnings } = values;
         let of_baseline = |at: usize| baseline.and_then(|values| values.get(at));
         let all = budgets.iter().zip(&values).enumerate();
         let budgets: Vec<BudgetResult> =
             all.map(|(at, (budget, value))| result(budget, value, of_baseline(at))).collect();
-        TraceResult { files, verdict: worst(budgets.iter().map(BudgetResult::counted)), budgets, warnings, grave }
+        TraceResult { files, verdict: worst(budgets.iter().map(BudgetResult::counted)), budgets, warnings }
     }
 
     /// The results of a trace that cannot be read: all budgets are invalid.
@@ -129,8 +127,10 @@ impl TraceResult {
     }
 
     /// Doubts about the trace, then those about each budget with its name.
-    pub(crate) fn all_warnings(&self) -> Vec<String> {
-        [self.warnings.clone(), self.warnings_of_budgets()].concat()
+    pub(crate) fn all_warnings(&self) -> Warnings {
+        let of_budgets = self.warnings_of_budgets().into_iter();
+        let of_budgets = of_budgets.map(|text| Warning::note(OF_TRACE, "budget", text));
+        self.warnings.iter().cloned().chain(of_budgets).collect()
     }
 
     /// Those about each budget with its name.

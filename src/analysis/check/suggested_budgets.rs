@@ -15,7 +15,7 @@ use crate::model::category::Category;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::{AnalysisNeeds, REFERENCE_SET, RESIDENT_SET};
-use crate::trace::trust::warning::Warning;
+use crate::trace::trust::warning::Warnings;
 use crate::units::PAGE_BYTES;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -173,7 +173,7 @@ pub struct Suggested {
     /// Categories of budgets that count pages of others too, because a keyword was not recorded.
     pub moved: BTreeSet<String>,
     /// What can make the values of the trace wrong, and so the limits.
-    pub(crate) grave: Vec<Warning>,
+    pub(crate) grave: Warnings,
 }
 
 impl Suggested {
@@ -270,8 +270,8 @@ pub fn suggest(trace: &Trace) -> Result<Suggested, Missing> {
             .extend([Measure::Outstanding, Measure::GrowthPerMinute].map(|of_it| (Analysis::Allocations(of), of_it)));
     }
     let budgets: Vec<Budget> = measures.iter().copied().map(whole).collect();
-    let TraceValues { values, grave, .. } = TraceValues::answer(trace, &budgets);
-    let mut suggested = Suggested { grave, ..Suggested::default() };
+    let TraceValues { values, warnings } = TraceValues::answer(trace, &budgets);
+    let mut suggested = Suggested { grave: warnings.grave(), ..Suggested::default() };
     for (asked, value) in measures.into_iter().zip(&values) {
         let (of, measure) = asked;
         let is_without = suggested.is_without(of);

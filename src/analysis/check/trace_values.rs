@@ -24,7 +24,7 @@ use crate::load::allocations::AllocationKind;
 use crate::model::snapshot::Snapshot;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::analysis_needs::{REFERENCE_SET, RESIDENT_SET};
-use crate::trace::trust::warning::Warning;
+use crate::trace::trust::warning::{Warning, Warnings};
 use crate::trace::{Parts, Trace};
 use crate::units::{Nanos, counted};
 use std::collections::BTreeMap;
@@ -35,9 +35,7 @@ pub struct TraceValues {
     /// The values in the order of the budgets, or why one is not known.
     pub values: Vec<Result<Value, String>>,
     /// Doubts about the trace, most important first.
-    pub warnings: Vec<String>,
-    /// Those that make numbers wrong.
-    pub(crate) grave: Vec<Warning>,
+    pub warnings: Warnings,
 }
 
 /// The events that make up a page sequence.
@@ -63,16 +61,16 @@ impl TraceValues {
         budgets.iter().for_each(|budget| budget.conditions.forget());
         let faults = has(Analysis::Faults).then(|| FaultValues::new(trace, budgets));
         if let Some(faults) = &faults {
-            all.add_doubts(&but_not_recorded(faults.doubts()));
+            all.warnings.add(but_not_recorded(faults.warnings()));
         }
         let processors = has(Analysis::Cpu).then(|| CpuValues::new(trace));
         if let Some(processors) = &processors {
-            all.add_doubts(&but_not_recorded(processors.doubts()));
+            all.warnings.add(but_not_recorded(processors.warnings()));
         }
         let kinds = AllocationKind::ALL.into_iter().filter(|kind| has(Analysis::Allocations(*kind)));
         let allocations: Vec<AllocationValues<'_>> =
             kinds.map(|kind| AllocationValues::new(trace, kind, budgets)).collect();
-        allocations.iter().for_each(|values| all.add_doubts(&but_not_recorded(values.doubts())));
+        allocations.iter().for_each(|values| all.warnings.add(but_not_recorded(values.warnings())));
         let mut reference = has(Analysis::Reference).then(|| ReferenceValues::new(trace, &mut all));
         for budget in budgets {
             let value = match &budget.conditions {
@@ -98,15 +96,8 @@ impl TraceValues {
             all.values.push(value);
         }
         // Whether the file can be trusted does not depend on the budgets: also one of which nothing was measured can have losses.
-        all.add_doubts(&trace.trust().doubts());
+        all.warnings.add(trace.trust().warnings());
         all
-    }
-
-    fn add_doubts(&mut self, doubts: &[Warning]) {
-        for doubt in doubts.iter().filter(|doubt| !self.warnings.contains(&doubt.text)).cloned().collect::<Vec<_>>() {
-            self.grave.extend(doubt.is_grave.then(|| doubt.clone()));
-            self.warnings.push(doubt.text);
-        }
     }
 }
 
@@ -139,9 +130,9 @@ impl Value {
 }
 
 /// Without what was not recorded: a budget that needs it says so itself.
-fn but_not_recorded(doubts: &[Warning]) -> Vec<Warning> {
-    let is_told = |doubt: &&Warning| !["not_recorded", "heaps_not_recorded"].contains(&doubt.code);
-    doubts.iter().filter(is_told).cloned().collect()
+fn but_not_recorded(warnings: &[Warning]) -> Warnings {
+    let is_told = |warning: &&Warning| !warning.is_of(&["not_recorded", "heaps_not_recorded"]);
+    warnings.iter().filter(is_told).cloned().collect()
 }
 
 /// What rows of the resident set are grouped by.
@@ -164,7 +155,7 @@ impl<'t> ResidentValues<'t> {
     fn new(trace: &'t Trace, all: &mut TraceValues) -> ResidentValues<'t> {
         let snapshot = trace.need_snapshots().map_err(|error| error.brief()).and_then(|snapshots| {
             let indices = SnapshotChoice::Last.indices(snapshots).unwrap_or_default();
-            all.add_doubts(&but_not_recorded(&warnings::of_snapshots(trace, &indices)));
+            all.warnings.add(but_not_recorded(&warnings::of_snapshots(trace, &indices)));
             let last = indices.first().and_then(|index| snapshots.get(*index));
             last.ok_or_else(|| "it has no whole snapshot".to_owned())
         });
@@ -290,7 +281,7 @@ impl ReferenceValues {
         match reference_set(trace, &[], &SymbolFolders::default()) {
             Err(error) => ReferenceValues(Err(error.brief())),
             Ok(set) => {
-                all.add_doubts(&set.doubts);
+                all.warnings.add(set.warnings.iter().cloned());
                 ReferenceValues(Ok(set))
             }
         }
@@ -320,12 +311,12 @@ impl ReferenceValues {
             _ if conditions.is_empty() => Ok(held(set, budget.measure, set)),
             _ => {
                 let selected = reference_set(trace, conditions, &budget.symbols).map_err(|error| error.brief())?;
-                let no_stacks = selected.doubts.iter().find(|doubt| doubt.code == "no_stacks");
+                let no_stacks = selected.warnings.iter().find(|doubt| doubt.code == "no_stacks");
                 if let Some(doubt) = no_stacks.filter(|_| selected.chooses_stacks()) {
                     return Err(doubt.text.clone());
                 }
                 let of_stacks = |doubt: &&Warning| doubt.code == "stacks_incomplete" && selected.chooses_stacks();
-                let doubts = selected.doubts.iter().filter(of_stacks).map(|doubt| doubt.text.clone()).collect();
+                let doubts = selected.warnings.iter().filter(of_stacks).map(|doubt| doubt.text.clone()).collect();
                 Ok(Value { doubts, ..held(&selected, budget.measure, set) })
             }
         }

@@ -26,7 +26,7 @@ use crate::moment::At;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::CPU;
 use crate::trace::trust::readiness::Need;
-use crate::trace::trust::warning::{Warning, any_grave, texts};
+use crate::trace::trust::warning::{Warning, Warnings};
 use crate::units::Nanos;
 use foldhash::HashMap as FastMap;
 
@@ -90,11 +90,7 @@ pub struct SampleFacts {
 #[derive(Debug)]
 pub struct SampledUse {
     /// Doubts, most important first.
-    pub warnings: Vec<String>,
-    /// True when data was lost or the file is damaged.
-    pub doubtful: bool,
-    /// The warnings with their codes.
-    pub(crate) doubts: Vec<Warning>,
+    pub warnings: Warnings,
     /// Keywords that were not recorded.
     pub missing: Vec<Need>,
     /// The window.
@@ -180,15 +176,13 @@ impl SampledUse {
         let is_of_idle = has_conditions && chosen.iter().all(|(key, _)| key.is_idle());
         let rows_by = |dimensions: &[Dimension]| groups(&chosen, dimensions, &labels, is_of_idle);
         let missing = trace.missing(&CPU);
-        let mut doubts = trust.doubts();
+        let mut warnings = trust.warnings();
         let text =
             "no context switches are in the trace: times are estimated by samples; waits and ready delays are unknown";
-        doubts.push(Warning::note(CPU.name, "by_samples", text.to_owned()));
+        warnings.push(Warning::note(CPU.name, "by_samples", text.to_owned()));
         let has_modules = query.group_by.contains(&Dimension::Module);
         Ok(Some(SampledUse {
-            warnings: texts(&doubts),
-            doubtful: any_grave(&doubts),
-            doubts,
+            warnings: warnings,
             missing,
             window,
             window_times: (clock.nanos(range.from), clock.nanos(range.to)),

@@ -50,7 +50,7 @@ use crate::model::window::Window;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::CPU;
 use crate::trace::trust::readiness::Need;
-use crate::trace::trust::warning::{Warning, any_grave, texts};
+use crate::trace::trust::warning::Warnings;
 use crate::units::{Nanos, Ticks};
 use query::{CpuQuery, Dimension};
 use replay::processor::{Processor, add_uses};
@@ -95,11 +95,7 @@ pub struct QueueSummary {
 #[non_exhaustive]
 pub struct CpuUse {
     /// Doubts, most important first.
-    pub warnings: Vec<String>,
-    /// True when data was lost or the file is damaged.
-    pub doubtful: bool,
-    /// The warnings with their codes.
-    pub(crate) doubts: Vec<Warning>,
+    pub warnings: Warnings,
     /// Conditions that chose the rows: dimensions and patterns.
     pub(crate) filter: Vec<(&'static str, String)>,
     /// Keywords that were not recorded, and the consequences of each.
@@ -262,11 +258,9 @@ impl<'r, S: KeptStack> Replay<'r, S> {
         let (total, charged) = totals(processors, &by_processor);
         let missing = trace.missing(&CPU);
         let shares = stacks.map(|stacks| rows::stack_shares(scheduler, &labels, stacks, query));
-        let doubts = warnings::warnings(trace, &missing, processors, range, shares.as_ref(), told);
+        let warnings = warnings::warnings(trace, &missing, processors, range, shares.as_ref(), told);
         CpuUse {
-            warnings: texts(&doubts),
-            doubtful: any_grave(&doubts),
-            doubts,
+            warnings: warnings,
             filter: Condition::written(&query.conditions),
             missing,
             window_times: (etl.clock.nanos(range.from), etl.clock.nanos(range.to)),

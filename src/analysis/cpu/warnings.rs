@@ -8,7 +8,7 @@ use crate::etl::log_file_header::MODE_NO_PER_PROCESSOR;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::CPU;
 use crate::trace::trust::readiness::Need;
-use crate::trace::trust::warning::Warning;
+use crate::trace::trust::warning::{Warning, Warnings};
 use crate::units::{count, counted};
 
 /// One line each, most important first. `of_symbols` are those of the search for symbols.
@@ -19,12 +19,12 @@ pub fn warnings(
     range: TickRange,
     stacks: Option<&StackShares>,
     of_symbols: Vec<String>,
-) -> Vec<Warning> {
+) -> Warnings {
     let (etl, trust) = (trace.etl(), trace.trust());
-    let mut doubts = trust.doubts();
+    let mut warnings = trust.warnings();
     let note = |code, text| Warning::note(CPU.name, code, text);
-    doubts.extend(beyond_switches(trace, range));
-    doubts.extend(unknown(processors, range, etl).into_iter().map(|text| note("threads_unknown", text)));
+    warnings.extend(beyond_switches(trace, range));
+    warnings.extend(unknown(processors, range, etl).into_iter().map(|text| note("threads_unknown", text)));
     let sum = |of: fn(&Processor) -> u64| processors.iter().map(of).sum::<u64>();
     let breaks = sum(|processor| processor.breaks);
     if breaks > 0 {
@@ -34,41 +34,41 @@ pub fn warnings(
              before each is unknown. Ready delays and queue lengths can be too large from there on: a thread whose \
              switch is missing counts as ready until its next one"
         );
-        doubts.push(Warning::grave(CPU.name, "switches_broken", text).of(breaks));
+        warnings.push(Warning::grave(CPU.name, "switches_broken", text).of(breaks));
     }
     if etl.header.mode & MODE_NO_PER_PROCESSOR != 0 {
         let text = "the session had no buffers of their own for the processors: which processor did what is not known";
-        doubts.push(note("processors_unknown", text.into()));
+        warnings.push(note("processors_unknown", text.into()));
     }
     let malformed = sum(|processor| processor.malformed);
     if malformed > 0 {
         let interrupts = counted(malformed, "interrupt begins", "interrupts begin");
         let text = format!("{interrupts} after the end, or below 0: counted with no time");
-        doubts.push(note("interrupts_after_end", text).of(malformed));
+        warnings.push(note("interrupts_after_end", text).of(malformed));
     }
     let implausible = sum(|processor| processor.implausible);
     if implausible > 0 {
         let interrupts = counted(implausible, "interrupt begins", "interrupts begin");
         let text = format!("{interrupts} before the first record of the trace; only the time in the window counts");
-        doubts.push(note("interrupts_before_trace", text).of(implausible));
+        warnings.push(note("interrupts_before_trace", text).of(implausible));
     }
     let not_nested = sum(Processor::not_nested);
     if not_nested > 0 {
         let interrupts = counted(not_nested, "interrupt overlaps", "interrupts overlap");
         let text =
             format!("{interrupts} another one without ending inside of it; the one that began last has the time");
-        doubts.push(note("interrupts_overlap", text).of(not_nested));
+        warnings.push(note("interrupts_overlap", text).of(not_nested));
     }
     let went_back = sum(Processor::went_back);
     if went_back > 0 {
         let records = counted(went_back, "record has", "records have");
         let text = format!("{records} an earlier time than the one before on the same processor; they were sorted");
-        doubts.push(note("time_went_back", text).of(went_back));
+        warnings.push(note("time_went_back", text).of(went_back));
     }
-    doubts.extend(stacks.into_iter().flat_map(lack_of_stacks));
-    doubts.extend(of_symbols.into_iter().map(|text| note("symbols_missing", text)));
-    doubts.extend(trust.not_there_for(CPU.name, missing));
-    doubts
+    warnings.extend(stacks.into_iter().flat_map(lack_of_stacks));
+    warnings.extend(of_symbols.into_iter().map(|text| note("symbols_missing", text)));
+    warnings.extend(trust.not_there_for(CPU.name, missing));
+    warnings
 }
 
 /// Stacks that rows or conditions ask for, and that no record has, or not every one.

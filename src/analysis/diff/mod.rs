@@ -37,7 +37,8 @@ use crate::error::Error;
 use crate::imported::CountedRow;
 use crate::imported::amount::Amount;
 use crate::imported::wpa::columns::ExportedTable;
-use crate::trace::trust::warning::{self, Warning, any_grave, texts};
+use crate::trace::analysis_needs::RESIDENT_SET;
+use crate::trace::trust::warning::{Warning, Warnings};
 use crate::units::counted as number_of;
 use comparison::Comparison;
 use file_side::{FileQuery, FileSide};
@@ -54,11 +55,7 @@ use trace_side::{Held, ReferenceSide, ResidentSide};
 #[non_exhaustive]
 pub struct Diff {
     /// Doubts, most important first.
-    pub warnings: Vec<String>,
-    /// Those that make numbers wrong.
-    pub(crate) grave: Vec<Warning>,
-    /// True when data of a trace was lost or a file is damaged.
-    pub doubtful: bool,
+    pub warnings: Warnings,
     /// The two sides.
     pub sides: [SideFacts; 2],
     /// Dimensions of the rows.
@@ -104,9 +101,7 @@ struct Side<'s> {
     resident: Option<ResidentSide<'s>>,
     starts: Starts,
     file: FileSide,
-    warnings: Vec<String>,
-    grave: Vec<Warning>,
-    doubtful: bool,
+    warnings: Warnings,
 }
 
 impl Diff {
@@ -121,14 +116,11 @@ impl Diff {
         let sources = [left, right];
         let plan = DiffPlan::new(sources, query)?;
         let mut sides = read(sources, &plan, query).map_err(|error| with_hint(error, sources, &plan))?;
-        let mut warnings: Vec<String> = Vec::new();
-        let mut grave: Vec<Warning> = Vec::new();
+        let mut warnings = Warnings::default();
         for (name, side) in SIDES.iter().zip(&mut sides) {
-            grave.extend(std::mem::take(&mut side.grave).into_iter().map(|doubt| doubt.named(name)));
-            warnings.extend(std::mem::take(&mut side.warnings).into_iter().map(|line| format!("{name}: {line}")));
+            warnings.extend(std::mem::take(&mut side.warnings).named(name));
         }
-        grave.extend(warning::grave(&plan.doubts));
-        warnings.extend(texts(&plan.doubts).into_iter().chain(plan.warnings.iter().cloned()));
+        warnings.extend(plan.warnings.iter().cloned());
         let matched = match_labels(&mut sides, &plan);
         let counted = sides.each_mut().map(|side| std::mem::take(&mut side.rows));
         let joined = rows::join(counted, &plan.dimensions, &matched, (query.tolerance, query.order));
@@ -149,8 +141,6 @@ impl Diff {
         let facts = totals.map(|(side, all)| facts(sources, &sides, &plan, side, all));
         Ok(Diff {
             warnings,
-            grave,
-            doubtful: any_grave(&plan.doubts) || sides.iter().any(|side| side.doubtful),
             sides: facts,
             has_reference_sets: could_be_reference(sources, &plan),
             dimensions: plan.dimensions,
@@ -243,9 +233,7 @@ fn read<'s>(sources: [&'s Source; 2], plan: &DiffPlan, query: &DiffQuery) -> Res
                 if plan.matching == Match::NameAndStart {
                     side.starts = resident.starts();
                 }
-                (side.warnings, side.grave) =
-                    (std::mem::take(&mut resident.warnings), std::mem::take(&mut resident.grave));
-                side.doubtful = resident.doubtful;
+                side.warnings = std::mem::take(&mut resident.warnings);
                 side.resident = Some(resident);
             }
             ExportedTable::Reference => {
@@ -256,8 +244,7 @@ fn read<'s>(sources: [&'s Source; 2], plan: &DiffPlan, query: &DiffQuery) -> Res
                     (held(sources, plan), &query.symbols),
                 )
                 .map_err(of_side)?;
-                (side.rows, side.warnings, side.doubtful) = (found.rows, found.warnings, found.doubtful);
-                side.grave = found.grave;
+                (side.rows, side.warnings) = (found.rows, found.warnings);
             }
         }
     }
@@ -305,12 +292,21 @@ fn match_labels(sides: &mut [Side<'_>; 2], plan: &DiffPlan) -> Vec<Matched> {
     plan.dimensions.iter().enumerate().map(of).collect()
 }
 
-fn page_warnings(pages: &PageDifferences) -> Vec<String> {
+fn page_warnings(pages: &PageDifferences) -> Warnings {
     let repeated = number_of(pages.repeated, "row of the export repeats", "rows of the export repeat");
     let address = number_of(pages.other_address, "private page has", "private pages have");
     let lines = [
-        (pages.repeated, format!("{repeated} a page frame number; the first row of each page is compared")),
-        (pages.other_address, format!("{address} another virtual address in the export: it may be of another trace")),
+        (
+            pages.repeated,
+            "rows_repeated",
+            format!("{repeated} a page frame number; the first row of each page is compared"),
+        ),
+        (
+            pages.other_address,
+            "addresses_differ",
+            format!("{address} another virtual address in the export: it may be of another trace"),
+        ),
     ];
-    lines.into_iter().filter(|(count, _)| *count > 0).map(|(_, line)| line).collect()
+    let lines = lines.into_iter().filter(|(count, ..)| *count > 0);
+    lines.map(|(count, code, text)| Warning::note(RESIDENT_SET.name, code, text).of(count)).collect()
 }

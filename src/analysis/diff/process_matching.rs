@@ -3,6 +3,8 @@
 //! Sides are compared by texts, because one of them can be a file: here these are read.
 
 use crate::dimensions::NO_LABEL;
+use crate::trace::analysis_needs::PROCESS_LIST;
+use crate::trace::trust::warning::Warning;
 use crate::units::counted;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -89,10 +91,12 @@ impl Matched {
     }
 
     /// That processes of one id have two names.
-    pub fn renamed_warning(&self) -> Option<String> {
+    pub fn renamed_warning(&self) -> Option<Warning> {
         let (left, right) = self.renamed.first()?;
-        let count = counted(self.renamed.len() as u64, "process has", "processes have");
-        Some(format!("{count} the same id and another name: {left} on the left is {right} on the right"))
+        let renamed = self.renamed.len() as u64;
+        let of = counted(renamed, "process has", "processes have");
+        let text = format!("{of} the same id and another name: {left} on the left is {right} on the right");
+        Some(Warning::note(PROCESS_LIST.name, "processes_renamed", text).of(renamed))
     }
 
     /// The name that a label is compared under.

@@ -12,7 +12,8 @@ use crate::analysis::table::{Condition, Dimension as _};
 use crate::error::{Error, Missing, Reason};
 use crate::imported::wpa::columns::ExportedTable;
 use crate::symbols::folders::SymbolFolders;
-use crate::trace::trust::warning::{OF_TRACE, Warning};
+use crate::trace::analysis_needs::RESIDENT_SET;
+use crate::trace::trust::warning::{OF_TRACE, Warning, Warnings};
 use std::path::Path;
 
 /// A question.
@@ -51,10 +52,8 @@ pub(crate) struct DiffPlan {
     pub dimensions: Vec<Dimension>,
     /// How processes are matched.
     pub matching: Match,
-    /// Notes on what does not fit.
-    pub warnings: Vec<String>,
-    /// What makes the comparison doubtful: what a file says of itself, and what only one side leaves out.
-    pub doubts: Vec<Warning>,
+    /// What a file says of itself, what only one side leaves out, and what does not fit.
+    pub warnings: Warnings,
 }
 
 /// Names of the sides in messages.
@@ -100,13 +99,12 @@ impl DiffPlan {
             by_wpa: [false; 2],
             dimensions: Vec::new(),
             matching: matching(sides, query.matching)?,
-            warnings: Vec::new(),
-            doubts: Vec::new(),
+            warnings: Warnings::default(),
         };
         if table == ExportedTable::Reference {
             refuse_of_pages(query)?;
         } else {
-            plan.by_wpa = rules(sides, query.by_wpa, &mut plan.warnings)?;
+            plan.by_wpa = rules(sides, query.by_wpa)?;
         }
         plan.dimensions = match &query.group_by {
             Some(dimensions) => {
@@ -130,9 +128,12 @@ impl DiffPlan {
                 )));
             }
         }
-        plan.doubts = selections::differing(sides, &query.conditions)?;
+        plan.warnings.extend(selections::differing(sides, &query.conditions)?);
         for (side, source) in SIDES.iter().zip(sides) {
-            plan.doubts.extend(content_doubts(side, source));
+            plan.warnings.extend(of_content(side, source));
+        }
+        if query.by_wpa.is_none() {
+            plan.warnings.extend(rules_that_differ(plan.by_wpa));
         }
         Ok(plan)
     }
@@ -187,7 +188,7 @@ fn matching(sides: [&Source; 2], asked: Option<Match>) -> Result<Match, Error> {
 }
 
 /// By whose rules each side counts. An export always counts by WPA's.
-fn rules(sides: [&Source; 2], asked: Option<bool>, warnings: &mut Vec<String>) -> Result<[bool; 2], Error> {
+fn rules(sides: [&Source; 2], asked: Option<bool>) -> Result<[bool; 2], Error> {
     let can = |source: &Source, by_wpa: bool| match &source.content {
         SourceContent::Trace(_) => true,
         SourceContent::Pfnset(table) => table.counts(by_wpa),
@@ -198,25 +199,28 @@ fn rules(sides: [&Source; 2], asked: Option<bool>, warnings: &mut Vec<String>) -
     let both = |by_wpa: bool| sides.iter().all(|side| can(side, by_wpa));
     let wish = if asked.is_none() && !both(wish) && both(!wish) { !wish } else { wish };
     let each = sides.map(|side| if can(side, wish) { wish } else { !wish });
-    let names = |by_wpa: bool| if by_wpa { "WPA's" } else { "the corrected" };
     let cannot = SIDES.iter().zip(sides).find(|(_, source)| !source.is_export() && !can(source, wish));
     if let (Some((side, source)), Some(asked)) = (cannot, asked) {
         return Err(Error::Usage(format!(
             "cannot count by {}: {side} ({}) counts by {} rules only",
-            names(asked),
+            name_of_rules(asked),
             source.path.display(),
-            names(!asked)
+            name_of_rules(!asked)
         )));
     }
-    let [left, right] = each;
-    if left != right && asked.is_none() {
-        warnings.push(format!(
-            "LEFT counts by {} categories and RIGHT by {}: differences are those of the rules too",
-            names(left),
-            names(right)
-        ));
-    }
     Ok(each)
+}
+
+fn name_of_rules(by_wpa: bool) -> &'static str {
+    if by_wpa { "WPA's" } else { "the corrected" }
+}
+
+/// A line where the sides count by different rules, which the user did not ask for.
+fn rules_that_differ([left, right]: [bool; 2]) -> Option<Warning> {
+    let [of_left, of_right] = [left, right].map(name_of_rules);
+    let text =
+        format!("LEFT counts by {of_left} categories and RIGHT by {of_right}: differences are those of the rules too");
+    (left != right).then(|| Warning::note(RESIDENT_SET.name, "rules_differ", text))
 }
 
 fn need(sides: [Option<&Source>; 2], table: ExportedTable, dimension: Dimension, asked: &str) -> Result<(), Error> {
@@ -268,10 +272,10 @@ fn finest(sides: [&Source; 2], table: ExportedTable) -> Result<Vec<Dimension>, E
     Ok(common)
 }
 
-fn content_doubts(side: &str, source: &Source) -> Vec<Warning> {
+fn of_content(side: &str, source: &Source) -> Warnings {
     match &source.content {
-        SourceContent::Trace(_) => Vec::new(),
-        SourceContent::Pfnset(table) => table.doubts().into_iter().map(|doubt| doubt.named(side)).collect(),
+        SourceContent::Trace(_) => Warnings::default(),
+        SourceContent::Pfnset(table) => table.warnings_of_file().named(side),
         SourceContent::Wpa(export) => {
             let found = export.columns.by_content.iter();
             let text = |(heading, dimension): &(String, &str)| {

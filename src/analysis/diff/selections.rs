@@ -15,7 +15,7 @@ const SIDES: [(&str, usize); 2] = [("LEFT", 1), ("RIGHT", 0)];
 /// # Errors
 /// [`Error::Usage`] for a file beside a trace, which can be asked for the same.
 pub fn differing(sides: [&Source; 2], conditions: &[Condition<Dimension>]) -> Result<Vec<Warning>, Error> {
-    let mut doubts = Vec::new();
+    let mut warnings = Vec::new();
     for ((name, other), source) in SIDES.into_iter().zip(sides) {
         let (SourceContent::Pfnset(table), Some(other)) = (&source.content, sides.get(other)) else { continue };
         let mut tell = |text: String, advice: String| {
@@ -26,7 +26,7 @@ pub fn differing(sides: [&Source; 2], conditions: &[Condition<Dimension>]) -> Re
                 )));
             }
             let text = format!("{name} {text}: what it leaves out looks as if it were not there");
-            doubts.push(Warning::grave(OF_TRACE, "selections_differ", text));
+            warnings.push(Warning::grave(OF_TRACE, "selections_differ", text));
             Ok(())
         };
         let is_asked = |dimension: &str, patterns: &str| other.is_chosen_by(dimension, patterns);
@@ -50,5 +50,5 @@ pub fn differing(sides: [&Source; 2], conditions: &[Condition<Dimension>]) -> Re
             tell(text, "write the file of the whole scenario".to_owned())?;
         }
     }
-    Ok(doubts)
+    Ok(warnings)
 }

@@ -19,7 +19,8 @@ use crate::model::process::Instance;
 use crate::model::snapshot::{Snapshot, whole};
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
-use crate::trace::trust::warning::{Warning, any_grave, grave, texts};
+use crate::trace::analysis_needs::RESIDENT_SET;
+use crate::trace::trust::warning::{Warning, Warnings};
 
 /// A resident-set trace, joined.
 #[derive(Debug)]
@@ -29,11 +30,7 @@ pub struct ResidentSide<'t> {
     /// Number of the snapshot that is compared.
     pub snapshot: usize,
     /// Doubts, most important first.
-    pub warnings: Vec<String>,
-    /// Those that make numbers wrong.
-    pub(crate) grave: Vec<Warning>,
-    /// True when data was lost or the file is damaged.
-    pub doubtful: bool,
+    pub warnings: Warnings,
     /// The stacks of commits, where functions or modules are asked for.
     stacks: Option<CommitStacks>,
 }
@@ -75,31 +72,25 @@ impl<'t> ResidentSide<'t> {
             }
             _ => choice.indices(snapshots)?.first().copied(),
         };
-        let mut doubts = warnings::of_snapshots(trace, &snapshot.into_iter().collect::<Vec<_>>());
+        let mut warnings = warnings::of_snapshots(trace, &snapshot.into_iter().collect::<Vec<_>>());
         let rows: Vec<ResidentDimension> = dimensions.iter().filter_map(|d| d.resident(false)).collect();
         let stacks = stacks_for(trace, &rows, &of_resident(conditions, false), symbols);
-        doubts.extend(stacks.iter().flat_map(warnings::of_stacks));
-        let mut warnings = texts(&doubts);
+        warnings.extend(stacks.iter().flat_map(warnings::of_stacks));
+        let mut warnings = warnings;
         let compared = snapshot.and_then(|index| snapshots.get(index));
         warnings.extend(near.zip(compared).and_then(|(near, snapshot)| {
             let last = trace.time(snapshot.last_time).seconds();
             let is_near = (seconds(snapshot) - NEAR_SECONDS..=last + NEAR_SECONDS).contains(&near);
             (!is_near).then(|| {
-                format!(
+                let text = format!(
                     "the other side's snapshot was at {near} s, the nearest page sequence began at {:.3} s: it may be of \
                      another trace",
                     seconds(snapshot)
-                )
+                );
+                Warning::note(RESIDENT_SET.name, "snapshots_apart", text)
             })
         }));
-        Ok(ResidentSide {
-            trace,
-            snapshot: snapshot.unwrap_or(0),
-            warnings,
-            grave: grave(&doubts),
-            doubtful: any_grave(&doubts),
-            stacks,
-        })
+        Ok(ResidentSide { trace, snapshot: snapshot.unwrap_or(0), warnings, stacks })
     }
 
     /// The snapshot.
@@ -172,11 +163,7 @@ pub struct ReferenceSide {
     /// Rows.
     pub rows: Vec<CountedRow>,
     /// Doubts.
-    pub warnings: Vec<String>,
-    /// Those that make numbers wrong.
-    pub(crate) grave: Vec<Warning>,
-    /// True when data was lost or the file is damaged.
-    pub doubtful: bool,
+    pub warnings: Warnings,
 }
 
 /// Which pages of a reference set count.
@@ -224,8 +211,7 @@ impl ReferenceSide {
                 _ => row.measure.pages,
             }),
         });
-        let grave = grave(&set.doubts);
-        Ok(ReferenceSide { rows: rows.collect(), warnings: set.warnings, grave, doubtful: set.doubtful })
+        Ok(ReferenceSide { rows: rows.collect(), warnings: set.warnings })
     }
 }
 

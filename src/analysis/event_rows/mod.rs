@@ -21,7 +21,8 @@ use crate::load::trace_parts::Parts;
 use crate::model::window::Window;
 use crate::moment::Moment;
 use crate::trace::Trace;
-use crate::trace::trust::warning::{Warning, grave};
+use crate::trace::analysis_needs::STACK_EVENTS;
+use crate::trace::trust::warning::{Warning, Warnings, of_symbols};
 use crate::units::Ticks;
 use std::borrow::Cow;
 use std::io;
@@ -41,11 +42,7 @@ pub struct EventListing<'t> {
     /// Whose numbers the rows have.
     numbers: Option<&'t EventStacks>,
     /// Warnings, most important first.
-    pub warnings: Vec<String>,
-    /// Those of them that can make what is read wrong.
-    pub(crate) grave: Vec<Warning>,
-    /// True when data was lost or the file is damaged.
-    pub doubtful: bool,
+    pub warnings: Warnings,
 }
 
 /// Records of a slice, about: the texts of two slices are in memory together.
@@ -134,31 +131,21 @@ impl<'t> EventListing<'t> {
         trace.gather(Parts::SYSTEM);
         let schemas = Schemas::new(trace.etl(), &query.manifests);
         let window = query.window(trace)?;
-        let (mut warnings, grave) = (trace.trust().warnings(), grave(&trace.trust().doubts()));
-        warnings.extend(schemas.unreadable.iter().take(20).cloned());
+        let mut warnings = trace.trust().warnings();
+        let unreadable = |text: &String| Warning::note("event_rows", "unreadable_manifest", text.clone());
+        warnings.extend(schemas.unreadable.iter().take(20).map(unreadable));
         let (stacks, told) = query.stacks.as_ref().map(|symbols| EventStacks::of_all(trace, symbols)).unzip();
-        warnings.extend(told.into_iter().flatten());
+        warnings.extend(of_symbols(STACK_EVENTS.name, told.into_iter().flatten()));
         if stacks.as_ref().is_some_and(EventStacks::is_empty) {
-            warnings.push("the trace has no stacks".to_owned());
+            let text = "the trace has no stacks".to_owned();
+            warnings.push(Warning::note(STACK_EVENTS.name, "no_stacks", text));
         }
         let names_threads = has_owners_by_payload(|hook| trace.survey().kernel_count(hook));
         let threads = if names_threads { thread_records(trace.etl()) } else { Vec::new() };
-        let (owners, doubtful) = (Owners::new(trace.processes(), &threads), trace.trust().is_doubtful());
+        let owners = Owners::new(trace.processes(), &threads);
         let labels =
             trace.processes().instances.iter().map(|process| shortened(&process.label()).into_owned()).collect();
-        Ok(EventListing {
-            trace,
-            query,
-            schemas,
-            owners,
-            labels,
-            window,
-            stacks,
-            numbers: None,
-            warnings,
-            grave,
-            doubtful,
-        })
+        Ok(EventListing { trace, query, schemas, owners, labels, window, stacks, numbers: None, warnings })
     }
 
     /// Rows with the numbers of their stacks.

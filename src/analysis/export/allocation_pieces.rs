@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::etl::clock::Clock;
 use crate::load::allocations::AllocationKind;
 use crate::trace::Trace;
-use crate::trace::trust::warning::Warning;
+use crate::trace::trust::warning::Warnings;
 
 /// Writes those of the two tables that `has` names; they are empty for a trace without such records. The second one needs `stacks`.
 /// Returns what casts doubt on them.
@@ -22,10 +22,10 @@ pub fn write(
     has: impl Fn(Table) -> bool,
     mut stacks: Option<EventStacks>,
     sink: &dyn Sink,
-) -> Result<Vec<Warning>, Error> {
+) -> Result<Warnings, Error> {
     let batches = |table: Table| has(table).then(|| ColumnBatches::new(table, sink));
     let (mut rows, mut links) = (batches(Table::AllocationPieces), batches(Table::PieceStacks));
-    let (clock, mut doubts) = (&trace.etl().clock, Vec::new());
+    let (clock, mut warnings) = (&trace.etl().clock, Warnings::default());
     for kind in AllocationKind::ALL {
         let mut written = Ok(());
         let mut push = |piece: &ListedPiece<'_>| {
@@ -39,10 +39,10 @@ pub fn write(
         let (same, told) = each_piece(trace, kind, stacks, &mut push)?;
         written?;
         stacks = same;
-        doubts.extend(told);
+        warnings.extend(told);
     }
     [rows, links].into_iter().flatten().try_for_each(ColumnBatches::finish)?;
-    Ok(doubts)
+    Ok(warnings)
 }
 
 const fn is_linked(piece: &ListedPiece<'_>) -> bool {

@@ -8,7 +8,7 @@ use crate::dimensions::{Label, LabelKind};
 use crate::error::Error;
 use crate::load::allocations::AllocationKind;
 use crate::trace::Trace;
-use crate::trace::trust::warning::Warning;
+use crate::trace::trust::warning::Warnings;
 
 /// The dimensions of a kind's rows.
 const fn dimensions(kind: AllocationKind) -> &'static [Dimension] {
@@ -22,34 +22,34 @@ const fn dimensions(kind: AllocationKind) -> &'static [Dimension] {
 ///
 /// # Errors
 /// As [`AllocationSet::answer`], without those of a trace that has none.
-pub fn read(trace: &Trace) -> Result<(Vec<AllocationSet>, Vec<Warning>), Error> {
-    let (mut sets, mut doubts) = (Vec::new(), Vec::new());
+pub fn read(trace: &Trace) -> Result<(Vec<AllocationSet>, Warnings), Error> {
+    let (mut sets, mut warnings) = (Vec::new(), Warnings::default());
     for kind in AllocationKind::ALL {
         let group_by = dimensions(kind).to_vec();
         match AllocationSet::answer(trace, &AllocationQuery { of: Some(kind), group_by, ..Default::default() }) {
             Ok(set) => {
-                doubts.extend(set.doubts.iter().cloned());
+                warnings.extend(set.warnings.iter().cloned());
                 sets.push(set);
             }
             Err(Error::MissingEvents(_) | Error::MissingPart(_)) => {}
             Err(error) => return Err(error),
         }
     }
-    Ok((sets, doubts))
+    Ok((sets, warnings))
 }
 
 /// Writes the table; it is empty for a trace without such records. Returns what casts doubt on it.
 ///
 /// # Errors
 /// [`Error::NotWritten`], and those of [`read`].
-pub fn write(trace: &Trace, sink: &dyn Sink) -> Result<Vec<Warning>, Error> {
+pub fn write(trace: &Trace, sink: &dyn Sink) -> Result<Warnings, Error> {
     let mut rows = ColumnBatches::new(Table::Allocations, sink);
-    let (sets, doubts) = read(trace)?;
+    let (sets, warnings) = read(trace)?;
     for set in &sets {
         set.rows.iter().try_for_each(|row| push(set, row, &mut rows))?;
     }
     rows.finish()?;
-    Ok(doubts)
+    Ok(warnings)
 }
 
 fn push(set: &AllocationSet, row: &AllocationRow, rows: &mut ColumnBatches<'_>) -> Result<(), Error> {

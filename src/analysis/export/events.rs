@@ -14,7 +14,7 @@ use crate::event::fields::value_json;
 use crate::load::event_row::{EventRow, RowId};
 use crate::pattern::Patterns;
 use crate::trace::Trace;
-use crate::trace::trust::warning::Warning;
+use crate::trace::trust::warning::{Warning, Warnings};
 use std::io;
 
 /// Most manifests that are told of.
@@ -29,7 +29,7 @@ pub fn write(
     trace: &Trace,
     (names, stacks): (&Patterns, Option<&EventStacks>),
     sink: &dyn Sink,
-) -> Result<Vec<Warning>, Error> {
+) -> Result<Warnings, Error> {
     let filter = EventFilter { name: names.clone(), ..EventFilter::default() };
     let query = EventRowQuery { filter, ..EventRowQuery::default() };
     let listing = EventListing::answer(trace, &query)?.numbered(stacks);

@@ -45,7 +45,7 @@ use crate::pattern::Patterns;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::{RESIDENT_SET, STACK_EVENTS};
-use crate::trace::trust::warning::{self, Warning};
+use crate::trace::trust::warning::Warnings;
 use column_batches::ColumnBatches;
 use schema::Table;
 use snapshot_choice::{Chosen, chosen};
@@ -65,7 +65,7 @@ pub fn export(
 ) -> Result<Vec<Table>, Error> {
     let (tables, choice) = chosen;
     let all = Patterns::default();
-    export_with_doubts(trace, (file, Vec::new), (tables, choice, &all, &SymbolFolders::default()), machine, sink)
+    export_with_warnings(trace, (file, Vec::new), (tables, choice, &all, &SymbolFolders::default()), machine, sink)
         .map(|(tables, _)| tables)
 }
 
@@ -75,13 +75,13 @@ pub fn export(
 ///
 /// # Errors
 /// [`Error::NotWritten`]; the sink may have taken some of the tables.
-pub(crate) fn export_with_doubts(
+pub(crate) fn export_with_warnings(
     trace: &Trace,
     (file, earlier): (impl FnOnce() -> TraceFile, impl FnOnce() -> Vec<Table>),
     (tables, choice, names, symbols): (&[Table], SnapshotChoice, &Patterns, &SymbolFolders),
     machine: impl Fn(&str) -> String,
     sink: &dyn Sink,
-) -> Result<(Vec<Table>, Vec<Warning>), Error> {
+) -> Result<(Vec<Table>, Warnings), Error> {
     let of_processors = tables.iter().any(|table| table.is_of_processors());
     // Nearly all tables are made of the same parts, or of some of them.
     let parts = ResidentSet::PARTS | ReferenceSet::PARTS | MemorySet::PARTS;
@@ -89,9 +89,9 @@ pub(crate) fn export_with_doubts(
     let facts = Facts::new(trace, machine);
     let has = |table: Table| tables.contains(&table);
     let of_pages = of_snapshots(trace, tables, &chosen(trace, choice)?, sink)?;
-    let mut doubts = facts.doubts();
-    doubts.retain(|doubt| of_pages.is_empty() || doubt.analysis != RESIDENT_SET.name);
-    warning::add(&mut doubts, of_pages);
+    let mut warnings = facts.warnings();
+    warnings.retain(|warning| of_pages.is_empty() || warning.analysis != RESIDENT_SET.name);
+    warnings.add(of_pages);
     if has(Table::Processes) {
         processes_files_ranges::processes(trace, sink)?;
     }
@@ -102,32 +102,30 @@ pub(crate) fn export_with_doubts(
     let has_switches = is_any(trace, &[CSWITCH]);
     let wanted = refset::Wanted { counted: has(Table::Refset), holdings: has(Table::RefsetPages) };
     if wanted.counted || wanted.holdings {
-        warning::add(&mut doubts, refset::write(trace, has_accesses, wanted, sink)?);
+        warnings.add(refset::write(trace, has_accesses, wanted, sink)?);
     }
-    warning::add(&mut doubts, of_counters(trace, tables, sink)?);
+    warnings.add(of_counters(trace, tables, sink)?);
     let processors = if has_switches && of_processors { cpu::read(trace)? } else { None };
     if let Some(set) = &processors {
         of_cpu(set, tables, sink)?;
-        warning::add(&mut doubts, set.doubts.clone());
+        warnings.add(set.warnings.clone());
     }
     if has(Table::Allocations) {
-        warning::add(&mut doubts, allocations::write(trace, sink)?);
+        warnings.add(allocations::write(trace, sink)?);
     }
-    warning::add(&mut doubts, of_pieces_and_stacks(trace, tables, (names, symbols), sink)?);
+    warnings.add(of_pieces_and_stacks(trace, tables, (names, symbols), sink)?);
     let mut others = earlier();
     others.retain(|table| !has(*table));
-    warning::add(&mut doubts, of_other_tables(trace, &others, (choice, symbols))?);
+    warnings.add(of_other_tables(trace, &others, (choice, symbols))?);
     if has(Table::Warnings) {
-        warning::add(
-            &mut doubts,
-            of_analyses_without_table(trace, OF_ALLOCATIONS.iter().any(|of| has(*of) || others.contains(of))),
-        );
-        traces::warnings(&doubts, sink)?;
+        let has_allocations = OF_ALLOCATIONS.iter().any(|of| has(*of) || others.contains(of));
+        warnings.add(of_analyses_without_table(trace, has_allocations));
+        traces::warnings(&warnings, sink)?;
     }
     let mut written = tables.to_vec();
     written.retain(|table| !table.is_of_processors() || processors.is_some());
-    traces::write(&file(), &written, Ok((&facts, &doubts)), sink)?;
-    Ok((written, doubts))
+    traces::write(&file(), &written, Ok((&facts, &warnings)), sink)?;
+    Ok((written, warnings))
 }
 
 /// Records of the tables of the reference set.
@@ -141,13 +139,13 @@ fn of_pieces_and_stacks(
     tables: &[Table],
     (names, symbols): (&Patterns, &SymbolFolders),
     sink: &dyn Sink,
-) -> Result<Vec<Warning>, Error> {
+) -> Result<Warnings, Error> {
     let has = |table: Table| tables.contains(&table);
-    let mut doubts = Vec::new();
+    let mut warnings = Warnings::default();
     let mut found = None;
     if tables.iter().any(|table| table.is_of_stacks()) {
         let (all, told) = stacks::read(trace, symbols);
-        warning::add(&mut doubts, told);
+        warnings.add(told);
         if has(Table::Stacks) {
             stacks::stacks(&all, sink)?;
         }
@@ -157,16 +155,16 @@ fn of_pieces_and_stacks(
         found = Some(all);
     }
     if has(Table::Events) {
-        warning::add(&mut doubts, events::write(trace, (names, found.as_ref()), sink)?);
+        warnings.add(events::write(trace, (names, found.as_ref()), sink)?);
     }
     let found = found.filter(|_| has(Table::PieceStacks));
     if has(Table::AllocationPieces) || has(Table::PieceStacks) {
-        warning::add(&mut doubts, allocation_pieces::write(trace, has, found, sink)?);
+        warnings.add(allocation_pieces::write(trace, has, found, sink)?);
     }
-    Ok(doubts)
+    Ok(warnings)
 }
 
-/// Tables whose doubts are those of allocations.
+/// Tables whose warnings are those of allocations.
 const OF_ALLOCATIONS: [Table; 2] = [Table::Allocations, Table::AllocationPieces];
 
 /// True when a trace has records of which this table is made; tables of rundowns and of other facts are never missed.
@@ -188,17 +186,17 @@ fn is_any(trace: &Trace, hooks: &[HookId]) -> bool {
 }
 
 /// What faults, and allocations without their table, leave out or estimate: their records can be rows of `events`.
-fn of_analyses_without_table(trace: &Trace, has_allocations: bool) -> Vec<Warning> {
-    let mut doubts = Vec::new();
+fn of_analyses_without_table(trace: &Trace, has_allocations: bool) -> Warnings {
+    let mut warnings = Warnings::default();
     if is_any(trace, &[HARD_FAULT, DISK_READ, DISK_WRITE]) {
-        doubts.extend(FaultSet::answer(trace, &FaultQuery::default()).map(|set| set.doubts).unwrap_or_default());
+        warnings.extend(FaultSet::answer(trace, &FaultQuery::default()).map(|set| set.warnings).unwrap_or_default());
     }
     for kind in AllocationKind::ALL.into_iter().filter(|kind| !has_allocations && is_any(trace, kind.hooks())) {
         let query = AllocationQuery { of: Some(kind), ..AllocationQuery::default() };
-        doubts.extend(AllocationSet::answer(trace, &query).map(|set| set.doubts).unwrap_or_default());
+        warnings.extend(AllocationSet::answer(trace, &query).map(|set| set.warnings).unwrap_or_default());
     }
-    doubts.retain(|doubt| ["records_left_out", "frees_estimated"].contains(&doubt.code));
-    doubts
+    warnings.retain(|warning| ["records_left_out", "frees_estimated"].contains(&warning.code));
+    warnings
 }
 
 /// What casts doubt on tables that are there already.
@@ -206,36 +204,36 @@ fn of_other_tables(
     trace: &Trace,
     tables: &[Table],
     (choice, symbols): (SnapshotChoice, &SymbolFolders),
-) -> Result<Vec<Warning>, Error> {
+) -> Result<Warnings, Error> {
     let has = |wanted: &[Table]| wanted.iter().any(|table| tables.contains(table));
-    let mut doubts = Vec::new();
+    let mut warnings = Warnings::default();
     if has(&[Table::Pages, Table::Resident]) {
         let indices: Vec<usize> = chosen(trace, choice)?.iter().map(|chosen| chosen.index).collect();
-        doubts.extend(if indices.is_empty() { Vec::new() } else { warnings::of_snapshots(trace, &indices) });
+        warnings.extend(if indices.is_empty() { Warnings::default() } else { warnings::of_snapshots(trace, &indices) });
     }
     if has(&[Table::Refset, Table::RefsetPages]) {
-        doubts.extend(ReferenceSet::answer(trace, &Query::default()).map(|set| set.doubts).unwrap_or_default());
+        warnings.extend(ReferenceSet::answer(trace, &Query::default()).map(|set| set.warnings).unwrap_or_default());
     }
     if has(&[Table::MemorySamples, Table::WorkingSets]) {
-        doubts.extend(memory::read(trace)?.into_iter().flat_map(|set| set.doubts));
+        warnings.extend(memory::read(trace)?.into_iter().flat_map(|set| set.warnings));
     }
     if has(&[Table::Cpu, Table::CpuWaits, Table::CpuInterrupts]) {
-        doubts.extend(cpu::read(trace)?.into_iter().flat_map(|set| set.doubts));
+        warnings.extend(cpu::read(trace)?.into_iter().flat_map(|set| set.warnings));
     }
     if has(&OF_ALLOCATIONS) {
-        doubts.extend(allocations::read(trace)?.1);
+        warnings.extend(allocations::read(trace)?.1);
     }
     if tables.iter().any(|table| table.is_of_stacks()) {
-        doubts.extend(stacks::read(trace, symbols).1);
+        warnings.extend(stacks::read(trace, symbols).1);
     }
-    Ok(doubts)
+    Ok(warnings)
 }
 
 /// The tables of counters; returns what casts doubt on them.
-fn of_counters(trace: &Trace, tables: &[Table], sink: &dyn Sink) -> Result<Vec<Warning>, Error> {
+fn of_counters(trace: &Trace, tables: &[Table], sink: &dyn Sink) -> Result<Warnings, Error> {
     let has = |table: Table| tables.contains(&table);
     if !has(Table::MemorySamples) && !has(Table::WorkingSets) {
-        return Ok(Vec::new());
+        return Ok(Warnings::default());
     }
     let has_counters = is_any(trace, &OF_COUNTERS);
     let set = if has_counters { memory::read(trace)? } else { None };
@@ -245,7 +243,7 @@ fn of_counters(trace: &Trace, tables: &[Table], sink: &dyn Sink) -> Result<Vec<W
     if has(Table::WorkingSets) {
         memory::working_sets(set.as_ref(), sink)?;
     }
-    Ok(set.map(|set| set.doubts).unwrap_or_default())
+    Ok(set.map(|set| set.warnings).unwrap_or_default())
 }
 
 fn of_cpu(set: &crate::analysis::cpu::CpuUse, tables: &[Table], sink: &dyn Sink) -> Result<(), Error> {
@@ -261,12 +259,7 @@ fn of_cpu(set: &crate::analysis::cpu::CpuUse, tables: &[Table], sink: &dyn Sink)
 }
 
 /// The tables with the pages and ranges of each snapshot; returns what casts doubt on the pages.
-fn of_snapshots(
-    trace: &Trace,
-    tables: &[Table],
-    chosen: &[Chosen<'_>],
-    sink: &dyn Sink,
-) -> Result<Vec<Warning>, Error> {
+fn of_snapshots(trace: &Trace, tables: &[Table], chosen: &[Chosen<'_>], sink: &dyn Sink) -> Result<Warnings, Error> {
     let has = |table: Table| tables.contains(&table);
     let wanted = resident::Wanted { pages: has(Table::Pages), resident: has(Table::Resident) };
     let by_page = wanted.pages || wanted.resident;
@@ -285,5 +278,5 @@ fn of_snapshots(
         ranges.finish()?;
     }
     let indices: Vec<usize> = chosen.iter().map(|chosen| chosen.index).collect();
-    Ok(if by_page && !indices.is_empty() { warnings::of_snapshots(trace, &indices) } else { Vec::new() })
+    Ok(if by_page && !indices.is_empty() { warnings::of_snapshots(trace, &indices) } else { Warnings::default() })
 }

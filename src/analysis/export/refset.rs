@@ -10,7 +10,7 @@ use crate::dimensions::{Label, LabelKind};
 use crate::error::Error;
 use crate::model::category::Category;
 use crate::trace::Trace;
-use crate::trace::trust::warning::Warning;
+use crate::trace::trust::warning::Warnings;
 use crate::units::PAGE_BYTES;
 
 /// The dimensions of the counted table, in the order of its columns.
@@ -43,8 +43,8 @@ pub struct Wanted {
 ///
 /// # Errors
 /// [`Error::NotWritten`], and those of [`ReferenceSet::answer`].
-pub fn write(trace: &Trace, has_accesses: bool, wanted: Wanted, sink: &dyn Sink) -> Result<Vec<Warning>, Error> {
-    let mut doubts = Vec::new();
+pub fn write(trace: &Trace, has_accesses: bool, wanted: Wanted, sink: &dyn Sink) -> Result<Warnings, Error> {
+    let mut warnings = Warnings::default();
     let mut counted = ColumnBatches::new(Table::Refset, sink);
     let mut pages = ColumnBatches::new(Table::RefsetPages, sink);
     if has_accesses {
@@ -63,7 +63,7 @@ pub fn write(trace: &Trace, has_accesses: bool, wanted: Wanted, sink: &dyn Sink)
         match set {
             Ok(set) => {
                 push_counted(&set, &mut counted)?;
-                doubts = set.doubts;
+                warnings = set.warnings;
             }
             Err(Error::MissingEvents(_) | Error::MissingPart(_) | Error::Usage(_)) => {}
             Err(error) => return Err(error),
@@ -75,7 +75,7 @@ pub fn write(trace: &Trace, has_accesses: bool, wanted: Wanted, sink: &dyn Sink)
     if wanted.counted {
         counted.finish()?;
     }
-    Ok(doubts)
+    Ok(warnings)
 }
 
 fn push_counted(set: &ReferenceSet, rows: &mut ColumnBatches<'_>) -> Result<(), Error> {

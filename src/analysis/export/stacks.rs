@@ -10,16 +10,16 @@ use crate::etl::log_file_header::MODE_NO_PER_PROCESSOR;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::STACK_EVENTS;
-use crate::trace::trust::warning::Warning;
+use crate::trace::trust::warning::{Warning, Warnings};
 
 /// The stacks of all events of a trace, and what casts doubt on them. Their numbers are the same in each run, whatever is asked for
 /// beside them.
-pub fn read(trace: &Trace, symbols: &SymbolFolders) -> (EventStacks, Vec<Warning>) {
+pub fn read(trace: &Trace, symbols: &SymbolFolders) -> (EventStacks, Warnings) {
     let (stacks, told) = EventStacks::of_all(trace, symbols);
     let of_symbols = told.into_iter().map(|text| Warning::note(STACK_EVENTS.name, "symbols_missing", text));
     let none = stacks.is_empty().then(|| Warning::note(STACK_EVENTS.name, "no_stacks", "no record has a stack".into()));
-    let doubts = none.into_iter().chain(of_symbols).collect();
-    (stacks, doubts)
+    let warnings = none.into_iter().chain(of_symbols).collect();
+    (stacks, warnings)
 }
 
 /// Writes the distinct stacks.

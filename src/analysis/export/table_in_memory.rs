@@ -4,13 +4,13 @@ use crate::analysis::cpu::CpuUse;
 use crate::analysis::cpu::query::CpuQuery;
 use crate::analysis::export::schema::Table;
 use crate::analysis::export::sink::{Columns, Sink};
-use crate::analysis::export::{TraceFile, export_with_doubts};
+use crate::analysis::export::{TraceFile, export_with_warnings};
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::error::Error;
 use crate::pattern::Patterns;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
-use crate::trace::trust::warning::Warning;
+use crate::trace::trust::warning::Warnings;
 use arrow_array::RecordBatch;
 use rayon::prelude::*;
 use std::io;
@@ -44,7 +44,7 @@ pub(crate) fn table(
     table: Table,
     choice: SnapshotChoice,
     names: Option<&Patterns>,
-) -> Result<(Vec<RecordBatch>, Vec<Warning>), Error> {
+) -> Result<(Vec<RecordBatch>, Warnings), Error> {
     let usage = |text: &str| Err(Error::Usage(format!("table {}: {text}", table.name())));
     match (table, names) {
         (Table::Traces, _) => {
@@ -66,10 +66,10 @@ pub(crate) fn table(
     let none = Patterns::default();
     let symbols = SymbolFolders::default();
     let chosen = (&[table][..], choice, names.unwrap_or(&none), &symbols);
-    let (written, doubts) = export_with_doubts(trace, (no_file, Vec::new), chosen, str::to_owned, &sink)?;
+    let (written, warnings) = export_with_warnings(trace, (no_file, Vec::new), chosen, str::to_owned, &sink)?;
     if !written.contains(&table) {
         // The analysis says why it cannot run.
         CpuUse::answer(trace, &CpuQuery::default())?;
     }
-    Ok((sink.batches.into_inner().unwrap_or_else(PoisonError::into_inner), doubts))
+    Ok((sink.batches.into_inner().unwrap_or_else(PoisonError::into_inner), warnings))
 }

@@ -6,7 +6,7 @@ use crate::analysis::export::sink::Sink;
 use crate::analysis::info::TraceInfo;
 use crate::error::Error;
 use crate::trace::Trace;
-use crate::trace::trust::warning::{Warning, any_grave, texts};
+use crate::trace::trust::warning::{Warning, Warnings};
 use crate::units::FileTime;
 
 /// A trace as a file.
@@ -32,9 +32,9 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// What casts doubt on the trace, whatever its tables.
-    pub(super) fn doubts(&self) -> Vec<Warning> {
-        self.info.doubts.clone()
+    /// What a reader has to know of the trace, whatever its tables.
+    pub(super) fn warnings(&self) -> Warnings {
+        self.info.warnings.clone()
     }
 
     /// Collects the facts. `machine` converts the machine's name to the text that is written.
@@ -60,15 +60,15 @@ fn instant(time: FileTime) -> Option<i64> {
 ///
 /// # Errors
 /// [`Error::NotWritten`].
-pub(crate) fn warnings(doubts: &[Warning], sink: &dyn Sink) -> Result<(), Error> {
+pub(crate) fn warnings(warnings: &[Warning], sink: &dyn Sink) -> Result<(), Error> {
     let mut rows = ColumnBatches::new(Table::Warnings, sink);
-    for doubt in doubts {
+    for warning in warnings {
         rows.push([
-            Cell::Text(doubt.analysis),
-            Cell::Text(doubt.code),
-            Cell::Text(&doubt.text),
-            Cell::maybe(doubt.amount, Cell::count),
-            Cell::Flag(doubt.is_grave),
+            Cell::Text(warning.analysis),
+            Cell::Text(warning.code),
+            Cell::Text(&warning.text),
+            Cell::maybe(warning.amount, Cell::count),
+            Cell::Flag(warning.is_grave),
         ])?;
     }
     rows.finish()
@@ -81,15 +81,15 @@ pub(crate) fn warnings(doubts: &[Warning], sink: &dyn Sink) -> Result<(), Error>
 pub(crate) fn write(
     trace: &TraceFile,
     tables: &[Table],
-    facts: Result<(&Facts, &[Warning]), &str>,
+    facts: Result<(&Facts, &Warnings), &str>,
     sink: &dyn Sink,
 ) -> Result<(), Error> {
     let names: Vec<&str> = tables.iter().map(|table| table.name()).collect();
     let (tables, known) = (names.join(","), facts.ok().map(|(facts, _)| facts));
-    let doubts = facts.ok().map(|(_, doubts)| doubts);
+    let warnings = facts.ok().map(|(_, warnings)| warnings);
     let info = known.map(|facts| &facts.info);
     let count = |of: fn(&TraceInfo) -> u64| Cell::maybe(info.map(of), Cell::count);
-    let warnings = doubts.map(|doubts| texts(doubts).join("\n")).filter(|lines| !lines.is_empty());
+    let lines = warnings.map(|warnings| warnings.texts().join("\n")).filter(|lines| !lines.is_empty());
     let session = info.map(|info| info.logger_name.as_str()).filter(|name| !name.is_empty());
     let mut rows = ColumnBatches::new(Table::Traces, sink);
     rows.push([
@@ -116,8 +116,8 @@ pub(crate) fn write(
         count(|info| info.trust.damaged),
         count(|info| info.trust.misfit_records),
         Cell::maybe(info, |info| Cell::Flag(info.trust.is_cut())),
-        Cell::maybe(doubts, |doubts| Cell::Flag(!any_grave(doubts))),
-        Cell::maybe(warnings.as_deref(), Cell::Text),
+        Cell::maybe(warnings, |warnings| Cell::Flag(!warnings.is_doubtful())),
+        Cell::maybe(lines.as_deref(), Cell::Text),
     ])?;
     rows.finish()
 }

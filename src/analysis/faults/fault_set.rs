@@ -5,7 +5,7 @@ use super::read_ranges::RangeSet;
 use super::rows::{HardFigures, RequestFigures, Row, SoftRow};
 use super::timeline::FaultStep;
 use crate::model::window::Window;
-use crate::trace::trust::warning::Warning;
+use crate::trace::trust::warning::Warnings;
 use crate::units::Nanos;
 use std::collections::BTreeMap;
 
@@ -13,11 +13,7 @@ use std::collections::BTreeMap;
 #[derive(Debug)]
 pub struct FaultSet {
     /// Doubts, most important first.
-    pub warnings: Vec<String>,
-    /// True when data was lost or the file is damaged.
-    pub doubtful: bool,
-    /// The warnings with their codes.
-    pub(crate) doubts: Vec<Warning>,
+    pub warnings: Warnings,
     /// The window.
     pub window: Window,
     /// Its ends since trace start.

@@ -34,7 +34,6 @@ use crate::load::trace_parts::Parts;
 use crate::moment::Moment;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::FAULTS;
-use crate::trace::trust::warning::{self, any_grave, texts};
 use disk_requests::Requests;
 use file_names::FileNames;
 use labels::Named;
@@ -86,13 +85,11 @@ impl FaultSet {
         let (hard, requests) = (counted.hard_faults(hard), counted.requests(requests));
         let soft = soft(&records, &by_process, trace, &counted);
         let ranges = read.map(|(asked, read)| RangeSet::new(trace, &counted, &read, &hard, (asked, snapshot)));
-        let mut doubts = warnings::warnings(trace, &records, &requests);
-        warning::add(&mut doubts, query.ranges.map(|_| warnings::of_ranges(trace, snapshot)).unwrap_or_default());
+        let mut warnings = warnings::warnings(trace, &records, &requests);
+        warnings.add(query.ranges.map(|_| warnings::of_ranges(trace, snapshot)).unwrap_or_default());
         let has_file = query.group_by.contains(&Dimension::File);
         let set = FaultSet {
-            warnings: texts(&doubts),
-            doubtful: any_grave(&doubts),
-            doubts,
+            warnings: warnings,
             window_times: (clock.nanos(range.from), clock.nanos(range.to)),
             window,
             window_ticks: range.ticks(),

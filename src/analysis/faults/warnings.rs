@@ -5,7 +5,7 @@ use crate::analysis::resident::warnings::of_snapshots;
 use crate::load::fault_records::FaultRecords;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::FAULTS;
-use crate::trace::trust::warning::Warning;
+use crate::trace::trust::warning::{Warning, Warnings};
 use crate::units::counted;
 
 /// Ticks from the start of the trace to its last record.
@@ -15,8 +15,8 @@ fn length_of(trace: &Trace) -> u64 {
 }
 
 /// What the records of faults and requests are wrong in, and what is not there.
-pub(super) fn warnings(trace: &Trace, records: &FaultRecords, requests: &[Request]) -> Vec<Warning> {
-    let mut all = trace.trust().doubts();
+pub(super) fn warnings(trace: &Trace, records: &FaultRecords, requests: &[Request]) -> Warnings {
+    let mut all = trace.trust().warnings();
     if records.short > 0 {
         let short = counted(records.short, "disk record is", "disk records are");
         let text = format!("{short} shorter than the layout: not counted");
@@ -36,12 +36,12 @@ pub(super) fn warnings(trace: &Trace, records: &FaultRecords, requests: &[Reques
 }
 
 /// What casts doubt on the pages of the sequence.
-pub(super) fn of_ranges(trace: &Trace, snapshot: Option<usize>) -> Vec<Warning> {
+pub(super) fn of_ranges(trace: &Trace, snapshot: Option<usize>) -> Warnings {
     match snapshot {
         Some(index) => of_snapshots(trace, &[index]),
         None => {
             let text = "the trace has no page sequence: what RAM holds of these files is not known";
-            vec![Warning::note(FAULTS.name, "not_recorded", text.to_owned())]
+            vec![Warning::note(FAULTS.name, "not_recorded", text.to_owned())].into()
         }
     }
 }

@@ -22,7 +22,7 @@ use crate::trace::analysis_needs::{CPU, FAULTS, STACK_EVENTS};
 use crate::trace::trust::level::{TrustLevel, good_for};
 use crate::trace::trust::readiness::{Readiness, ReadinessLevel};
 use crate::trace::trust::trust_report::TrustReport;
-use crate::trace::trust::warning::{self, OF_TRACE, Warning, any_grave, grave};
+use crate::trace::trust::warning::{OF_TRACE, Warning, Warnings};
 use crate::trace::{Parts, Trace};
 use crate::units::{FileOffset, FileTime, Nanos, counted};
 use buffer_content::BufferContent;
@@ -108,8 +108,8 @@ pub struct TraceInfo {
     pub providers: Vec<Provider>,
     /// Losses and other trust.
     pub trust: TrustReport,
-    /// What casts doubt on the trace and, as far as it is known without counting pages, on its analyses.
-    pub(crate) doubts: Vec<Warning>,
+    /// What a reader has to know, most important first.
+    pub warnings: Warnings,
     /// The commands that check their numbers, where they can run.
     checks: Vec<&'static str>,
     /// True when these checks were made.
@@ -161,7 +161,7 @@ impl TraceInfo {
             advice: session_limits::limits(etl, survey),
             providers: providers(survey),
             trust: trace.trust().clone(),
-            doubts: doubts(trace),
+            warnings: warnings(trace),
             checks: checks(trace),
             is_checked: false,
             damage: survey.damage.clone(),
@@ -172,7 +172,7 @@ impl TraceInfo {
     /// The same, with what the analyses say of their own numbers: each that can run is run.
     pub fn checked(trace: &Trace) -> TraceInfo {
         let mut info = TraceInfo::answer(trace);
-        warning::add(&mut info.doubts, strict_warnings::doubts(trace));
+        info.warnings.add(strict_warnings::warnings(trace));
         TraceInfo { is_checked: true, ..info }
     }
 
@@ -206,8 +206,8 @@ impl TraceInfo {
     /// Whether the trace is to be trusted.
     pub fn trust(&self) -> TrustLevel {
         match TrustLevel::of(&self.trust) {
-            TrustLevel::Yes | TrustLevel::WithCare(_) if !self.doubts.is_empty() => {
-                TrustLevel::WithCare(self.doubts.len())
+            TrustLevel::Yes | TrustLevel::WithCare(_) if !self.warnings.is_empty() => {
+                TrustLevel::WithCare(self.warnings.len())
             }
             level => level,
         }
@@ -220,11 +220,11 @@ impl TraceInfo {
 
     /// True when data was lost, the file is damaged, or an analysis would give wrong numbers.
     pub fn is_doubtful(&self) -> bool {
-        any_grave(&self.doubts)
+        self.warnings.is_doubtful()
     }
 
     fn is_at_size_limit(&self) -> bool {
-        self.doubts.iter().any(|doubt| doubt.code == SIZE_LIMIT)
+        self.warnings.iter().any(|warning| warning.code == SIZE_LIMIT)
     }
 
     /// Whether the trace is to be trusted, in a sentence. It does not call numbers good that nobody has checked.
@@ -233,7 +233,7 @@ impl TraceInfo {
         let whole = "no loss, damage or cut was found";
         let checks = in_words(&self.checks);
         match () {
-            () if self.doubts.len() == 1 && self.trust.counters_known() && self.is_at_size_limit() => {
+            () if self.warnings.len() == 1 && self.trust.counters_known() && self.is_at_size_limit() => {
                 "trust it with care; no loss was found, but events are as large as can be, and larger ones are not recorded"
                     .into()
             }
@@ -251,7 +251,7 @@ impl TraceInfo {
 
     /// A level, and how many of the warnings make numbers wrong: `--strict` fails on these.
     fn with_grave(&self, level: TrustLevel) -> String {
-        match (level, grave(&self.doubts).len() as u64) {
+        match (level, self.warnings.grave().len() as u64) {
             (TrustLevel::WithCare(_), some @ 1..) => {
                 format!("{}, {} numbers wrong", level.text(), counted(some, "of which makes", "of which make"))
             }
@@ -264,17 +264,17 @@ impl TraceInfo {
 const SIZE_LIMIT: &str = "events_at_size_limit";
 
 /// What casts doubt on the trace; on its analyses what the kinds of records and the order of page records tell.
-fn doubts(trace: &Trace) -> Vec<Warning> {
+fn warnings(trace: &Trace) -> Warnings {
     let trust = trace.trust();
-    let mut doubts = trust.doubts();
+    let mut warnings = trust.warnings();
     let at_limit = session_limits::at_size_limit(trace.etl(), trace.survey());
-    doubts.extend(at_limit.map(|text| Warning::note(OF_TRACE, SIZE_LIMIT, text)));
-    doubts.extend(of_last_before_counting(trace));
+    warnings.extend(at_limit.map(|text| Warning::note(OF_TRACE, SIZE_LIMIT, text)));
+    warnings.extend(of_last_before_counting(trace));
     let has = |hook| trace.survey().kernel_count(hook) > 0;
     if has_accesses(trace) && !has(REMOVE_FROM_WS) {
-        doubts.push(no_trims(trust));
+        warnings.push(no_trims(trust));
     }
-    doubts
+    warnings
 }
 
 /// What the trace is good for: stacks only where a look at them finds their events.

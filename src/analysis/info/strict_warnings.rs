@@ -1,4 +1,4 @@
-//! What the analyses say of their own numbers: each that can run answers its default question, and its doubts are kept
+//! What the analyses say of their own numbers: each that can run answers its default question, and its warnings are kept
 //! (`pfnset info --strict`).
 
 use crate::analysis::allocations::{AllocationQuery, AllocationSet};
@@ -11,7 +11,7 @@ use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::warnings::of_snapshots;
 use crate::load::allocations::AllocationKind;
 use crate::trace::Trace;
-use crate::trace::trust::warning::{OF_TRACE, Warning};
+use crate::trace::trust::warning::{OF_TRACE, Warnings};
 
 /// What is not told again: what was never recorded, which readiness tells. All else is what the commands themselves say.
 const OF_READINESS: [&str; 4] = ["not_recorded", "not_left", "heaps_not_recorded", "by_samples"];
@@ -19,21 +19,20 @@ const OF_READINESS: [&str; 4] = ["not_recorded", "not_left", "heaps_not_recorded
 /// How often the records are read at most: once for each of the questions.
 pub(crate) const READS: u64 = 8;
 
-/// The doubts of all analyses that can run. One that cannot run says nothing: it has no numbers.
-pub(super) fn doubts(trace: &Trace) -> Vec<Warning> {
+/// The warnings of all analyses that can run. One that cannot run says nothing: it has no numbers.
+pub(super) fn warnings(trace: &Trace) -> Warnings {
     let mut all = of_resident(trace);
-    all.extend(ReferenceSet::answer(trace, &Query::default()).map(|set| set.doubts).unwrap_or_default());
-    all.extend(CpuUse::answer(trace, &CpuQuery::default()).map(|set| set.doubts).unwrap_or_default());
-    all.extend(FaultSet::answer(trace, &FaultQuery::default()).map(|set| set.doubts).unwrap_or_default());
+    all.extend(ReferenceSet::answer(trace, &Query::default()).map(|set| set.warnings).unwrap_or_default());
+    all.extend(CpuUse::answer(trace, &CpuQuery::default()).map(|set| set.warnings).unwrap_or_default());
+    all.extend(FaultSet::answer(trace, &FaultQuery::default()).map(|set| set.warnings).unwrap_or_default());
     for of in AllocationKind::ALL.into_iter().filter(|of| of.is_recorded(trace)) {
         let query = AllocationQuery { of: Some(of), ..AllocationQuery::default() };
-        all.extend(AllocationSet::answer(trace, &query).map(|set| set.doubts).unwrap_or_default());
+        all.extend(AllocationSet::answer(trace, &query).map(|set| set.warnings).unwrap_or_default());
     }
-    all.retain(|doubt| doubt.analysis != OF_TRACE && !doubt.is_of(&OF_READINESS));
-    all
+    all.into_iter().filter(|warning| warning.analysis != OF_TRACE && !warning.is_of(&OF_READINESS)).collect()
 }
 
-fn of_resident(trace: &Trace) -> Vec<Warning> {
+fn of_resident(trace: &Trace) -> Warnings {
     let last = SnapshotChoice::Last.indices(trace.snapshots()).unwrap_or_default();
-    if last.is_empty() { Vec::new() } else { of_snapshots(trace, &last) }
+    if last.is_empty() { Warnings::default() } else { of_snapshots(trace, &last) }
 }

@@ -22,7 +22,7 @@ use crate::model::window::{Bound, Ends, Window};
 use crate::moment::{At, Moment};
 use crate::trace::Trace;
 use crate::trace::analysis_needs::MEMORY_UTILIZATION;
-use crate::trace::trust::warning::{Warning, any_grave, texts};
+use crate::trace::trust::warning::Warnings;
 use crate::units::Nanos;
 use counters::{COUNTERS, CounterColumn, CounterSummary, MemorySample, Repurposed, STANDBY};
 use query::{MemoryDimension, MemoryQuery};
@@ -56,11 +56,7 @@ impl PhysicalSource {
 #[non_exhaustive]
 pub struct MemorySet {
     /// Warnings, most important first.
-    pub warnings: Vec<String>,
-    /// True when data was lost or the file is damaged.
-    pub doubtful: bool,
-    /// The warnings with their codes.
-    pub(crate) doubts: Vec<Warning>,
+    pub warnings: Warnings,
     /// Conditions that chose counters and processes: dimensions and patterns.
     pub(crate) filter: Vec<(&'static str, String)>,
     /// Pages of physical memory, if the trace has them.
@@ -125,13 +121,11 @@ impl MemorySet {
             }
             _ => None,
         };
-        let (virtual_commit, commit_doubts) = virtual_commit.unzip();
+        let (virtual_commit, of_commit) = virtual_commit.unzip();
         let summary = |column: &CounterColumn| CounterSummary::new(*column, &samples);
         let chosen: Vec<CounterColumn> = columns().filter(|column| is_selected(query, column)).collect();
         let mut set = MemorySet {
-            warnings: Vec::new(),
-            doubtful: false,
-            doubts: trust.doubts(),
+            warnings: trust.warnings(),
             filter: Condition::written(&query.conditions),
             physical,
             summaries: chosen.iter().filter_map(summary).collect(),
@@ -148,11 +142,10 @@ impl MemorySet {
             virtual_commit,
             clock: etl.clock,
         };
-        set.doubts.extend(warnings::warnings(&set.samples, set.physical.is_some(), has(MEM_INFO), has(MEM_INFO_WS)));
-        set.doubts.extend(warnings::left_out(impossible, "working set", "working sets"));
-        set.doubts.extend(warnings::left_out(wrong.len() as u64, "sample of counters", "samples of counters"));
-        set.doubts.extend(commit_doubts.into_iter().flatten());
-        (set.warnings, set.doubtful) = (texts(&set.doubts), any_grave(&set.doubts));
+        set.warnings.extend(warnings::warnings(&set.samples, set.physical.is_some(), has(MEM_INFO), has(MEM_INFO_WS)));
+        set.warnings.extend(warnings::left_out(impossible, "working set", "working sets"));
+        set.warnings.extend(warnings::left_out(wrong.len() as u64, "sample of counters", "samples of counters"));
+        set.warnings.extend(of_commit.into_iter().flatten());
         Ok(set)
     }
 

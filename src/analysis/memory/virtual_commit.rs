@@ -55,7 +55,7 @@ impl VirtualCommit {
             changes.into_iter().map(add).collect()
         };
         let by_instance = changes.into_iter().map(|(instance, changes)| (instance, sums(changes))).collect();
-        Ok(Some((VirtualCommit { moments: moments.to_vec(), by_instance }, known.doubts)))
+        Ok(Some((VirtualCommit { moments: moments.to_vec(), by_instance }, known.warnings)))
     }
 
     /// Pages of a process at one of the moments.

@@ -63,7 +63,8 @@ impl<'o> Headline<'o> {
             let largest = snapshot.largest_process.as_ref().map(|(process, pages)| (process, *pages));
             Some(Held { memory: snapshot.memory(), classes, largest })
         });
-        let mut findings: Vec<Finding<'o>> = overview.doubtful.then_some(Finding::Doubtful).into_iter().collect();
+        let mut findings: Vec<Finding<'o>> =
+            overview.warnings.is_doubtful().then_some(Finding::Doubtful).into_iter().collect();
         findings.extend(held.iter().flat_map(Held::findings));
         Headline { held, findings }
     }

@@ -29,7 +29,7 @@ use crate::analysis::resident::ResidentSet;
 use crate::error::Error;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
-use crate::trace::trust::warning::{self, OF_TRACE, Warning, any_grave, texts};
+use crate::trace::trust::warning::{OF_TRACE, Warning, Warnings};
 use crate::units::Nanos;
 use allocations::AllocationOverview;
 use cpu::CpuOverview;
@@ -51,11 +51,7 @@ pub struct Overview {
     /// The trace itself.
     pub info: TraceInfo,
     /// Everything that makes the pictures doubtful, most important first.
-    pub warnings: Vec<String>,
-    /// True when one of them says that numbers can be wrong.
-    pub doubtful: bool,
-    /// The warnings with their codes.
-    pub(crate) doubts: Vec<Warning>,
+    pub warnings: Warnings,
     /// The first marks of the trace with their times.
     pub marks: Vec<(Nanos, String)>,
     /// What RAM held.
@@ -95,38 +91,24 @@ impl Overview {
         let faults = part(FaultOverview::new(trace));
         let allocations = part(AllocationOverview::new(trace));
         let stacks = part(StackOverview::new(trace, symbols));
-        let mut doubts = info.doubts.clone();
+        let mut warnings = info.warnings.clone();
         let of_parts = [
-            resident.as_ref().map(|part| part.set.doubts.as_slice()),
-            reference.as_ref().map(|part| part.set.doubts.as_slice()),
-            memory.as_ref().map(|part| part.set.doubts.as_slice()),
-            cpu.as_ref().map(|part| part.set.doubts.as_slice()),
-            faults.as_ref().map(|part| part.set.doubts.as_slice()),
+            resident.as_ref().map(|part| &part.set.warnings),
+            reference.as_ref().map(|part| &part.set.warnings),
+            memory.as_ref().map(|part| &part.set.warnings),
+            cpu.as_ref().map(|part| &part.set.warnings),
+            faults.as_ref().map(|part| &part.set.warnings),
         ];
-        let of_allocations = allocations.iter().flat_map(|part| &part.kinds).flat_map(|kind| &kind.set.doubts);
-        warning::add(&mut doubts, of_parts.into_iter().flatten().flatten().chain(of_allocations).cloned());
-        let (doubtful, warnings) = (any_grave(&doubts), texts(&doubts));
-        Overview {
-            info,
-            warnings,
-            doubtful,
-            doubts,
-            marks,
-            resident,
-            reference,
-            memory,
-            cpu,
-            faults,
-            allocations,
-            stacks,
-        }
+        let of_allocations = allocations.iter().flat_map(|part| &part.kinds).flat_map(|kind| &kind.set.warnings);
+        warnings.add(of_parts.into_iter().flatten().flatten().chain(of_allocations).cloned());
+        Overview { info, warnings, marks, resident, reference, memory, cpu, faults, allocations, stacks }
     }
 }
 
 impl Overview {
     /// True when nothing is said of the numbers but what was not recorded.
     pub(crate) fn checks_passed(&self) -> bool {
-        self.doubts.iter().all(|doubt| ["not_recorded", "not_left", "heaps_not_recorded"].contains(&doubt.code))
+        self.warnings.iter().all(|warning| warning.is_of(&["not_recorded", "not_left", "heaps_not_recorded"]))
     }
 
     /// True when a check of numbers was made: the trace holds something that a command checks.
@@ -135,22 +117,22 @@ impl Overview {
     }
 
     /// What makes numbers doubtful, and where the file lost something.
-    pub(crate) fn doubts_of_file_and_numbers(&self) -> Vec<&str> {
-        self.texts_of(|doubt| !self.is_note(doubt))
+    pub(crate) fn warnings_of_file_and_numbers(&self) -> Vec<&str> {
+        self.texts_of(|warning| !self.is_note(warning))
     }
 
     /// What was not recorded, or was put right.
     pub(crate) fn notes(&self) -> Vec<&str> {
-        self.texts_of(|doubt| self.is_note(doubt))
+        self.texts_of(|warning| self.is_note(warning))
     }
 
     /// Where and why a loss was belongs to it.
-    fn is_note(&self, doubt: &Warning) -> bool {
-        !(doubt.is_grave || self.doubtful && doubt.analysis == OF_TRACE)
+    fn is_note(&self, warning: &Warning) -> bool {
+        !(warning.is_grave || self.warnings.is_doubtful() && warning.analysis == OF_TRACE)
     }
 
     fn texts_of(&self, wanted: impl Fn(&Warning) -> bool) -> Vec<&str> {
-        self.doubts.iter().filter(|doubt| wanted(doubt)).map(|doubt| doubt.text.as_str()).collect()
+        self.warnings.iter().filter(|warning| wanted(warning)).map(|warning| warning.text.as_str()).collect()
     }
 }
 

@@ -20,7 +20,7 @@ use crate::event::page::{PageList, PageUse};
 use crate::model::process::Instance;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::PROCESS_LIST;
-use crate::trace::trust::warning::{Warning, any_grave, grave, texts};
+use crate::trace::trust::warning::{Warning, Warnings};
 use crate::units::{Nanos, count, counted};
 
 /// Events that describe processes; others only name their ids.
@@ -60,11 +60,7 @@ pub struct CountedSnapshot {
 #[non_exhaustive]
 pub struct ProcessSet {
     /// Warnings, most important first.
-    pub warnings: Vec<String>,
-    /// Those that make numbers wrong.
-    pub(crate) grave: Vec<Warning>,
-    /// True when data was lost, the file is damaged, or the page sequence is not whole.
-    pub doubtful: bool,
+    pub warnings: Warnings,
     /// Snapshots of the trace.
     pub snapshot_count: usize,
     /// Where pages are counted; `None` without a page sequence.
@@ -121,22 +117,20 @@ impl ProcessSet {
         // Nothing was selected, so there are 0 pages, not an unknown number.
         sum.pages = sum.pages.or(snapshot.map(|_| ProcessPages::default()));
         let undescribed = undescribed(trace);
-        let mut of_sequence = trace.page_sequences().doubts(&trace.etl().clock);
+        let mut of_sequence = trace.page_sequences().warnings(&trace.etl().clock);
         let counted = snapshot.and_then(|snapshot| trace.snapshots().get(snapshot.index));
         let commit_unknown =
             commit.is_recorded.then(|| processes.iter().filter(|row| row.commit.is_none()).count() as u64);
-        of_sequence.extend(counted.into_iter().flat_map(|counted| Checks::of_sequence(counted, trace).doubts()));
+        of_sequence.extend(counted.into_iter().flat_map(|counted| Checks::of_sequence(counted, trace).failures()));
         Ok(ProcessSet {
             warnings: (trust.warnings().into_iter())
                 .chain(undescribed)
-                .chain(texts(&of_sequence))
-                .chain(texts(&commit.doubts))
+                .chain(of_sequence)
+                .chain(commit.warnings)
                 .chain(commit_unknown.and_then(|unknown| in_no_sum(unknown, processes.len() as u64)))
                 .chain(snapshot.and_then(|snapshot| in_no_row(&snapshot.unattributed)))
                 .chain(snapshot.and_then(|snapshot| snapshot.not_private()))
                 .collect(),
-            grave: [grave(&trust.doubts()), grave(&of_sequence), grave(&commit.doubts)].concat(),
-            doubtful: trust.is_doubtful() || any_grave(&of_sequence) || any_grave(&commit.doubts),
             commit_unknown,
             snapshot_count: trace.snapshots().len(),
             snapshot,
@@ -162,43 +156,48 @@ impl ProcessQuery {
 }
 
 /// A line on a trace whose processes no event describes.
-fn undescribed(trace: &Trace) -> Option<String> {
+fn undescribed(trace: &Trace) -> Option<Warning> {
     let described = PROCESS_EVENTS.iter().any(|&hook| trace.survey().kernel_count(hook) > 0);
     let text = "no process event is in the trace (keyword ProcessThread): names, parents, sessions, starts and ends are unknown";
-    (!described).then(|| text.to_owned())
+    (!described).then(|| Warning::note(PROCESS_LIST.name, "processes_undescribed", text.to_owned()))
 }
 
 /// A line on pages whose process is not in the trace.
-fn in_no_row(pages: &ProcessPages) -> Option<String> {
+fn in_no_row(pages: &ProcessPages) -> Option<Warning> {
     let all = pages.private + pages.page_tables;
     (all > 0).then(|| {
-        format!(
+        let text = format!(
             "{} of no process of the trace ({} private, {} of page tables) {} in no row: the owner key names no process",
             counted(all, "page", "pages"),
             count(pages.private),
             count(pages.page_tables),
             if all == 1 { "is" } else { "are" }
-        )
+        );
+        Warning::note(PROCESS_LIST.name, "in_no_row", text).of(all)
     })
 }
 
 impl CountedSnapshot {
     /// A line on pages of processes that are neither private pages nor page tables.
-    fn not_private(&self) -> Option<String> {
+    fn not_private(&self) -> Option<Warning> {
         let pages = counted(self.awe_and_large, "AWE or large page is", "AWE and large pages are");
         let whose = match self.is_recorded {
             true => "pfnset resident --group-by process has them by their owner",
             false => "their owner is not recorded before Windows 11",
         };
-        (self.awe_and_large > 0).then(|| format!("{pages} in no row: {whose}"))
+        let text = || format!("{pages} in no row: {whose}");
+        (self.awe_and_large > 0).then(|| Warning::note(PROCESS_LIST.name, "in_no_row", text()).of(self.awe_and_large))
     }
 }
 
 /// A line on processes whose commit is in no sum.
-fn in_no_sum(unknown: u64, all: u64) -> Option<String> {
+fn in_no_sum(unknown: u64, all: u64) -> Option<Warning> {
     (unknown > 0).then(|| {
-        let (unknown, all) = (count(unknown), counted(all, "process", "processes"));
-        format!("the commit of {unknown} of {all} is not known and is in no sum: nothing tells what they had before the trace")
+        let (some, all) = (count(unknown), counted(all, "process", "processes"));
+        let text = format!(
+            "the commit of {some} of {all} is not known and is in no sum: nothing tells what they had before the trace"
+        );
+        Warning::note(PROCESS_LIST.name, "in_no_sum", text).of(unknown)
     })
 }
 

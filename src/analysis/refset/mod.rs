@@ -47,7 +47,7 @@ use crate::moment::Moment;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::REFERENCE_SET;
 use crate::trace::trust::readiness::Need;
-use crate::trace::trust::warning::Warning;
+use crate::trace::trust::warning::Warnings;
 use crate::units::{Nanos, PointerSize};
 use access_stacks::{AccessStack, AccessStacks};
 use averaging_span::AveragingSpan;
@@ -65,7 +65,7 @@ use totals::process_peaks::{average_held, process_peaks};
 #[non_exhaustive]
 pub struct ReferenceSet {
     /// Doubts, most important first.
-    pub warnings: Vec<String>,
+    pub warnings: Warnings,
     /// Keywords that were not recorded and what each costs.
     pub missing: Vec<Need>,
     /// The window.
@@ -120,10 +120,6 @@ pub struct ReferenceSet {
     pub(crate) stack_texts: StackTexts,
     /// True when the trace holds RemoveFromWS events.
     pub has_removals: bool,
-    /// True when data was lost, the file is damaged, or what is tracked does not agree with the trace.
-    pub doubtful: bool,
-    /// The warnings with their codes.
-    pub(crate) doubts: Vec<Warning>,
 }
 
 impl ReferenceSet {
@@ -211,7 +207,7 @@ impl ReferenceSet {
         ReferenceSet { verification, ..Self::counted(etl, query, context, outcome) }
     }
 
-    /// What was counted; the verification and doubts are added later.
+    /// What was counted; the verification and warnings are added later.
     fn counted<S>(
         etl: &EtlFile,
         query: &Query,
@@ -227,7 +223,7 @@ impl ReferenceSet {
         let records = outcome.recorded_sets;
         let mem_info_ws = totals.comparisons.finish(records, |owner| context.owner(owner), seconds);
         ReferenceSet {
-            warnings: Vec::new(),
+            warnings: Warnings::default(),
             missing: Vec::new(),
             window: context.window.clone(),
             window_times: (seconds(context.window.from), seconds(context.window.to)),
@@ -255,8 +251,6 @@ impl ReferenceSet {
             stacks: context.stack_share(&totals.rows, query),
             stack_texts: StackTexts::default(),
             has_removals: context.optional_events.removals,
-            doubtful: false,
-            doubts: Vec::new(),
         }
     }
 }

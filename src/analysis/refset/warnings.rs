@@ -7,7 +7,7 @@ use crate::trace::Trace;
 use crate::trace::analysis_needs::REFERENCE_SET;
 use crate::trace::trust::readiness::{Need, undescribed};
 use crate::trace::trust::trust_report::TrustReport;
-use crate::trace::trust::warning::{Warning, any_grave, texts};
+use crate::trace::trust::warning::Warning;
 use crate::units::count;
 
 impl ReferenceSet {
@@ -17,32 +17,30 @@ impl ReferenceSet {
         self.missing = trace.missing(&REFERENCE_SET);
         let is_told = |need: &&Need| ["WorkingSet", "Memory"].contains(&need.keyword);
         let costs: Vec<Need> = self.missing.iter().filter(|need| !is_told(need)).copied().collect();
-        self.doubts = trust.doubts();
-        self.doubts.extend(self.own_doubts(trust, max_residue));
-        self.doubts.extend(self.stacks.and_then(lack_of_stacks));
-        self.doubts.extend(of_symbols.into_iter().map(|text| note("symbols_missing", text)));
-        self.doubts.extend(trust.not_there_for(REFERENCE_SET.name, &costs));
-        self.doubts.extend(undescribed(trace.survey(), &REFERENCE_SET));
-        self.warnings = texts(&self.doubts);
-        self.doubtful = any_grave(&self.doubts);
+        self.warnings = trust.warnings();
+        self.warnings.extend(self.own_warnings(trust, max_residue));
+        self.warnings.extend(self.stacks.and_then(lack_of_stacks));
+        self.warnings.extend(of_symbols.into_iter().map(|text| note("symbols_missing", text)));
+        self.warnings.extend(trust.not_there_for(REFERENCE_SET.name, &costs));
+        self.warnings.extend(undescribed(trace.survey(), &REFERENCE_SET));
     }
 
     /// What casts doubt on the account itself.
-    fn own_doubts(&self, trust: &TrustReport, max_residue: f64) -> Vec<Warning> {
-        let mut doubts = Vec::new();
+    fn own_warnings(&self, trust: &TrustReport, max_residue: f64) -> Vec<Warning> {
+        let mut warnings = Vec::new();
         if self.window.origin == Origin::WholeTrace {
             let text = "the trace has no marks of a scenario: the window is the whole trace";
-            doubts.push(note("no_marks", text.to_owned()));
+            warnings.push(note("no_marks", text.to_owned()));
         }
         if !self.has_removals {
-            doubts.push(no_trims(trust));
+            warnings.push(no_trims(trust));
         }
         if self.verification.is_none() {
             let fate = match trust.absence_reason("Memory").is_incomplete() {
                 true => "the page sequence after the scenario is in the part of the trace that is missing",
                 false => "there is no page sequence after the scenario",
             };
-            doubts.push(note("unproved", format!("{fate}: nothing proves the result")));
+            warnings.push(note("unproved", format!("{fate}: nothing proves the result")));
         }
         let unattributed = self.balance.unattributed;
         if unattributed > 0 {
@@ -50,10 +48,10 @@ impl ReferenceSet {
                 "{} accesses could not be attributed: they name no process, or one that never started",
                 count(unattributed)
             );
-            doubts.push(grave("accesses_unattributed", text).of(unattributed));
+            warnings.push(grave("accesses_unattributed", text).of(unattributed));
         }
-        doubts.extend(self.difference_at_the_end(max_residue));
-        doubts.extend(self.mem_info_ws.as_ref().filter(|sets| sets.residue > max_residue).map(|sets| {
+        warnings.extend(self.difference_at_the_end(max_residue));
+        warnings.extend(self.mem_info_ws.as_ref().filter(|sets| sets.residue > max_residue).map(|sets| {
             let text = format!(
                 "what is tracked differs from the working sets that Windows logged by {:.2} % of their pages: {}. The \
                  largest differences: pfnset refset --format json, working_sets",
@@ -62,7 +60,7 @@ impl ReferenceSet {
             );
             grave("working_sets_differ", text)
         }));
-        doubts
+        warnings
     }
 
     /// What the final page sequence says otherwise.

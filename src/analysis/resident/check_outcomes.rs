@@ -3,7 +3,7 @@
 use crate::analysis::resident::consistency_checks::{Checks, Compared, FRESH};
 use crate::model::page_owner_key::KeyReading;
 use crate::trace::analysis_needs::RESIDENT_SET;
-use crate::trace::trust::warning::{Warning, texts};
+use crate::trace::trust::warning::{Warning, Warnings};
 use crate::units::{count, counted};
 
 /// Gaps between the ranges of physical memory that a machine can have: devices and firmware take a few dozen at most.
@@ -16,15 +16,13 @@ pub struct Outcome {
     pub check: &'static str,
     /// False when the trace lacks what it needs.
     pub was_made: bool,
-    /// What does not agree, for people.
-    pub failures: Vec<String>,
-    /// The same with their codes.
-    pub(crate) doubts: Vec<Warning>,
+    /// What does not agree.
+    pub warnings: Warnings,
 }
 
 impl Outcome {
-    fn new(check: &'static str, was_made: bool, doubts: Vec<Warning>) -> Outcome {
-        Outcome { check, was_made, failures: texts(&doubts), doubts }
+    fn new(check: &'static str, was_made: bool, warnings: Warnings) -> Outcome {
+        Outcome { check, was_made, warnings }
     }
 }
 
@@ -37,7 +35,7 @@ impl Checks {
     /// All checks.
     pub fn outcomes(&self) -> Vec<Outcome> {
         let outcome =
-            |check, was_made, doubt: Option<Warning>| Outcome::new(check, was_made, doubt.into_iter().collect());
+            |check, was_made, warning: Option<Warning>| Outcome::new(check, was_made, warning.into_iter().collect());
         let mut outcomes = vec![
             outcome("lost buffers", true, self.lost_part()),
             outcome("gaps", true, self.too_many_gaps()),
@@ -48,20 +46,15 @@ impl Checks {
         outcomes.push(outcome("combined pages", self.combined_mmstats.is_some(), self.combined_differ()));
         outcomes.push(outcome("PFN database", self.pfn_database.is_some(), self.database_differs()));
         outcomes.push(outcome("end rundown", true, self.contradicted()));
-        let mut keys = Vec::new();
+        let mut keys = Warnings::default();
         self.key_failures(&mut keys);
         outcomes.push(Outcome::new("owner keys", true, keys));
         outcomes
     }
 
-    /// What does not agree, for people.
-    pub fn failures(&self) -> Vec<String> {
-        self.outcomes().into_iter().flat_map(|outcome| outcome.failures).collect()
-    }
-
-    /// The same with their codes.
-    pub(crate) fn doubts(&self) -> Vec<Warning> {
-        self.outcomes().into_iter().flat_map(|outcome| outcome.doubts).collect()
+    /// What does not agree.
+    pub fn failures(&self) -> Warnings {
+        self.outcomes().into_iter().flat_map(|outcome| outcome.warnings).collect()
     }
 
     fn compared(&self, what: &str, counted: u64, expected: u64) -> Compared {
@@ -122,13 +115,13 @@ impl Checks {
     }
 
     fn of_lists(&self) -> Outcome {
-        let mut doubts = Vec::new();
-        self.list_failures(&mut doubts);
+        let mut failures = Warnings::default();
+        self.list_failures(&mut failures);
         let is_fresh = self.meminfo_age.is_none_or(|age| age <= FRESH);
-        Outcome::new("lists", !self.lists.is_empty() && is_fresh, doubts)
+        Outcome::new("lists", !self.lists.is_empty() && is_fresh, failures)
     }
 
-    fn list_failures(&self, doubts: &mut Vec<Warning>) {
+    fn list_failures(&self, failures: &mut Warnings) {
         let off: Vec<_> = self.lists.iter().filter(|list| !list.is_fine()).collect();
         match self.meminfo_age.filter(|&age| age > FRESH) {
             Some(age) if !off.is_empty() => {
@@ -136,32 +129,32 @@ impl Checks {
                 let text = format!(
                     "the last MemInfo record is {age:.1} s older than the page sequence: lists were not checked"
                 );
-                doubts.push(Warning::note(RESIDENT_SET.name, "lists_unchecked", text));
+                failures.push(Warning::note(RESIDENT_SET.name, "lists_unchecked", text));
             }
             Some(_) => {}
             None => {
-                doubts.extend(off.iter().take(3).map(|list| differs(list, "lists_differ", "MemInfo")));
+                failures.extend(off.iter().take(3).map(|list| differs(list, "lists_differ", "MemInfo")));
                 if off.len() > 3 {
                     let more = off.len() as u64 - 3;
-                    doubts.push(grave("lists_differ", more, format!("{more} more lists differ from MemInfo")));
+                    failures.push(grave("lists_differ", more, format!("{more} more lists differ from MemInfo")));
                 }
             }
         }
     }
 
     /// Warnings about the version and the owner keys of the page records.
-    fn key_failures(&self, doubts: &mut Vec<Warning>) {
+    fn key_failures(&self, failures: &mut Warnings) {
         let note = |text| Warning::note(RESIDENT_SET.name, "keys_read_otherwise", text);
         let (own, (keyed, unnamed)) = (KeyReading::of_version(self.version), self.keyed);
         if !matches!(self.version, 2 | 4) {
-            doubts.push(note(format!(
+            failures.push(note(format!(
                 "page records have version {}, known are 2 and 4; owner keys are read as {}",
                 self.version,
                 self.reading.name()
             )));
         }
         if self.reading != own {
-            doubts.push(note(format!(
+            failures.push(note(format!(
                 "owner keys are read as {}: as {}, which their version {} calls for, they name almost no process",
                 self.reading.name(),
                 own.name(),
@@ -175,7 +168,7 @@ impl Checks {
                 count(keyed),
                 self.reading.name()
             );
-            doubts.push(grave("keys_name_no_process", unnamed, text));
+            failures.push(grave("keys_name_no_process", unnamed, text));
         }
     }
 }
@@ -222,13 +215,13 @@ mod tests {
     #[test]
     fn what_failed_is_told_by_its_check() {
         let fine = checks();
-        assert_eq!(fine.failures(), [""; 0]);
+        assert_eq!(fine.failures().texts(), [""; 0]);
         assert_eq!(fine.outcomes().iter().filter(|outcome| outcome.was_made).count(), 9);
         let failed = |checks: Checks| -> Vec<&str> {
             checks
                 .outcomes()
                 .iter()
-                .filter(|outcome| !outcome.failures.is_empty())
+                .filter(|outcome| !outcome.warnings.is_empty())
                 .map(|outcome| outcome.check)
                 .collect()
         };

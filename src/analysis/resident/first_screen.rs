@@ -73,7 +73,7 @@ impl ResidentSet {
             cut(&mut processes, listed, "processes");
             let below = if listed == 0 { 0 } else { 2 + lines(listed, snapshot.processes.parts.len()) };
             // A doubtful trace has a line more at the end, and so have pages that were chosen by stacks; conditions are below the title.
-            let more = [self.doubtful, self.stacks.is_some(), !self.filter.is_empty()].map(usize::from);
+            let more = [self.warnings.is_doubtful(), self.stacks.is_some(), !self.filter.is_empty()].map(usize::from);
             let most = LINES - more.into_iter().sum::<usize>();
             cut_classes(&mut classes, most.saturating_sub(below), size);
         }

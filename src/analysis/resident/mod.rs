@@ -39,7 +39,7 @@ use crate::model::snapshot::{Snapshot, whole};
 use crate::trace::Trace;
 use crate::trace::analysis_needs::RESIDENT_SET;
 use crate::trace::trust::readiness::Need;
-use crate::trace::trust::warning::{Warning, any_grave, texts};
+use crate::trace::trust::warning::Warnings;
 use crate::units::Nanos;
 use commit_stacks::{AllocationShare, CommitStacks, PageShare};
 use count_snapshot::SnapshotPlan;
@@ -54,7 +54,7 @@ use tables::PROCESS_OWNER;
 #[non_exhaustive]
 pub struct ResidentSet {
     /// Warnings, most important first.
-    pub warnings: Vec<String>,
+    pub warnings: Warnings,
     /// Keywords that were not recorded, and the consequences of each.
     pub missing: Vec<Need>,
     /// The snapshots asked for.
@@ -67,10 +67,6 @@ pub struct ResidentSet {
     pub classification: Classification,
     /// True when rows have a count by WPA's rules beside ours.
     pub compares: bool,
-    /// True when data was lost, the file is damaged, or a check failed.
-    pub doubtful: bool,
-    /// The warnings with their codes.
-    pub(crate) doubts: Vec<Warning>,
     /// All conditions: names of dimensions and patterns.
     pub(crate) filter: Vec<(&'static str, String)>,
     /// Of how many allocations of the trace the stack is known, where rows or conditions ask for stacks.
@@ -160,13 +156,11 @@ impl ResidentSet {
             .filter_map(|index| Some(snapshot_set(trace, query, index, snapshots.get(index)?, stacks.as_ref())))
             .collect();
         let checks: Vec<(usize, &Checks)> = sets.iter().map(|set| (set.index, &set.checks)).collect();
-        let mut doubts = warnings::of_checks(trace, &checks);
-        doubts.extend(stacks.iter().flat_map(warnings::of_stacks));
+        let mut warnings = warnings::of_checks(trace, &checks);
+        warnings.extend(stacks.iter().flat_map(warnings::of_stacks));
         Ok(ResidentSet {
-            warnings: texts(&doubts),
+            warnings: warnings,
             missing: trace.missing(&RESIDENT_SET),
-            doubtful: any_grave(&doubts),
-            doubts,
             snapshot_count: snapshots.len(),
             snapshots: sets,
             dimensions: query.group_by.clone(),

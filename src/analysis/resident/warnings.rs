@@ -10,7 +10,7 @@ use crate::model::snapshot::Snapshot;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::RESIDENT_SET;
 use crate::trace::trust::readiness::undescribed;
-use crate::trace::trust::warning::Warning;
+use crate::trace::trust::warning::{Warning, Warnings};
 use crate::units::count;
 
 /// What the checks are made of.
@@ -30,32 +30,32 @@ fn checks(trace: &Trace, index: usize) -> Option<Checks> {
     Some(Checks::new(&counted.base, &context, snapshot, trace))
 }
 
-/// All doubts of these snapshots; their pages are counted.
-pub(crate) fn of_snapshots(trace: &Trace, snapshots: &[usize]) -> Vec<Warning> {
+/// All warnings of these snapshots; their pages are counted.
+pub(crate) fn of_snapshots(trace: &Trace, snapshots: &[usize]) -> Warnings {
     trace.gather(PARTS);
     let checks: Vec<(usize, Checks)> =
         snapshots.iter().filter_map(|&index| Some((index, checks(trace, index)?))).collect();
     of_checks(trace, &checks.iter().map(|(index, checks)| (*index, checks)).collect::<Vec<_>>())
 }
 
-/// All doubts, where the pages were counted already.
-pub(crate) fn of_checks(trace: &Trace, checks: &[(usize, &Checks)]) -> Vec<Warning> {
+/// All warnings, where the pages were counted already.
+pub(crate) fn of_checks(trace: &Trace, checks: &[(usize, &Checks)]) -> Warnings {
     let trust = trace.trust();
-    let mut doubts = trust.doubts();
-    doubts.extend(trace.page_sequences().doubts(&trace.etl().clock));
+    let mut warnings = trust.warnings();
+    warnings.extend(trace.page_sequences().warnings(&trace.etl().clock));
     for (index, of) in checks {
         let name = (checks.len() > 1).then(|| format!("snapshot {index}"));
-        let named = |doubt: Warning| name.iter().fold(doubt, |doubt, name| doubt.named(name));
-        doubts.extend(of.doubts().into_iter().map(named));
+        let named = |warning: Warning| name.iter().fold(warning, |warning, name| warning.named(name));
+        warnings.extend(of.failures().into_iter().map(named));
     }
-    doubts.extend(trace.page_sequences().repetition());
-    doubts.extend(trust.not_there_for(RESIDENT_SET.name, &trace.missing(&RESIDENT_SET)));
-    doubts.extend(undescribed(trace.survey(), &RESIDENT_SET));
-    doubts
+    warnings.extend(trace.page_sequences().repetition());
+    warnings.extend(trust.not_there_for(RESIDENT_SET.name, &trace.missing(&RESIDENT_SET)));
+    warnings.extend(undescribed(trace.survey(), &RESIDENT_SET));
+    warnings
 }
 
 /// What is missing of the stacks of commits.
-pub(crate) fn of_stacks(stacks: &CommitStacks) -> Vec<Warning> {
+pub(crate) fn of_stacks(stacks: &CommitStacks) -> Warnings {
     let AllocationShare { allocations, with_stack } = stacks.share();
     let without = allocations.saturating_sub(with_stack);
     let none = (with_stack == 0).then(|| {
@@ -79,7 +79,7 @@ pub(crate) fn of_symbols(stacks: &CommitStacks) -> impl Iterator<Item = Warning>
 }
 
 /// What can be said before a page is counted: of the records of these snapshots.
-pub(crate) fn before_counting(trace: &Trace, snapshots: &[usize]) -> Vec<Warning> {
+pub(crate) fn before_counting(trace: &Trace, snapshots: &[usize]) -> Warnings {
     let checks: Vec<(usize, Checks)> = (snapshots.iter())
         .filter_map(|&index| Some((index, Checks::of_sequence(trace.snapshots().get(index)?, trace))))
         .collect();
@@ -93,15 +93,16 @@ pub(crate) fn of_context(
     (index, of): (usize, usize),
     snapshot: &Snapshot,
 ) -> Option<Warning> {
-    let doubt = Checks::of_context(context, snapshot, trace).contradicted()?;
-    Some(if of > 1 { doubt.named(&format!("snapshot {index}")) } else { doubt })
+    let warning = Checks::of_context(context, snapshot, trace).contradicted()?;
+    Some(if of > 1 { warning.named(&format!("snapshot {index}")) } else { warning })
 }
 
 /// The same for the last whole snapshot, where there is one, without what was not recorded.
-pub(crate) fn of_last_before_counting(trace: &Trace) -> Vec<Warning> {
+pub(crate) fn of_last_before_counting(trace: &Trace) -> Warnings {
     let last = SnapshotChoice::Last.indices(trace.snapshots()).unwrap_or_default();
-    let mut doubts = if last.is_empty() { Vec::new() } else { before_counting(trace, &last) };
-    doubts
-        .retain(|doubt| doubt.analysis == RESIDENT_SET.name && (doubt.is_grave || doubt.code == "sequence_fragments"));
-    doubts
+    let mut warnings = if last.is_empty() { Warnings::default() } else { before_counting(trace, &last) };
+    warnings.retain(|warning| {
+        warning.analysis == RESIDENT_SET.name && (warning.is_grave || warning.code == "sequence_fragments")
+    });
+    warnings
 }

@@ -77,6 +77,7 @@ use crate::moment::{At, Moment};
 use crate::pattern::Patterns;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::STACK_EVENTS;
+use crate::trace::trust::warning::{Warning, Warnings, of_symbols};
 use crate::units::{Nanos, counted};
 use counting::Counting;
 use join::{Attached, Joined};
@@ -113,9 +114,7 @@ pub struct StackWindow {
 #[derive(Debug)]
 pub struct StackSet {
     /// Warnings, most important first.
-    pub warnings: Vec<String>,
-    /// True when data was lost or the file is damaged.
-    pub doubtful: bool,
+    pub warnings: Warnings,
     /// Records of the whole trace.
     pub counts: Counts,
     /// How they were joined.
@@ -192,7 +191,11 @@ impl StackSet {
         drop((events, stacks));
         names.close();
         let (searches, told) = symbol_use::read(&mut names, &query.symbols);
-        let not_counted = (left_out.sum() > 0).then(|| format!("left out: {}", left_out.counts().join(", ")));
+        let not_counted = (left_out.sum() > 0).then(|| {
+            let text = format!("left out: {}", left_out.counts().join(", "));
+            Warning::note(STACK_EVENTS.name, "records_left_out", text).of(left_out.sum())
+        });
+        let told = of_symbols(STACK_EVENTS.name, told);
         let (span_ns, interval_ns) = (counting.span_ns(&trace.etl().clock), counting.interval_ns);
         let Counting { rows, processes, threads, .. } = counting;
         parts.frames = FrameTrie::default();
@@ -204,7 +207,6 @@ impl StackSet {
         let compared = shown.compared(&threads, &mut texts);
         Ok(StackSet {
             warnings: trust.warnings().into_iter().chain(not_counted).chain(told).collect(),
-            doubtful: trust.is_doubtful(),
             counts: parts.counts,
             joined: counts,
             left_out: left_out.sum(),

@@ -13,15 +13,14 @@ use crate::load::stacks::stack_events::Events;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::STACK_EVENTS;
+use crate::trace::trust::warning::{Warnings, of_symbols};
 use foldhash::HashMap as FastMap;
 
 /// What the frames of a trace need.
 #[derive(Debug)]
 pub struct SymbolNeeds {
     /// Warnings, most important first.
-    pub warnings: Vec<String>,
-    /// True when data was lost or the file is damaged.
-    pub doubtful: bool,
+    pub warnings: Warnings,
     /// Events with a stack.
     pub stacks: u64,
     /// Frames in images.
@@ -60,8 +59,7 @@ impl SymbolNeeds {
         let trust = trace.trust();
         let images = symbol_use::uses(&names, lists.into_iter(), &searches);
         Ok(SymbolNeeds {
-            warnings: trust.warnings().into_iter().chain(told).collect(),
-            doubtful: trust.is_doubtful(),
+            warnings: trust.warnings().into_iter().chain(of_symbols(STACK_EVENTS.name, told)).collect(),
             stacks: count,
             frames: images.iter().map(|image| image.frames).sum(),
             folders: folders.folders.len(),

@@ -5,7 +5,6 @@ use crate::analysis::cpu::SampledUse;
 use crate::answer::answer_type::{Answer, Units};
 use crate::answer::numbers::{self, TimeUnit};
 use crate::answer::text_block::Block;
-use crate::trace::trust::warning::grave;
 use crate::units::{Nanos, counted};
 
 /// Rows of both tables on the first screen, where the user does not say. Of processes each sentence above takes one, so that a
@@ -26,7 +25,6 @@ pub fn answer(set: &SampledUse, display: CpuDisplay) -> Answer<'_> {
     }
     Answer {
         warnings: set.warnings.clone(),
-        grave: grave(&set.doubts),
         facts: json::facts_by_samples(set),
         tables: vec![set.row_table(order, first).titled(title).into()],
         screen: Some(screen),

@@ -9,7 +9,7 @@ use serde_json::json;
 /// The whole object.
 pub(super) fn facts(set: &CpuUse) -> Facts<'_> {
     let facts = Facts::of_trace()
-        .doubts(&set.doubts)
+        .doubts(&set.warnings)
         .filter(&set.filter)
         .missing(&set.missing)
         .window(set.window_times, set.window_ticks, &set.window)
@@ -59,7 +59,7 @@ pub(super) fn facts_by_samples(set: &SampledUse) -> Facts<'_> {
         facts.is(name, serde_json::Value::Null)
     }
     let facts = Facts::of_trace()
-        .doubts(&set.doubts)
+        .doubts(&set.warnings)
         .filter(&set.filter)
         .missing(&set.missing)
         .window(set.window_times, set.window_ticks, &set.window)

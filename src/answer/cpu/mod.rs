@@ -13,7 +13,6 @@ use crate::answer::numbers::{self, TimeUnit};
 use crate::answer::rows::{Records, Rows};
 use crate::answer::text_block::Block;
 use crate::model::window::Window;
-use crate::trace::trust::warning::grave;
 use crate::units::{Nanos, counted};
 
 /// How many rows the summary lists where the user does not say.
@@ -104,7 +103,6 @@ pub fn answer(set: &CpuUse, display: CpuDisplay) -> Answer<'_> {
     }
     Answer {
         warnings: set.warnings.clone(),
-        grave: grave(&set.doubts),
         facts: json::facts(set),
         tables: vec![rows(set, display, title)],
         screen: Some(screen),

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 pub(super) fn facts(set: &ReferenceSet) -> Facts<'_> {
     let none = || Fact::Is(Value::Null);
     let facts = Facts::of_trace()
-        .doubts(&set.doubts)
+        .doubts(&set.warnings)
         .filter(&set.filter)
         .all(head(set))
         .all(flows(set))

@@ -13,7 +13,6 @@ use crate::answer::numbers::{self, Unit};
 use crate::answer::rows::{Records, Rows};
 use crate::answer::text_block::Block;
 use crate::model::window::Origin;
-use crate::trace::trust::warning::grave;
 use sentences::{agreement, graphics, reasons, row_notes, rows_title, stack_share, title, verdict};
 
 /// The view that is shown.
@@ -53,7 +52,6 @@ pub fn answer(set: &ReferenceSet, unit: Unit, view: RefsetView) -> Answer<'_> {
     };
     Answer {
         warnings: set.warnings.clone(),
-        grave: grave(&set.doubts),
         facts: json::facts(set),
         tables,
         beside_others,

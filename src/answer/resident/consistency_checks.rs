@@ -12,7 +12,7 @@ pub(super) fn in_short(checks: &Checks) -> Vec<String> {
     let names = |wanted: &dyn Fn(&Outcome) -> bool| -> Vec<&str> {
         outcomes.iter().filter(|outcome| wanted(outcome)).map(|outcome| outcome.check).collect()
     };
-    let (failed, open) = (names(&|o| o.was_made && !o.failures.is_empty()), names(&|o| !o.was_made));
+    let (failed, open) = (names(&|o| o.was_made && !o.warnings.is_empty()), names(&|o| !o.was_made));
     let made = (outcomes.len() - open.len()) as u64;
     let told = match failed.len() {
         0 => format!("{} passed", counted(made, "check", "checks")),
@@ -86,6 +86,6 @@ pub(super) fn json(c: &Checks) -> Value {
         "contradictions": c.contradictions,
         "contradiction_examples": c.contradiction_examples,
         "owner_keys": { "reading": c.reading.name(), "active_private_pages": c.keyed.0, "unnamed": c.keyed.1 },
-        "failures": c.failures(),
+        "failures": c.failures().texts(),
     })
 }

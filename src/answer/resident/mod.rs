@@ -10,7 +10,6 @@ use crate::answer::answer_type::{Answer, Units};
 use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::{self, Unit};
 use crate::answer::text_block::Block;
-use crate::trace::trust::warning::grave;
 use crate::units::PAGE_BYTES;
 
 /// The answer of `pfnset resident`; people see the first screen instead of the table of rows where it was asked for.
@@ -19,7 +18,6 @@ pub fn answer<'a>(set: &'a ResidentSet, view: &ResidentView, unit: Unit, is_firs
     let tables = set.snapshots.iter().map(table).collect();
     Answer {
         warnings: set.warnings.clone(),
-        grave: grave(&set.doubts),
         facts: facts(set),
         tables,
         screen: Some(screen(set, view, unit, is_first_screen)),
@@ -47,7 +45,7 @@ fn facts(set: &ResidentSet) -> Facts<'_> {
         })
     };
     let facts = Facts::of_trace()
-        .doubts(&set.doubts)
+        .doubts(&set.warnings)
         .filter(&set.filter)
         .missing(&set.missing)
         .is("classification", set.classification.name())

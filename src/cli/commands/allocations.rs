@@ -184,6 +184,6 @@ impl Allocations {
             unit: rows.unit(),
         };
         let answer = output::with_no_match(allocations::answer(&set, display), &query.conditions);
-        trace::finish_with(&self.columns, answer, common, set.doubtful)
+        trace::finish_with(&self.columns, answer, common)
     }
 }

@@ -4,7 +4,6 @@ use crate::anonymized::{self, StandIns};
 use crate::cli::args::Base;
 use crate::cli::exit::Exit;
 use crate::cli::{atomic_file, bounded_file, messages, output, trace};
-use crate::trace::trust::warning::texts;
 use crate::units::count;
 use anyhow::{Context, bail};
 use clap::Args;
@@ -67,8 +66,7 @@ impl Anonymize {
             ));
         }
         // Damage stays damage: whoever gets the file has to know it too.
-        let doubts = trace.trust().doubts();
-        output::warn(&output::told(&texts(&doubts), &doubts, base.printing.quiet));
+        output::warn(&output::told(&trace.trust().warnings(), base.printing.quiet));
         Ok(if base.strict && trace.trust().is_doubtful() { Exit::BadInput } else { Exit::Fine })
     }
 }

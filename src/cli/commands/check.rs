@@ -21,7 +21,7 @@ use crate::forms::{budgets as suggestions, junit};
 use crate::imported::wpa::WpaOptions;
 use crate::input::{Input, STANDARD_INPUT};
 use crate::trace::recording::is_one;
-use crate::trace::trust::warning::{Warning, texts};
+use crate::trace::trust::warning::Warnings;
 use anyhow::Context;
 use clap::Args;
 
@@ -128,7 +128,7 @@ impl Check {
         if is_surprise && !common.quiet {
             suggestions::missing(&found).iter().for_each(|line| messages::write(line));
         }
-        output::warn(&output::told(&texts(&found.grave), &found.grave, common.quiet));
+        output::warn(&output::told(&found.grave, common.quiet));
         Ok(if common.strict && !found.grave.is_empty() { Exit::BadInput } else { Exit::Fine })
     }
 
@@ -163,21 +163,19 @@ impl Check {
             save(to, &budgets, &runs)?;
         }
         let of_baseline = earlier.as_ref().map(|values| self.of_baseline(values)).unwrap_or_default();
-        let doubts = all_doubts(&traces, &of_baseline);
+        let warnings = all_warnings(&traces, &of_baseline);
         let verdict = worst(traces.iter().map(|trace| trace.verdict));
         let unit = self.unit.unwrap_or_default();
         if let Some(path) = &self.junit {
-            let grave_of_baseline = of_baseline.1.first().map(|doubt| doubt.text.as_str());
-            let is_strict = common.strict.then_some(grave_of_baseline);
-            let text = junit::document(&traces, &of_baseline.0, is_strict, unit)
+            let text = junit::document(&traces, &of_baseline, common.strict, unit)
                 .map_err(anyhow::Error::msg)
                 .context("--junit")?;
             atomic_file::write(path, text.as_bytes())?;
         }
         let checked = Checked { budgets: path, baseline: self.baseline.as_deref(), verdict };
-        let first_doubt = doubts.1.first().map(|doubt| doubt.text.clone());
-        output::print(&check::answer(checked, &traces, doubts, unit), common.format, common.csv.cells(), common)?;
-        Ok(match (verdict, first_doubt) {
+        let first_grave = warnings.grave().first().map(|warning| warning.text.clone());
+        output::print(&check::answer(checked, &traces, warnings, unit), common.format, common.csv.cells(), common)?;
+        Ok(match (verdict, first_grave) {
             (Verdict::Fail | Verdict::NoMatch, _) => Exit::Difference,
             // Who sees the code has to learn where it comes from, also where budgets are invalid for another reason.
             (Verdict::Pass | Verdict::Watch | Verdict::Invalid, Some(text)) if common.strict => {
@@ -190,10 +188,9 @@ impl Check {
     }
 
     /// What makes values of the baseline doubtful, with its name.
-    fn of_baseline(&self, values: &TraceValues) -> Doubts {
+    fn of_baseline(&self, values: &TraceValues) -> Warnings {
         let name = format!("baseline {}", self.baseline.as_deref().unwrap_or(Path::new("")).display());
-        let grave = values.grave.iter().map(|doubt| doubt.clone().named(&name));
-        (values.warnings.iter().map(|line| format!("{name}: {line}")).collect(), grave.collect())
+        values.warnings.clone().named(&name)
     }
 
     /// Files that are written beside the answer, with their flags.
@@ -294,26 +291,18 @@ impl Check {
             value.as_ref().ok().filter(|value| !value.has_no_match() || budget.optional).cloned()
         };
         let kept = values.values.iter().zip(budgets).filter(|_| is_kept).map(known);
-        let run = run(kept.collect(), texts(&values.grave));
+        let run = run(kept.collect(), values.warnings.grave().texts());
         (TraceResult::new(files, budgets, values, earlier.map(|earlier| earlier.values.as_slice())), run)
     }
 }
 
-/// Warnings, and of them those that make numbers wrong.
-type Doubts = (Vec<String>, Vec<Warning>);
-
 /// Those of all traces, with their names where there are several, then those of the baseline.
-fn all_doubts(traces: &[TraceResult], of_baseline: &Doubts) -> Doubts {
-    let has_several = traces.len() > 1;
-    let line = |trace: &TraceResult, line: String| match has_several {
-        true => format!("{}: {line}", trace.path().display()),
-        false => line,
+fn all_warnings(traces: &[TraceResult], of_baseline: &Warnings) -> Warnings {
+    let of_trace = |trace: &TraceResult| match traces.len() {
+        0 | 1 => trace.all_warnings(),
+        _ => trace.all_warnings().named(&trace.path().display().to_string()),
     };
-    let warnings = traces.iter().flat_map(|trace| trace.all_warnings().into_iter().map(move |text| line(trace, text)));
-    let named =
-        |trace: &TraceResult, doubt: &Warning| Warning { text: line(trace, doubt.text.clone()), ..doubt.clone() };
-    let grave = traces.iter().flat_map(|trace| trace.grave.iter().map(move |doubt| named(trace, doubt)));
-    (warnings.chain(of_baseline.0.iter().cloned()).collect(), grave.chain(of_baseline.1.iter().cloned()).collect())
+    traces.iter().flat_map(of_trace).chain(of_baseline.iter().cloned()).collect()
 }
 
 /// True for two names of a file, also of one that is not there yet.

@@ -253,7 +253,7 @@ impl Cpu {
             refuse("--symbols", &[(!self.symbols.symbols.is_empty(), reason)])?;
             output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
             let answer = output::with_no_match(cpu::answer_by_samples(&set, display), &query.conditions);
-            return trace::finish_with(&self.columns, answer, common, set.doubtful);
+            return trace::finish_with(&self.columns, answer, common);
         }
         // One walk for the events, one for the records of processors; stacks take two more.
         let walks = if query.wants_stacks() { 4 } else { 2 };
@@ -264,6 +264,6 @@ impl Cpu {
         };
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
         let answer = cpu::answer(&set, display);
-        trace::finish_with(&self.columns, answer, common, set.doubtful)
+        trace::finish_with(&self.columns, answer, common)
     }
 }

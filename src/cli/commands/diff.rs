@@ -396,7 +396,7 @@ impl Diff {
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
         let answer = diff::answer(&found, self.rows.unit(), self.listed());
         output::print(&answer, common.format, common.csv.cells(), common)?;
-        Ok(self.exit(found.doubtful, found.is_equal()))
+        Ok(self.exit(found.warnings.is_doubtful(), found.is_equal()))
     }
 
     fn of_stacks(&self, sides: [&Source; 2], query: &StackDiffQuery) -> anyhow::Result<Exit> {
@@ -409,7 +409,7 @@ impl Diff {
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.stacks.conditions));
         let answer = diff_stacks::answer(&found, self.rows.unit(), self.listed());
         output::print(&answer, common.format, common.csv.cells(), common)?;
-        Ok(self.exit(found.doubtful, found.compared.is_equal()))
+        Ok(self.exit(found.warnings.is_doubtful(), found.compared.is_equal()))
     }
 
     fn of_allocations(&self, sides: [&Source; 2], query: &AllocationDiffQuery) -> anyhow::Result<Exit> {
@@ -418,7 +418,7 @@ impl Diff {
         output::tell_unmatched(self.common.quiet, &Condition::unmatched(&query.allocations.conditions));
         let answer = diff_allocations::answer(&found, self.rows.unit(), self.listed());
         output::print(&answer, self.common.format, self.common.csv.cells(), &self.common)?;
-        Ok(self.exit(found.doubtful, found.compared.is_equal()))
+        Ok(self.exit(found.warnings.is_doubtful(), found.compared.is_equal()))
     }
 
     fn with_bar<T>(&self, sides: [&Source; 2], work: impl FnOnce() -> T) -> T {

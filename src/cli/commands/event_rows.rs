@@ -132,7 +132,7 @@ impl RowsArgs {
             let lines = [unmatched(&query.filter, ""), query.unmatched()].concat();
             output::tell_unmatched(common.quiet, &lines.iter().map(|line| format!("{line}{part}")).collect::<Vec<_>>());
         }
-        Ok(if common.strict && listing.doubtful { Exit::BadInput } else { Exit::Fine })
+        Ok(if common.strict && listing.warnings.is_doubtful() { Exit::BadInput } else { Exit::Fine })
     }
 }
 
@@ -146,7 +146,7 @@ fn write(common: &Common, listing: &EventListing<'_>, form: EventForm, wraps: bo
     if form == EventForm::Table {
         out.text(|out, look| text::warnings(out, &listing.warnings, look))?;
     } else {
-        output::warn(&output::told(&listing.warnings, &listing.grave, common.quiet));
+        output::warn(&output::told(&listing.warnings, common.quiet));
     }
     let heading = event_rows::heading(form, width);
     out.write(&heading)?;
@@ -158,7 +158,7 @@ fn write(common: &Common, listing: &EventListing<'_>, form: EventForm, wraps: bo
         out.write(bytes)
     })?;
     if form == EventForm::Table {
-        out.text(|out, look| text::repeated(out, look, &listing.grave, lines))?;
+        out.text(|out, look| text::repeated(out, look, &listing.warnings, lines))?;
     }
     out.finish()?;
     Ok(whole)

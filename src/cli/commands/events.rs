@@ -70,7 +70,7 @@ impl Events {
         let exit = question.answer(|_, trace, show| {
             let statistics = trace::with_bar(common, trace, 1, || EventStatistics::answer(trace, &filter));
             let digest = self.digest.then(|| TraceDigest::new(trace.etl()));
-            show(events::answer(&statistics, digest.as_ref()), statistics.is_doubtful())
+            show(events::answer(&statistics, digest.as_ref()))
         })?;
         // Without rows no schemas are read: event information and manifests name nothing.
         output::tell_unmatched(

@@ -19,7 +19,7 @@ use crate::input::{STANDARD_INPUT, refuse_remote};
 use crate::pattern::{Pattern, Patterns};
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::recording::is_one;
-use crate::trace::trust::warning::texts;
+use crate::trace::trust::warning::Warnings;
 use crate::units::{count, counted};
 use anyhow::Context;
 use bytesize::ByteSize;
@@ -372,8 +372,8 @@ impl Export {
         }
         let name = shown(recording);
         // What was not recorded is in the table of warnings; here it would fill the screen.
-        let lines = [texts(&outcome.grave), texts(&outcome.of_symbols)].concat();
-        let lines = output::told(&lines, &outcome.grave, self.quiet);
+        let shown: Warnings = outcome.grave.iter().chain(&outcome.of_symbols).cloned().collect();
+        let lines = output::told(&shown, self.quiet);
         output::warn(&lines.iter().map(|line| format!("{name}: {line}")).collect::<Vec<_>>());
         if self.quiet {
             return Ok(());

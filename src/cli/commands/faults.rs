@@ -170,6 +170,6 @@ impl Faults {
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
         let answer = faults::answer(&set, view, self.top, self.unit.unwrap_or_default());
         let answer = output::with_no_match(answer, &query.conditions);
-        trace::finish_with(&self.columns, answer, common, set.doubtful)
+        trace::finish_with(&self.columns, answer, common)
     }
 }

@@ -30,13 +30,13 @@ impl Info {
                 TraceQuestion { common, each: &self.each, schema: ("pfnset.info", 1), unit: Unit::default() };
             return question.answer(|path, trace, show| {
                 let found = self.of(trace);
-                show(info::answer(&found, path, &[]), found.is_doubtful())
+                show(info::answer(&found, path, &[]))
             });
         }
         let (trace, files) = trace::open_what_fits(common)?;
         let found = self.of(&trace);
         let answer = info::answer(&found, &common.trace, &files);
-        let exit = trace::finish(answer, common, found.is_doubtful())?;
+        let exit = trace::finish(answer, common)?;
         Ok(if files.iter().any(|file| file.reason.is_some()) { Exit::BadInput } else { exit })
     }
 

@@ -132,7 +132,7 @@ impl Memory {
             let set = trace::with_bar(common, trace, 2, || MemorySet::answer(trace, &query))?;
             no_counter_meets.set(Some(no_counter_meets.get().unwrap_or(true) && set.no_counter_meets()));
             let answer = output::with_no_match(memory::answer(&set, view, rows.unit()), &query.conditions);
-            show(trace::with_columns(&self.columns, self.each.each, answer)?, set.doubtful)
+            show(trace::with_columns(&self.columns, self.each.each, answer)?)
         })?;
         let mut lines = Condition::unmatched(&query.conditions);
         if lines.is_empty() && no_counter_meets.get() == Some(true) {

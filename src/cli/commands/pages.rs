@@ -13,7 +13,7 @@ use crate::forms::pages::{PageForm, PageText};
 use crate::forms::text;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
-use crate::trace::trust::warning::Warning;
+use crate::trace::trust::warning::Warnings;
 use clap::Args;
 
 #[derive(Debug, Args)]
@@ -84,19 +84,19 @@ impl Pages {
         let trace = trace::open(&self.base)?;
         let listing =
             trace::with_bar(&self.base, &trace, if has_names { 3 } else { 1 }, || PageListing::answer(&trace, &query))?;
-        let mut grave = listing.grave.clone();
-        output::unless_closed(self.write(&trace, &listing, form, &mut grave))?;
+        let mut of_all = listing.warnings.clone();
+        output::unless_closed(self.write(&trace, &listing, form, &mut of_all))?;
         output::tell_unmatched(self.base.quiet, &Condition::unmatched(&query.conditions));
-        Ok(if self.base.strict && !grave.is_empty() { Exit::BadInput } else { Exit::Fine })
+        Ok(if self.base.strict && of_all.is_doubtful() { Exit::BadInput } else { Exit::Fine })
     }
 
-    /// Writes the pages, and adds to `grave` what is wrong with single snapshots.
+    /// Writes the pages, and adds to `of_all` what is to be known of single snapshots.
     fn write(
         &self,
         trace: &Trace,
         listing: &PageListing<'_>,
         form: PageForm,
-        grave: &mut Vec<Warning>,
+        of_all: &mut Warnings,
     ) -> anyhow::Result<()> {
         let width = output::width(&self.base);
         let mut out = match form {
@@ -107,9 +107,9 @@ impl Pages {
         let mut lines = 0;
         for (place, &index) in listing.snapshots.iter().enumerate() {
             let Some(pages) = listing.snapshot(index) else { continue };
-            warnings.extend(pages.doubt.iter().map(|doubt| doubt.text.clone()));
-            grave.extend(pages.doubt.clone());
-            self.warn(&mut out, form, &std::mem::take(&mut warnings), grave)?;
+            warnings.extend(pages.warning.clone());
+            of_all.extend(pages.warning.clone());
+            self.warn(&mut out, form, &std::mem::take(&mut warnings))?;
             if place == 0 {
                 out.write(&PageText::heading(form, trace.etl(), &self.base.trace, width))?;
             }
@@ -125,17 +125,17 @@ impl Pages {
             })?;
         }
         if form == PageForm::Table {
-            out.text(|out, look| text::repeated(out, look, grave, lines))?;
+            out.text(|out, look| text::repeated(out, look, of_all, lines))?;
         }
         out.finish()
     }
 
     /// Above the rows in text, on standard error otherwise.
-    fn warn(&self, out: &mut Rows, form: PageForm, warnings: &[String], grave: &[Warning]) -> anyhow::Result<()> {
+    fn warn(&self, out: &mut Rows, form: PageForm, warnings: &Warnings) -> anyhow::Result<()> {
         if form == PageForm::Table {
             return Ok(out.text(|out, look| text::warnings(out, warnings, look))?);
         }
-        output::warn(&output::told(warnings, grave, self.base.quiet));
+        output::warn(&output::told(warnings, self.base.quiet));
         Ok(())
     }
 }

@@ -72,6 +72,6 @@ impl Processes {
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
         let answer = processes::answer(&set, (query.sort, rows.top), rows.unit());
         let answer = output::with_no_match(answer, &query.conditions);
-        trace::finish_with(&self.columns, answer, common, set.doubtful)
+        trace::finish_with(&self.columns, answer, common)
     }
 }

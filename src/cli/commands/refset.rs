@@ -182,7 +182,7 @@ impl Refset {
         }
         let answer = refset::answer(&set, rows.unit(), view);
         let answer = output::with_no_match(answer, &query.conditions);
-        let exit = show(trace::with_columns(&self.columns, self.each.each, answer)?, set.doubtful)?;
+        let exit = show(trace::with_columns(&self.columns, self.each.each, answer)?)?;
         let differs = self.verify && residue.is_some_and(|residue| residue > self.max_residue);
         if let (true, false, Some(residue)) = (differs, common.quiet, residue) {
             let limit = self.max_residue;

@@ -99,11 +99,11 @@ impl Report {
         if output::unless_closed(written)? {
             for (recording, overview) in recordings.iter().zip(&overviews) {
                 let name = if overviews.len() > 1 { format!("{}: ", recording.trace.display()) } else { String::new() };
-                let lines = output::told(&overview.warnings, &overview.doubts, base.quiet);
+                let lines = output::told(&overview.warnings, base.quiet);
                 output::warn(&lines.iter().map(|line| format!("{name}{line}")).collect::<Vec<_>>());
             }
         }
-        let doubtful = overviews.iter().any(|overview| overview.doubtful);
+        let doubtful = overviews.iter().any(|overview| overview.warnings.is_doubtful());
         Ok(if base.strict && doubtful { Exit::BadInput } else { Exit::Fine })
     }
 

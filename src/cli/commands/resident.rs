@@ -239,7 +239,7 @@ impl Resident {
             // One walk for the events, one for the pages; stacks take two more.
             let walks = if has_names { 4 } else { 2 };
             let set = trace::with_bar(common, trace, walks, || ResidentSet::answer(trace, &query))?;
-            show(resident::answer(&set, &view, rows.unit(), is_first_screen), set.doubtful)
+            show(resident::answer(&set, &view, rows.unit(), is_first_screen))
         })?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
         self.tags.tell_unused(&query.pool_tags, common.quiet);
@@ -269,6 +269,6 @@ impl Resident {
             other => other,
         })?;
         let answer = explain::answer(&explanation, &self.common.trace);
-        trace::finish(answer, &self.common, explanation.doubtful)
+        trace::finish(answer, &self.common)
     }
 }

@@ -230,7 +230,7 @@ impl Stacks {
         let no_unit = self.rows.unit.is_some();
         refuse("--format firefox", &[(no_unit, "has bytes; --unit is for table and markdown")])?;
         let profile = trace::with_bar(common, trace, 5, || StackProfile::answer(trace, query))?;
-        let exit = trace::finish(stacks::profile(&profile), common, profile.doubtful)?;
+        let exit = trace::finish(stacks::profile(&profile), common)?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
         output::tell_unmatched(common.quiet, &unmatched(query));
         Ok(exit)
@@ -269,6 +269,6 @@ impl Stacks {
             ),
         };
         let answer = with_no_function(output::with_no_match(answer, &query.conditions), &query);
-        trace::finish_with(&self.columns, answer, common, set.doubtful)
+        trace::finish_with(&self.columns, answer, common)
     }
 }

@@ -55,6 +55,6 @@ impl Symbols {
             OutputFormat::Collapsed => symbols::manifest(&needs),
             _ => symbols::answer(&needs),
         };
-        trace::finish_with(&self.columns, answer, common, needs.doubtful)
+        trace::finish_with(&self.columns, answer, common)
     }
 }

@@ -188,7 +188,7 @@ fn overview(traces: &[TracePage<'_>], verdicts: &[TraceResult]) -> Markup {
         };
         let largest = held.and_then(|held| held.largest);
         let trust = match () {
-            () if trace.overview.doubtful => "doubtful",
+            () if trace.overview.warnings.is_doubtful() => "doubtful",
             () if !trace.overview.checks_passed() => "with care",
             () if !trace.overview.has_checks() => "not checked",
             () => "sound",

@@ -6,6 +6,7 @@ use crate::answer::stack_display::FunctionOrder;
 use crate::answer::stacks::{functions, sentences};
 use crate::escape::visible;
 use crate::forms::html::label::label;
+use crate::forms::html::page::not_said_yet;
 use crate::forms::html::page_section::{numbers_of, part};
 use crate::forms::html::trace_page::TracePage;
 use maud::{Markup, html};
@@ -22,8 +23,6 @@ pub fn are_there(traces: &[TracePage<'_>]) -> bool {
 
 /// The part of the page.
 pub fn stacks(traces: &[TracePage<'_>]) -> Markup {
-    let is_new =
-        |number: usize, line: &String| traces.get(number).is_some_and(|trace| !trace.overview.warnings.contains(line));
     part(
         traces,
         ("stacks", "Stacks: which code did it"),
@@ -33,7 +32,7 @@ pub fn stacks(traces: &[TracePage<'_>]) -> Markup {
                 @for (at, set) in found.kinds.iter().enumerate() {
                     h3 { (heading(set)) }
                     @for line in sentences(set) { p { (visible(&line)) "." } }
-                    @for line in set.warnings.iter().filter(|line| is_new(number, line)) { p.unrecorded { (visible(line)) } }
+                    @for line in not_said_yet(traces, number, &set.warnings) { p.unrecorded { (visible(line)) } }
                     (picture(number, at, set))
                 }
             }

@@ -2,7 +2,7 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `warning` | a [`Warning`](warning::Warning): its code, its words, whether numbers can be wrong; and the list of all codes. A new warning begins here |
+//! | `warning` | a [`Warning`]: its code, its words, whether numbers can be wrong; the [`Warnings`] of a result; and the list of all codes. A new warning begins here |
 //! | `loss`, `damage_time` | what was lost and what is damaged, found in the file |
 //! | `trust_report` | the [`TrustReport`]: all losses and damage of a trace, and the warnings about them |
 //! | `level` | the [`TrustLevel`]: the worst of them, as one word and one sentence |
@@ -21,3 +21,4 @@ pub use level::TrustLevel;
 pub use loss::{DescribedHole, Loss, PeakRate};
 pub use readiness::{Need, Readiness, ReadinessLevel};
 pub use trust_report::{AbsenceReason, TrustReport};
+pub use warning::{Warning, Warnings};

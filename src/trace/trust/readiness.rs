@@ -7,7 +7,7 @@ use crate::named_enum::named_enum;
 use crate::trace::analysis_needs::{
     ANALYSES, AnalysisNeeds, DESCRIBING, PFN_DATABASE, REFERENCE_SET, RESIDENT_SET, Recorded, STACKS, Things,
 };
-use crate::trace::trust::warning::{Warning, texts};
+use crate::trace::trust::warning::{Warning, Warnings};
 
 named_enum! {
     /// Can the analysis run?
@@ -78,7 +78,7 @@ pub(crate) fn judge(survey: &Survey, analysis: &AnalysisNeeds) -> Readiness {
     let is_required = |recorded: &Recorded| required.is_some_and(|need: Need| need.keyword == recorded.keyword);
     let missing = analysis.optional.iter().filter(|(recorded, _)| is_missing(recorded));
     let optional = missing.filter(|(recorded, _)| !is_required(recorded));
-    let unknown = doubts_of_parts(survey, analysis);
+    let unknown = of_parts(survey, analysis);
     let level = match required {
         Some(need) if need.required => ReadinessLevel::Missing,
         None if optional.clone().next().is_none() && unknown.is_empty() => ReadinessLevel::Ready,
@@ -97,7 +97,7 @@ pub(crate) fn judge(survey: &Survey, analysis: &AnalysisNeeds) -> Readiness {
             .into_iter()
             .chain(optional.map(|(recorded, without)| need(recorded, without, false)))
             .collect(),
-        note: (level == ReadinessLevel::Partial && !unknown.is_empty()).then(|| texts(&unknown).join("; ")),
+        note: (level == ReadinessLevel::Partial && !unknown.is_empty()).then(|| unknown.texts().join("; ")),
     }
 }
 
@@ -136,7 +136,7 @@ pub(crate) fn is_pfn_database_unknown(survey: &Survey) -> bool {
 }
 
 /// What an analysis of pages does not know although the keywords were recorded.
-fn doubts_of_parts(survey: &Survey, analysis: &AnalysisNeeds) -> Vec<Warning> {
+fn of_parts(survey: &Survey, analysis: &AnalysisNeeds) -> Warnings {
     let uses = |recorded: &Recorded| {
         let is_it = |(other, _): &(&Recorded, &str)| other.keyword == recorded.keyword;
         !recorded.exchanges.is_empty() && analysis.optional.iter().any(is_it)
@@ -154,9 +154,9 @@ fn doubts_of_parts(survey: &Survey, analysis: &AnalysisNeeds) -> Vec<Warning> {
 }
 
 /// What these keywords would describe, and nothing does: rundowns that are missing, and what was not recorded at all.
-pub(crate) fn undescribed(survey: &Survey, analysis: &AnalysisNeeds) -> Vec<Warning> {
+pub(crate) fn undescribed(survey: &Survey, analysis: &AnalysisNeeds) -> Warnings {
     let names: Vec<&str> = not_described(survey).map(|(_, name)| name).collect();
     let text = || format!("no rundown of {}: of these only what changed during the trace is known", names.join(", "));
     let missing = (!names.is_empty()).then(|| Warning::grave(analysis.name, "rundown_missing", text()));
-    missing.into_iter().chain(doubts_of_parts(survey, analysis)).collect()
+    missing.into_iter().chain(of_parts(survey, analysis)).collect()
 }

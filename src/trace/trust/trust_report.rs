@@ -13,7 +13,7 @@ use crate::load::survey::{RecordingKey, Survey};
 use crate::trace::analysis_needs::HEAPS;
 use crate::trace::trust::loss::{DescribedHole, Loss};
 use crate::trace::trust::readiness::Need;
-use crate::trace::trust::warning::{OF_TRACE, Warning, any_grave, texts};
+use crate::trace::trust::warning::{OF_TRACE, Warning, Warnings};
 use crate::units::{count, counted};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -90,14 +90,14 @@ impl TrustReport {
         let cut = cut(etl, &loss);
         let lacks = lacks(etl).filter(|_| cut.is_none());
         loss.excuse(cut.or(lacks).map_or(0, |(held, named)| named.saturating_sub(held)));
-        let doubts = [unusual_buffers(etl), circular_doubt(etl)].into_iter().flatten();
+        let warnings = [unusual_buffers(etl), circular_doubt(etl)].into_iter().flatten();
         TrustReport {
             cut,
             lacks,
             cut_inside: etl.own_buffers().iter().any(|buffer| buffer.cut),
             loss,
             buffer_size_bytes: etl.header.buffer_size_bytes,
-            other: etl.warnings.iter().cloned().chain(doubts).collect(),
+            other: etl.warnings.iter().cloned().chain(warnings).collect(),
             ..TrustReport::default()
         }
     }
@@ -121,7 +121,7 @@ impl TrustReport {
 
     /// True when numbers can be wrong.
     pub fn is_doubtful(&self) -> bool {
-        any_grave(&self.doubts())
+        self.warnings().is_doubtful()
     }
 
     /// True when all sessions wrote how much they lost.
@@ -189,8 +189,8 @@ impl TrustReport {
             }
             AbsenceReason::NotRecorded if self.any() => {
                 let what = format!("{absent}, and the keyword {keyword} was not on");
-                let doubt = self.warnings().first().cloned().unwrap_or_default();
-                let advice = format!("{advice}\n(This file is not whole either: {doubt})");
+                let warning = self.warnings().first().map(|warning| warning.text.clone()).unwrap_or_default();
+                let advice = format!("{advice}\n(This file is not whole either: {warning})");
                 Error::MissingEvents(Missing { what, advice: Some(advice) })
             }
             AbsenceReason::NotRecorded => {
@@ -201,11 +201,11 @@ impl TrustReport {
 
     /// Lines on what is unknown because keywords are missing.
     pub fn not_there(&self, missing: &[Need]) -> Vec<String> {
-        texts(&self.not_there_for(OF_TRACE, missing))
+        self.not_there_for(OF_TRACE, missing).texts()
     }
 
     /// What this analysis does not know because keywords are missing.
-    pub(crate) fn not_there_for(&self, analysis: &'static str, missing: &[Need]) -> Vec<Warning> {
+    pub(crate) fn not_there_for(&self, analysis: &'static str, missing: &[Need]) -> Warnings {
         let is_heaps = |need: &Need| need.keyword == HEAPS.keyword;
         let of = |wanted: &dyn Fn(AbsenceReason) -> bool| {
             let costs = missing.iter().filter(|need| !is_heaps(need) && wanted(self.absence_reason(need.keyword)));
@@ -269,16 +269,11 @@ impl TrustReport {
         silences
     }
 
-    /// One line each, most important first.
-    pub fn warnings(&self) -> Vec<String> {
-        texts(&self.doubts())
-    }
-
-    /// The same with their codes.
-    pub(crate) fn doubts(&self) -> Vec<Warning> {
+    /// What a reader of numbers of this trace has to know, most important first.
+    pub fn warnings(&self) -> Warnings {
         let grave = |code, text| Warning::grave(OF_TRACE, code, text);
         let note = |code, text| Warning::note(OF_TRACE, code, text);
-        let mut lines = Vec::new();
+        let mut lines = Warnings::default();
         // What follows may be its consequence.
         if let Some(cut) = self.cut_text() {
             let text = format!(
@@ -334,7 +329,7 @@ impl TrustReport {
         }
         lines.extend(self.other.iter().map(|text| note("unusual_file", text.clone())));
         for (name, report) in &self.further {
-            lines.extend(report.doubts().into_iter().map(|doubt| doubt.named(name)));
+            lines.extend(report.warnings().named(name));
         }
         lines
     }

@@ -1,6 +1,6 @@
 //! What is wrong with a trace or with an analysis of it. Each analysis judges in one place, and all commands show its words.
 
-/// The name of doubts about the file and its recording, whatever is analyzed.
+/// The name of warnings about the file and its recording, whatever is analyzed.
 pub(crate) const OF_TRACE: &str = "trace";
 
 /// All codes, and whether they make numbers wrong. docs/export.md says what each means.
@@ -71,6 +71,10 @@ const CODES: &[(&str, bool)] = &[
     ("differs_from_rundown", false),
     ("unknown", false),
     ("start_unknown", false),
+    // Processes.
+    ("processes_undescribed", false),
+    ("in_no_sum", false),
+    ("in_no_row", false),
     // Rows of events.
     ("unreadable_manifest", false),
     // Sides of a comparison and baselines.
@@ -80,13 +84,21 @@ const CODES: &[(&str, bool)] = &[
     ("written_with_warning", false),
     ("csv_says_less", false),
     ("column_by_content", false),
-    // A command that judges the file only: its first warning.
-    ("trace", true),
+    ("rules_differ", false),
+    ("processes_renamed", false),
+    ("lengths_differ", false),
+    ("weights_unknown", false),
+    ("snapshots_apart", false),
+    ("rows_repeated", false),
+    ("addresses_differ", false),
+    // Budgets.
+    ("budget", false),
 ];
 
 /// Something that a reader of the numbers has to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Warning {
+#[non_exhaustive]
+pub struct Warning {
     /// Which analysis it concerns, by its name in JSON (`resident_set`, …), or [`OF_TRACE`].
     pub analysis: &'static str,
     /// What it is, for programs: the same for all traces and in all versions.
@@ -106,12 +118,12 @@ impl Warning {
     }
 
     /// Numbers can be wrong.
-    pub fn grave(analysis: &'static str, code: &'static str, text: String) -> Warning {
+    pub(crate) fn grave(analysis: &'static str, code: &'static str, text: String) -> Warning {
         Warning::new(analysis, code, text, true)
     }
 
     /// Numbers are as they are said to be.
-    pub fn note(analysis: &'static str, code: &'static str, text: String) -> Warning {
+    pub(crate) fn note(analysis: &'static str, code: &'static str, text: String) -> Warning {
         Warning::new(analysis, code, text, false)
     }
 
@@ -121,54 +133,132 @@ impl Warning {
     }
 
     /// The same with the number that it counts.
-    pub fn of(self, amount: u64) -> Warning {
+    pub(crate) fn of(self, amount: u64) -> Warning {
         Warning { amount: Some(amount), ..self }
     }
 
     /// The same with a name before its text.
-    pub fn named(self, name: &str) -> Warning {
+    pub(crate) fn named(self, name: &str) -> Warning {
         Warning { text: format!("{name}: {}", self.text), ..self }
     }
 }
 
-/// The lines for people.
-pub(crate) fn texts(doubts: &[Warning]) -> Vec<String> {
-    doubts.iter().map(|doubt| doubt.text.clone()).collect()
+/// What the search for symbols did not find.
+pub(crate) fn of_symbols(
+    analysis: &'static str,
+    told: impl IntoIterator<Item = String>,
+) -> impl Iterator<Item = Warning> {
+    told.into_iter().map(move |text| Warning::note(analysis, "symbols_missing", text))
 }
 
-/// Those that can make numbers wrong.
-pub(crate) fn grave(doubts: &[Warning]) -> Vec<Warning> {
-    doubts.iter().filter(|doubt| doubt.is_grave).cloned().collect()
+/// What a reader of numbers has to know, most important first. Each result has one, and all that a form shows of trust comes from it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Warnings(Vec<Warning>);
+
+impl Warnings {
+    /// True when numbers can be wrong: data was lost, the file is damaged, or the numbers do not agree.
+    pub fn is_doubtful(&self) -> bool {
+        self.0.iter().any(|warning| warning.is_grave)
+    }
+
+    /// A line for people of each.
+    pub fn texts(&self) -> Vec<String> {
+        self.0.iter().map(|warning| warning.text.clone()).collect()
+    }
+
+    /// Those that can make numbers wrong.
+    pub(crate) fn grave(&self) -> Warnings {
+        self.0.iter().filter(|warning| warning.is_grave).cloned().collect()
+    }
+
+    /// The same with a name before each text.
+    pub(crate) fn named(self, name: &str) -> Warnings {
+        self.0.into_iter().map(|warning| warning.named(name)).collect()
+    }
+
+    /// Adds one.
+    pub(crate) fn push(&mut self, warning: Warning) {
+        self.0.push(warning);
+    }
+
+    /// True when one of them says this.
+    pub(crate) fn say(&self, text: &str) -> bool {
+        self.0.iter().any(|warning| warning.text == text)
+    }
+
+    /// Leaves out those that are not wanted.
+    pub(crate) fn retain(&mut self, is_wanted: impl FnMut(&Warning) -> bool) {
+        self.0.retain(is_wanted);
+    }
+
+    /// Adds those whose text is not there yet: several analyses can say the same.
+    pub(crate) fn add(&mut self, more: impl IntoIterator<Item = Warning>) {
+        for warning in more {
+            if !self.say(&warning.text) {
+                self.0.push(warning);
+            }
+        }
+    }
+
+    /// Of these the lines on what is lost, cut off or damaged, by the file or by what an analysis sees of it: nobody may miss them.
+    pub(crate) fn of_losses(&self) -> Vec<String> {
+        // Without trims an account differs from the final pages, though nothing was lost.
+        let has_reason = self.0.iter().any(|warning| warning.is_of(&["no_trims"]));
+        let is_of_loss = |warning: &&Warning| {
+            let is_seen = warning.is_of(&OF_LOST_RECORDS) && !(has_reason && warning.is_of(&["residue"]));
+            warning.is_grave && (warning.analysis == OF_TRACE || is_seen)
+        };
+        self.0.iter().filter(is_of_loss).map(|warning| warning.text.clone()).collect()
+    }
+}
+
+impl std::ops::Deref for Warnings {
+    type Target = [Warning];
+
+    fn deref(&self) -> &[Warning] {
+        &self.0
+    }
+}
+
+impl From<Vec<Warning>> for Warnings {
+    fn from(warnings: Vec<Warning>) -> Warnings {
+        Warnings(warnings)
+    }
+}
+
+impl FromIterator<Warning> for Warnings {
+    fn from_iter<I: IntoIterator<Item = Warning>>(warnings: I) -> Warnings {
+        Warnings(warnings.into_iter().collect())
+    }
+}
+
+impl Extend<Warning> for Warnings {
+    fn extend<I: IntoIterator<Item = Warning>>(&mut self, warnings: I) {
+        self.0.extend(warnings);
+    }
+}
+
+impl IntoIterator for Warnings {
+    type Item = Warning;
+    type IntoIter = std::vec::IntoIter<Warning>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl<'w> IntoIterator for &'w Warnings {
+    type Item = &'w Warning;
+    type IntoIter = std::slice::Iter<'w, Warning>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
 }
 
 /// Codes of what an analysis alone can see of lost records.
 const OF_LOST_RECORDS: [&str; 6] =
     ["sequence_lost_buffers", "sequence_gaps", "sequence_too_few", "sequence_broken", "residue", "switches_broken"];
-
-/// Of these the lines on what is lost, cut off or damaged, by the file or by what an analysis sees of it: nobody may miss them.
-pub(crate) fn of_losses(doubts: &[Warning]) -> Vec<String> {
-    // Without trims an account differs from the final pages, though nothing was lost.
-    let has_reason = doubts.iter().any(|doubt| doubt.is_of(&["no_trims"]));
-    let is_of_loss = |doubt: &&Warning| {
-        let is_seen = doubt.is_of(&OF_LOST_RECORDS) && !(has_reason && doubt.is_of(&["residue"]));
-        doubt.is_grave && (doubt.analysis == OF_TRACE || is_seen)
-    };
-    doubts.iter().filter(is_of_loss).map(|doubt| doubt.text.clone()).collect()
-}
-
-/// True when numbers can be wrong.
-pub(crate) fn any_grave(doubts: &[Warning]) -> bool {
-    doubts.iter().any(|doubt| doubt.is_grave)
-}
-
-/// Adds those whose text is not there yet: several analyses can say the same.
-pub(crate) fn add(all: &mut Vec<Warning>, more: impl IntoIterator<Item = Warning>) {
-    for doubt in more {
-        if !all.iter().any(|other| other.text == doubt.text) {
-            all.push(doubt);
-        }
-    }
-}
 
 #[cfg(test)]
 mod tests {
@@ -179,9 +269,10 @@ mod tests {
     #[test]
     fn what_an_analysis_sees_of_lost_records_is_a_loss() {
         let residue = Warning::grave("reference_set", "residue", "differs".into());
-        assert_eq!(of_losses(&[residue.clone(), Warning::note("cpu", "by_samples", "note".into())]), ["differs"]);
+        let losses = |all: &[Warning]| Warnings::from(all.to_vec()).of_losses();
+        assert_eq!(losses(&[residue.clone(), Warning::note("cpu", "by_samples", "note".into())]), ["differs"]);
         let no_trims = Warning::grave("reference_set", "no_trims", "no trims".into());
-        assert_eq!(of_losses(&[no_trims, residue, Warning::grave("cpu", "switches_broken", "gaps".into())]), ["gaps"]);
+        assert_eq!(losses(&[no_trims, residue, Warning::grave("cpu", "switches_broken", "gaps".into())]), ["gaps"]);
     }
 
     /// Rows of the table of codes in docs/export.md: `| `code` | yes | … |`.
@@ -203,9 +294,8 @@ mod tests {
         };
         let lines = table.lines().skip(2).take_while(|line| line.starts_with('|'));
         let told: BTreeMap<String, bool> = lines.filter_map(row).collect();
-        // That of a single command is in no table.
-        let own = CODES.iter().filter(|(code, _)| *code != "trace");
-        let own: BTreeMap<String, bool> = own.map(|(code, is_grave)| ((*code).to_owned(), *is_grave)).collect();
+        let own: BTreeMap<String, bool> =
+            CODES.iter().map(|(code, is_grave)| ((*code).to_owned(), *is_grave)).collect();
         assert_eq!(told, own);
     }
 

@@ -132,7 +132,7 @@ impl Story {
     /// Warnings, and the last snapshot.
     fn told(&self) -> (Vec<String>, SnapshotSet) {
         let mut set = self.set(SnapshotChoice::Last);
-        (set.warnings, set.snapshots.pop().unwrap())
+        (set.warnings.texts(), set.snapshots.pop().unwrap())
     }
 }
 
@@ -190,7 +190,7 @@ fn each_keyword_that_was_not_recorded_is_named_with_what_it_costs() {
         let set = Story { without: without.to_vec(), ..Story::default() }.set(SnapshotChoice::Last);
         let missing: Vec<_> = set.missing.iter().map(|need| need.keyword).collect();
         assert_eq!(missing, [keyword]);
-        let line = set.warnings.iter().find(|line| line.contains(keyword)).expect(keyword);
+        let line = &set.warnings.iter().find(|warning| warning.text.contains(keyword)).expect(keyword).text;
         assert!(line.contains(cost), "{line}");
     }
 }
@@ -243,7 +243,7 @@ fn losses_come_first_and_only_those_within_the_sequence_hit_it() {
     let first = Story { lost: Some(0.2..0.3), twice: true, ..Story::default() }.set(SnapshotChoice::All);
     let lost: Vec<_> = first.snapshots.iter().map(|snapshot| snapshot.checks.lost_buffers > 0).collect();
     assert_eq!(lost, [true, false]);
-    assert!(first.warnings.iter().any(|line| line.starts_with("snapshot 0: ")));
+    assert!(first.warnings.iter().any(|warning| warning.text.starts_with("snapshot 0: ")));
     let counted = Story { session: Session { events_lost: 7, ..Story::default().session }, ..Story::default() };
     assert!(counted.told().0[0].starts_with("DATA WAS LOST while recording: 7 events"));
 }
@@ -277,7 +277,8 @@ fn events_that_the_end_rundown_contradicts_are_named() {
     }
     let set = with_file(&trace.finish(), |trace| ResidentSet::answer(trace, &ResidentQuery::default()).unwrap());
     assert_eq!(set.snapshots[0].checks.contradictions, 3);
-    let line = set.warnings.iter().find(|line| line.contains("disagree on 3 ranges or threads")).expect("a warning");
+    let is_of_ranges = |text: &str| text.contains("disagree on 3 ranges or threads");
+    let line = &set.warnings.iter().find(|warning| is_of_ranges(&warning.text)).expect("a warning").text;
     assert!(line.contains("region 0x10000 of a.exe (40) only in the events"), "{line}");
     let counts: Vec<_> = set.snapshots[0].rows.iter().map(|row| (row.labels[0].as_str(), row.measure.pages)).collect();
     assert_eq!(counts, [("VirtualAlloc_PreTrace", 2), ("VirtualAlloc", 1)]);

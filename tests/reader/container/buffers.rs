@@ -165,7 +165,7 @@ fn a_circular_file_whose_header_disagrees_is_reported() {
         let opened = open_sound(trace(Some(stated)));
         assert_eq!(by_rank(&opened), by_rank(&right), "{stated}");
         let warnings = opened.trace.trust().warnings();
-        let told = warnings.iter().any(|w| w.contains("this circular file begins with buffer"));
+        let told = warnings.iter().any(|w| w.text.contains("this circular file begins with buffer"));
         assert_eq!(told, !fits, "{stated} of {written}: {warnings:?}");
     }
     // Neither a header without counters nor one with nonsense is a formula's business.
@@ -203,7 +203,7 @@ fn other_buffer_types_are_read_alike_and_reported() {
     let opened = open_sound(trace);
     assert_eq!(opened.serials(), (0..300).collect::<Vec<_>>());
     let warnings = opened.trace.trust().warnings();
-    assert!(warnings.iter().any(|w| w.contains("2 of type 2 (context-swap)")), "{warnings:?}");
+    assert!(warnings.iter().any(|w| w.text.contains("2 of type 2 (context-swap)")), "{warnings:?}");
 }
 
 #[test]

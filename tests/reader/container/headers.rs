@@ -142,7 +142,7 @@ fn a_second_log_file_header_is_an_ordinary_record() {
     assert_eq!(survey.kernel_count(HookId(0)), 2);
     let warnings = opened.trace.trust().warnings();
     let several = "THE FILE HOLDS SEVERAL RECORDINGS: 1 log-file header in it is of another session, which began ";
-    assert!(warnings.iter().any(|w| w.starts_with(several)), "{warnings:?}");
+    assert!(warnings.iter().any(|w| w.text.starts_with(several)), "{warnings:?}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use pfnset::units::Nanos;
 
 fn loss_of(opened: &Opened) -> (Loss, Vec<String>) {
     let trust = opened.trace.trust();
-    (trust.loss.clone(), trust.warnings())
+    (trust.loss.clone(), trust.warnings().texts())
 }
 
 fn small() -> Session {

@@ -63,7 +63,7 @@ fn stamps_before_the_start_are_negative_and_floored() {
     assert_eq!(opened.clock.filetime(opened.data()[1].time), FileTime(START - 14));
     // Times run backwards in that buffer: sorted, counted, said.
     let warnings = opened.trace.trust().warnings();
-    assert!(warnings.iter().any(|w| w.contains("out of time order")), "{warnings:?}");
+    assert!(warnings.iter().any(|w| w.text.contains("out of time order")), "{warnings:?}");
 }
 
 #[test]

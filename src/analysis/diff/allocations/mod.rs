@@ -17,7 +17,7 @@ use super::trace_side::starts_for;
 use crate::analysis::allocations::{AllocationQuery, AllocationSet, Dimension};
 use crate::error::Error;
 use crate::load::allocations::AllocationKind;
-use crate::trace::trust::warning::{Warning, any_grave, grave, texts};
+use crate::trace::trust::warning::{Warning, Warnings};
 use crate::trace::{Parts, Trace};
 use crate::units::{Nanos, counted};
 use std::collections::BTreeSet;
@@ -56,11 +56,7 @@ impl AllocationSide {
 #[non_exhaustive]
 pub struct AllocationDiff {
     /// Doubts of both sides.
-    pub warnings: Vec<String>,
-    /// Those that make numbers wrong.
-    pub(crate) grave: Vec<Warning>,
-    /// True when data of a trace was lost or a file is damaged.
-    pub doubtful: bool,
+    pub warnings: Warnings,
     /// The kind.
     pub of: AllocationKind,
     /// What decides.
@@ -94,18 +90,15 @@ impl AllocationDiff {
         let Ok([left_set, right_set]) = <[AllocationSet; 2]>::try_from(sets) else {
             return Err(Error::Usage("two sides are compared".into()));
         };
-        let mut doubts: Vec<Warning> = Vec::new();
+        let mut warnings = Warnings::default();
         for (name, set) in SIDES.iter().zip([&left_set, &right_set]) {
-            let all = set.doubts.iter().cloned().chain(unknown_start(set, query.measure));
-            doubts.extend(all.map(|doubt| doubt.named(name)));
+            let all = set.warnings.iter().cloned().chain(unknown_start(set, query.measure));
+            warnings.extend(all.map(|warning| warning.named(name)));
         }
         let joined = rows::join([&left_set, &right_set], query.measure, query.rows);
-        let mut warnings = texts(&doubts);
         warnings.extend(matched.renamed_warning());
         Ok(AllocationDiff {
             warnings,
-            grave: grave(&doubts),
-            doubtful: any_grave(&doubts),
             of,
             measure: query.measure,
             dimensions: left_set.dimensions.clone(),

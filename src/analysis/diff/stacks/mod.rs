@@ -17,7 +17,8 @@ use super::side::Source;
 use super::trace_side::starts_for;
 use crate::analysis::stacks::{Dimension, Kind, SelfAndTotal, StackQuery, StackSet};
 use crate::error::Error;
-use crate::trace::trust::warning::{Warning, grave};
+use crate::trace::analysis_needs::STACK_EVENTS;
+use crate::trace::trust::warning::{Warning, Warnings};
 use crate::units::{Nanos, are_of_other_lengths, count, counted};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -48,11 +49,7 @@ pub struct StackSide {
 #[derive(Debug)]
 pub struct StackDiff {
     /// Doubts of both sides.
-    pub warnings: Vec<String>,
-    /// Those that make numbers wrong.
-    pub(crate) grave: Vec<Warning>,
-    /// True when data of a trace was lost or a file is damaged.
-    pub doubtful: bool,
+    pub warnings: Warnings,
     /// What decides.
     pub measure: StackMeasure,
     /// The two sides.
@@ -80,13 +77,10 @@ impl StackDiff {
             Kind::of_trace(&query.of, traces[1]).map_err(|error| named(error, 1))?,
         ];
         let tolerance = rows::tolerance_of(&kinds[0], query.rows.tolerance)?;
-        let mut grave_doubts = Vec::new();
         let mut sets = Vec::new();
         for (side, ((trace, source), of)) in traces.into_iter().zip([left, right]).zip(kinds).enumerate() {
             let asked = StackQuery { of: Some(of), group_by: group_by.clone(), compared: true, ..query.stacks.clone() };
             sets.push(StackSet::answer(trace, &asked).map_err(|error| at_side(error, side, &source.path))?);
-            let name = SIDES.get(side).copied().unwrap_or_default();
-            grave_doubts.extend(grave(&trace.trust().doubts()).into_iter().map(|doubt| doubt.named(name)));
         }
         let Ok([left_set, right_set]) = <[StackSet; 2]>::try_from(sets) else {
             return Err(Error::Usage("two sides are compared".into()));
@@ -101,8 +95,6 @@ impl StackDiff {
         let names_frames = group_by.iter().copied().chain(conditions).any(is_of_frames);
         Ok(StackDiff {
             warnings: warnings(sets, &matched, names_frames),
-            grave: grave_doubts,
-            doubtful: left_set.doubtful || right_set.doubtful,
             measure: query.measure,
             compared: Comparison::new(joined, query.rows.keeps_same, &query.stacks.conditions),
             dimensions: group_by,
@@ -150,22 +142,26 @@ fn matched(sets: [&StackSet; 2], dimensions: &[Dimension], how: Match, starts: &
 }
 
 /// `names_frames`: rows or conditions are of what only events with a stack have.
-fn warnings(sets: [&StackSet; 2], matched: &Matched, names_frames: bool) -> Vec<String> {
-    let mut warnings: Vec<String> = Vec::new();
+fn warnings(sets: [&StackSet; 2], matched: &Matched, names_frames: bool) -> Warnings {
+    let note = |code, text| Warning::note(STACK_EVENTS.name, code, text);
+    let mut warnings = Warnings::default();
     for (name, set) in SIDES.iter().zip(sets) {
-        warnings.extend(set.warnings.iter().map(|line| format!("{name}: {line}")));
+        warnings.extend(set.warnings.clone().named(name));
         let without = set.totals.events.saturating_sub(set.totals.with_stack);
         if without > 0 && names_frames {
             let (without, all) = (count(without), counted(set.totals.events, "event has", "events have"));
-            warnings.push(format!("{name}: {without} of {all} no stack: functions and modules are not known of them"));
+            let text = format!("{name}: {without} of {all} no stack: functions and modules are not known of them");
+            warnings.push(note("stacks_incomplete", text));
         }
         if set.totals.weight_unknown > 0 {
             let waits = counted(set.totals.weight_unknown, "wait", "waits");
-            warnings.push(format!("{name}: the length of {waits} is unknown: they weigh nothing"));
+            let text = format!("{name}: the length of {waits} is unknown: they weigh nothing");
+            warnings.push(note("weights_unknown", text).of(set.totals.weight_unknown));
         }
     }
     warnings.extend(matched.renamed_warning());
-    warnings.extend(other_lengths(sets.map(|set| set.span_ns)));
+    let lengths = other_lengths(sets.map(|set| set.span_ns));
+    warnings.extend(lengths.map(|text| note("lengths_differ", text)));
     warnings
 }
 

@@ -29,7 +29,7 @@ use crate::model::page_owner_key::KeyReading;
 use crate::model::snapshot::{PageRecord, Snapshot};
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
-use crate::trace::trust::warning::{Warning, any_grave, grave, texts};
+use crate::trace::trust::warning::Warnings;
 use crate::units::{Nanos, PAGE_BYTES};
 use crate::units::{count, counted, is_kernel_address};
 use collect_facts::FactCollector;
@@ -57,11 +57,7 @@ const MOST_PAGES: usize = 8;
 #[non_exhaustive]
 pub struct Explanation {
     /// Warnings, most important first.
-    pub warnings: Vec<String>,
-    /// Those that make numbers wrong.
-    pub(crate) grave: Vec<Warning>,
-    /// True when data was lost, the file is damaged, or the page sequence is not whole.
-    pub doubtful: bool,
+    pub warnings: Warnings,
     /// What was asked.
     pub target: Target,
     /// Snapshots of the trace.
@@ -147,21 +143,19 @@ impl Explanation {
         trace.gather(SnapshotContext::PARTS);
         let snapshots = trace.need_snapshots()?;
         let chosen = choice.indices(snapshots)?;
-        let mut doubts = warnings::before_counting(trace, &chosen);
+        let mut warnings = warnings::before_counting(trace, &chosen);
         let stacks = StacksOnDemand::new(trace, symbols);
         let of = chosen.len();
         let mut explained = Vec::new();
         for index in chosen {
             let Some(snapshot) = snapshots.get(index) else { continue };
             let context = SnapshotContext::new(trace, snapshot);
-            doubts.extend(warnings::of_context(trace, &context, (index, of), snapshot));
+            warnings.extend(warnings::of_context(trace, &context, (index, of), snapshot));
             explained.push(Explainer { trace, snapshot, context: &context, stacks: &stacks }.explain(target, index)?);
         }
-        doubts.extend(stacks.joined().into_iter().flat_map(warnings::of_symbols));
+        warnings.extend(stacks.joined().into_iter().flat_map(warnings::of_symbols));
         Ok(Explanation {
-            warnings: texts(&doubts),
-            grave: grave(&doubts),
-            doubtful: any_grave(&doubts),
+            warnings: warnings,
             target,
             snapshot_count: snapshots.len(),
             snapshots: explained,
