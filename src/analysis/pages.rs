@@ -210,6 +210,7 @@ impl<'e> PageListing<'e> {
         let stacks = stacks_for(trace, &[], &query.conditions, &query.symbols);
         let mut doubts = warnings::before_counting(trace, &snapshots);
         doubts.extend(stacks.iter().flat_map(warnings::of_stacks));
+        doubts.extend(warnings::of_pool_tags(trace, &[], &query.conditions));
         let (warnings, grave) = (texts(&doubts), grave(&doubts));
         Ok(PageListing { trace, query, stacks, warnings, grave, snapshots })
     }

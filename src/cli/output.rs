@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::forms::ascii::Ascii;
 use crate::forms::csv::Cells;
 use crate::forms::{self, Form, Look};
-use crate::trace::trust::warning::{Warning, of_losses};
+use crate::trace::trust::warning::{Warning, grave, texts};
 use anstream::{AutoStream, ColorChoice};
 use std::cell::Cell;
 use std::io::{self, BufWriter, IntoInnerError, Write};
@@ -33,10 +33,10 @@ pub fn print(answer: &Answer<'_>, format: OutputFormat, cells: Cells, printing: 
     Ok(())
 }
 
-/// What of these warnings is said on standard error: with `--quiet` only what is lost, cut off or damaged, by the doubts among them.
+/// What of these warnings is said on standard error: with `--quiet` only what makes numbers wrong, with which `--strict` ends with code 3.
 pub fn told(warnings: &[String], doubts: &[Warning], is_quiet: bool) -> Vec<String> {
-    let losses = if is_quiet { of_losses(doubts) } else { Vec::new() };
-    warnings.iter().filter(|text| !is_quiet || losses.contains(text)).cloned().collect()
+    let grave = if is_quiet { texts(&grave(doubts)) } else { Vec::new() };
+    warnings.iter().filter(|text| !is_quiet || grave.contains(text)).cloned().collect()
 }
 
 /// Whether all was written. Where the reader of the output wants no more, what the command found decides the exit code all the

@@ -65,8 +65,14 @@ pub fn export(
 ) -> Result<Vec<Table>, Error> {
     let (tables, choice) = chosen;
     let all = Patterns::default();
-    export_with_doubts(trace, (file, Vec::new), (tables, choice, &all, &SymbolFolders::default()), machine, sink)
-        .map(|(tables, _)| tables)
+    export_with_doubts(
+        trace,
+        (file, Earlier::default),
+        (tables, choice, &all, &SymbolFolders::default()),
+        machine,
+        sink,
+    )
+    .map(|(tables, _)| tables)
 }
 
 /// Writes these tables of a trace, of the snapshots of this choice, `events` of records with these names, `traces` last. Returns those
@@ -77,7 +83,7 @@ pub fn export(
 /// [`Error::NotWritten`]; the sink may have taken some of the tables.
 pub(crate) fn export_with_doubts(
     trace: &Trace,
-    (file, earlier): (impl FnOnce() -> TraceFile, impl FnOnce() -> Vec<Table>),
+    (file, earlier): (impl FnOnce() -> TraceFile, impl FnOnce() -> Earlier),
     (tables, choice, names, symbols): (&[Table], SnapshotChoice, &Patterns, &SymbolFolders),
     machine: impl Fn(&str) -> String,
     sink: &dyn Sink,
@@ -114,13 +120,13 @@ pub(crate) fn export_with_doubts(
         warning::add(&mut doubts, allocations::write(trace, sink)?);
     }
     warning::add(&mut doubts, of_pieces_and_stacks(trace, tables, (names, symbols), sink)?);
-    let mut others = earlier();
-    others.retain(|table| !has(*table));
-    warning::add(&mut doubts, of_other_tables(trace, &others, (choice, symbols))?);
+    let mut kept = earlier();
+    kept.tables.retain(|table| !has(*table));
+    warning::add(&mut doubts, of_other_tables(trace, &kept, choice)?);
     if has(Table::Warnings) {
         warning::add(
             &mut doubts,
-            of_analyses_without_table(trace, OF_ALLOCATIONS.iter().any(|of| has(*of) || others.contains(of))),
+            of_analyses_without_table(trace, OF_ALLOCATIONS.iter().any(|of| has(*of) || kept.tables.contains(of))),
         );
         traces::warnings(&doubts, sink)?;
     }
@@ -128,6 +134,15 @@ pub(crate) fn export_with_doubts(
     written.retain(|table| !table.is_of_processors() || processors.is_some());
     traces::write(&file(), &written, Ok((&facts, &doubts)), sink)?;
     Ok((written, doubts))
+}
+
+/// What the dataset has of the trace from earlier and keeps.
+#[derive(Debug, Default)]
+pub(crate) struct Earlier {
+    /// Its tables.
+    pub tables: Vec<Table>,
+    /// What was missing of symbols when `stacks` was written: where they were looked for is not known any more.
+    pub symbols_missing: Vec<String>,
 }
 
 /// Records of the tables of the reference set.
@@ -204,8 +219,8 @@ fn of_analyses_without_table(trace: &Trace, has_allocations: bool) -> Vec<Warnin
 /// What casts doubt on tables that are there already.
 fn of_other_tables(
     trace: &Trace,
-    tables: &[Table],
-    (choice, symbols): (SnapshotChoice, &SymbolFolders),
+    Earlier { tables, symbols_missing }: &Earlier,
+    choice: SnapshotChoice,
 ) -> Result<Vec<Warning>, Error> {
     let has = |wanted: &[Table]| wanted.iter().any(|table| tables.contains(table));
     let mut doubts = Vec::new();
@@ -226,7 +241,10 @@ fn of_other_tables(
         doubts.extend(allocations::read(trace)?.1);
     }
     if tables.iter().any(|table| table.is_of_stacks()) {
-        doubts.extend(stacks::read(trace, symbols).1);
+        doubts.extend(stacks::read(trace, &SymbolFolders::default()).1);
+    }
+    if tables.contains(&Table::Stacks) {
+        doubts.extend(symbols_missing.iter().map(|text| stacks::symbols_missing(text.clone())));
     }
     Ok(doubts)
 }

@@ -29,7 +29,7 @@ use crate::analysis::resident::ResidentSet;
 use crate::error::Error;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
-use crate::trace::trust::warning::{self, OF_TRACE, Warning, any_grave, texts};
+use crate::trace::trust::warning::{self, Warning, any_grave, texts};
 use crate::units::Nanos;
 use allocations::AllocationOverview;
 use cpu::CpuOverview;
@@ -134,19 +134,14 @@ impl Overview {
         !self.info.unchecked().is_empty()
     }
 
-    /// What makes numbers doubtful, and where the file lost something.
+    /// What makes numbers doubtful.
     pub(crate) fn doubts_of_file_and_numbers(&self) -> Vec<&str> {
-        self.texts_of(|doubt| !self.is_note(doubt))
+        self.texts_of(|doubt| doubt.is_grave)
     }
 
-    /// What was not recorded, or was put right.
+    /// What was not recorded, or was put right, and where and why a loss was.
     pub(crate) fn notes(&self) -> Vec<&str> {
-        self.texts_of(|doubt| self.is_note(doubt))
-    }
-
-    /// Where and why a loss was belongs to it.
-    fn is_note(&self, doubt: &Warning) -> bool {
-        !(doubt.is_grave || self.doubtful && doubt.analysis == OF_TRACE)
+        self.texts_of(|doubt| !doubt.is_grave)
     }
 
     fn texts_of(&self, wanted: impl Fn(&Warning) -> bool) -> Vec<&str> {

@@ -162,6 +162,7 @@ impl ResidentSet {
         let checks: Vec<(usize, &Checks)> = sets.iter().map(|set| (set.index, &set.checks)).collect();
         let mut doubts = warnings::of_checks(trace, &checks);
         doubts.extend(stacks.iter().flat_map(warnings::of_stacks));
+        doubts.extend(warnings::of_pool_tags(trace, &query.group_by, &query.conditions));
         Ok(ResidentSet {
             warnings: texts(&doubts),
             missing: trace.missing(&RESIDENT_SET),

@@ -69,6 +69,9 @@ const CODES: &[(&str, bool)] = &[
     ("frees_lost", false),
     ("frees_undated", false),
     ("differs_from_rundown", false),
+    ("far_from_rundown", true),
+    // A window that the recording does not fill.
+    ("window_beyond_recording", false),
     ("unknown", false),
     ("start_unknown", false),
     // Rows of events.
@@ -141,21 +144,6 @@ pub(crate) fn grave(doubts: &[Warning]) -> Vec<Warning> {
     doubts.iter().filter(|doubt| doubt.is_grave).cloned().collect()
 }
 
-/// Codes of what an analysis alone can see of lost records.
-const OF_LOST_RECORDS: [&str; 6] =
-    ["sequence_lost_buffers", "sequence_gaps", "sequence_too_few", "sequence_broken", "residue", "switches_broken"];
-
-/// Of these the lines on what is lost, cut off or damaged, by the file or by what an analysis sees of it: nobody may miss them.
-pub(crate) fn of_losses(doubts: &[Warning]) -> Vec<String> {
-    // Without trims an account differs from the final pages, though nothing was lost.
-    let has_reason = doubts.iter().any(|doubt| doubt.is_of(&["no_trims"]));
-    let is_of_loss = |doubt: &&Warning| {
-        let is_seen = doubt.is_of(&OF_LOST_RECORDS) && !(has_reason && doubt.is_of(&["residue"]));
-        doubt.is_grave && (doubt.analysis == OF_TRACE || is_seen)
-    };
-    doubts.iter().filter(is_of_loss).map(|doubt| doubt.text.clone()).collect()
-}
-
 /// True when numbers can be wrong.
 pub(crate) fn any_grave(doubts: &[Warning]) -> bool {
     doubts.iter().any(|doubt| doubt.is_grave)
@@ -174,15 +162,6 @@ pub(crate) fn add(all: &mut Vec<Warning>, more: impl IntoIterator<Item = Warning
 mod tests {
     use super::*;
     use std::collections::BTreeMap;
-
-    /// An account that differs is a loss where nothing else explains it.
-    #[test]
-    fn what_an_analysis_sees_of_lost_records_is_a_loss() {
-        let residue = Warning::grave("reference_set", "residue", "differs".into());
-        assert_eq!(of_losses(&[residue.clone(), Warning::note("cpu", "by_samples", "note".into())]), ["differs"]);
-        let no_trims = Warning::grave("reference_set", "no_trims", "no trims".into());
-        assert_eq!(of_losses(&[no_trims, residue, Warning::grave("cpu", "switches_broken", "gaps".into())]), ["gaps"]);
-    }
 
     /// Rows of the table of codes in docs/export.md: `| `code` | yes | … |`.
     #[test]
