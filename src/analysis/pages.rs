@@ -208,7 +208,8 @@ impl<'e> PageListing<'e> {
         let stacks = stacks_for(trace, &[], &query.conditions, &query.symbols);
         let mut warnings = warnings::before_counting(trace, &snapshots);
         warnings.extend(stacks.iter().flat_map(warnings::of_stacks));
-        Ok(PageListing { trace, query, stacks, warnings: warnings, snapshots })
+        warnings.extend(warnings::of_pool_tags(trace, &[], &query.conditions));
+        Ok(PageListing { trace, query, stacks, warnings, snapshots })
     }
 
     /// A snapshot of the trace with everything that its pages are joined with.

@@ -117,7 +117,12 @@ fn title(set: &MemorySet, unit: Unit) -> String {
         Some((pages, _)) => format!("physical memory {}", numbers::bytes(pages.saturating_mul(4096))),
         None => "physical memory is unknown, and so is what is in use".to_owned(),
     };
+    let sessions = set.sessions.len() as u64;
     let processes = match set.processes.len() as u64 {
+        _ if set.group_by == Some(MemoryDimension::Session) => {
+            let whose = if sessions == 1 { "its processes" } else { "their processes" };
+            format!("; own space of {}, not the sum of {whose}", counted(sessions, "session", "sessions"))
+        }
         0 => String::new(),
         _ if !of_processes => String::new(),
         processes => format!("; {}", counted(processes, "process", "processes")),

@@ -122,7 +122,7 @@ pub struct Printing {
     #[arg(long, value_enum, default_value_t = Characters::Auto, value_name = "WHICH", env = CHARACTERS)]
     #[arg(hide_env_values = true, hide_short_help = true)]
     pub characters: Characters,
-    /// No progress bar and no notes on standard error; what is lost, cut off or damaged is still said
+    /// No progress bar and no notes on standard error; what makes numbers wrong is still said
     #[arg(short, long)]
     pub quiet: bool,
 }

@@ -68,7 +68,9 @@ fn shapes(recording: &Recording) -> Option<Vec<Shape>> {
         File::open(path).and_then(|file| file.take(START).read_to_end(&mut start)).ok()?;
         Some(Shape { bytes, start, member })
     };
-    recording.files().map(of_file).collect()
+    let mut all: Vec<Shape> = recording.files().map(of_file).collect::<Option<_>>()?;
+    all.sort_unstable();
+    Some(all)
 }
 
 /// The first of each recording whose files have the same bytes, and a line for each copy. Only files of one size with the same first

@@ -33,9 +33,9 @@ pub fn print(answer: &Answer<'_>, format: OutputFormat, cells: Cells, printing: 
     Ok(())
 }
 
-/// What of these warnings is said on standard error: with `--quiet` only what is lost, cut off or damaged.
+/// What of these warnings is said on standard error: with `--quiet` only what makes numbers wrong, with which `--strict` ends with code 3.
 pub fn told(warnings: &Warnings, is_quiet: bool) -> Vec<String> {
-    if is_quiet { warnings.of_losses() } else { warnings.texts() }
+    if is_quiet { warnings.grave().texts() } else { warnings.texts() }
 }
 
 /// Whether all was written. Where the reader of the output wants no more, what the command found decides the exit code all the

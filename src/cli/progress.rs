@@ -57,19 +57,33 @@ fn goes_on(waiting: &Receiver<()>, time: Duration) -> bool {
     waiting.recv_timeout(time) == Err(RecvTimeoutError::Timeout)
 }
 
-fn draw(template: &str, total_bytes: Option<u64>, done: Done<'_>, waiting: &Receiver<()>) {
+/// The template, but for what has begun and gave nothing yet: "0 B" would say that nothing comes.
+fn template_at(template: &'static str, total_bytes: Option<u64>, done: u64) -> &'static str {
+    if total_bytes.is_none() && done == 0 { "unpacking {spinner}" } else { template }
+}
+
+fn draw(template: &'static str, total_bytes: Option<u64>, done: Done<'_>, waiting: &Receiver<()>) {
     if !goes_on(waiting, Duration::from_secs(1)) {
         return;
     }
     let bar = ProgressBar::with_draw_target(total_bytes, ProgressDrawTarget::stderr());
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(match Characters::error_is_ascii() {
-            true => style.progress_chars("#>-").tick_chars("|/-\\ "),
-            false => style,
-        });
-    }
+    let set_template = |template: &str| {
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(match Characters::error_is_ascii() {
+                true => style.progress_chars("#>-").tick_chars("|/-\\ "),
+                false => style,
+            });
+        }
+    };
+    let mut shown = "";
     while goes_on(waiting, Duration::from_millis(100)) {
-        bar.set_position(done());
+        let bytes = done();
+        let wanted = template_at(template, total_bytes, bytes);
+        if wanted != shown {
+            set_template(wanted);
+            shown = wanted;
+        }
+        bar.set_position(bytes);
     }
     bar.finish_and_clear();
 }
@@ -96,6 +110,13 @@ fn tell(watch: &Watch, total_bytes: Option<u64>, done: Done<'_>, waiting: &Recei
 mod tests {
     use super::*;
     use std::sync::atomic::AtomicU64;
+
+    #[test]
+    fn bytes_are_shown_when_there_are_some() {
+        let at = |total, done| template_at("unpacking {spinner} {bytes}", total, done);
+        assert_eq!(at(None, 0), "unpacking {spinner}");
+        assert_eq!([at(None, 1), at(Some(1), 0)], ["unpacking {spinner} {bytes}"; 2]);
+    }
 
     /// A bar that stands still looks like a program that hangs.
     #[test]

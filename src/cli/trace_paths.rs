@@ -2,7 +2,7 @@
 
 use crate::cli::recordings::Recording;
 use crate::error::Error;
-use crate::input::{is_trace_name, passed_over as passed_over_in, traces_in_archive};
+use crate::input::{holds_no_trace, is_trace_name, passed_over as passed_over_in, traces_in_archive};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
@@ -22,7 +22,11 @@ pub fn named(argument: &Path, without: Option<&Path>) -> Vec<Named> {
     let found: Vec<Named> = entries(argument, without)
         .filter_map(|entry| match entry {
             Ok(entry) if entry.path_is_symlink() && entry.depth() > 0 => of_link(&entry, whole.as_deref()).map(Err),
-            Ok(entry) => (entry.file_type().is_file() && is_trace_name(entry.path())).then(|| Ok(entry.into_path())),
+            Ok(entry) => {
+                let is_trace =
+                    entry.file_type().is_file() && is_trace_name(entry.path()) && !holds_no_trace(entry.path());
+                is_trace.then(|| Ok(entry.into_path()))
+            }
             Err(error) => Some(Err((error.path().unwrap_or(argument).into(), error.to_string()))),
         })
         .collect();
@@ -45,6 +49,7 @@ fn entries<'p>(folder: &'p Path, without: Option<&Path>) -> impl Iterator<Item =
 /// Files beside the traces of folders and archives that may hold a trace too, and are not read: a line for each place.
 pub fn passed_over(arguments: &[Recording], without: &Path) -> Vec<String> {
     let mut by_place: BTreeMap<PathBuf, Vec<String>> = BTreeMap::new();
+    let mut without_trace = Vec::new();
     for argument in arguments.iter().map(|recording| &recording.trace) {
         let files: Vec<PathBuf> = match argument.is_dir() {
             true => entries(argument, Some(without))
@@ -55,6 +60,10 @@ pub fn passed_over(arguments: &[Recording], without: &Path) -> Vec<String> {
             false => vec![argument.clone()],
         };
         for path in files {
+            if argument.is_dir() && is_trace_name(&path) && holds_no_trace(&path) {
+                without_trace.push(format!("{}: not read, because no .etl file is in it", path.display()));
+                continue;
+            }
             let place = if is_trace_name(&path) { path.clone() } else { argument.clone() };
             let names = passed_over_in(&path);
             by_place.entry(place).or_default().extend(names);
@@ -66,7 +75,7 @@ pub fn passed_over(arguments: &[Recording], without: &Path) -> Vec<String> {
         (!names.is_empty())
             .then(|| format!("{}: not read, though a trace may be in it: {shown}{more}", place.display()))
     };
-    by_place.into_iter().filter_map(line).collect()
+    by_place.into_iter().filter_map(line).chain(without_trace).collect()
 }
 
 /// What is said of a link in a folder. A trace that lies in the folder itself comes anyway, and of what is no trace nobody asks.
@@ -190,6 +199,12 @@ mod tests {
     use super::*;
     use crate::cli::duplicate_traces::once;
 
+    fn zip_of(name: &str) -> Vec<u8> {
+        let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+        archive.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
+        archive.finish().unwrap().into_inner()
+    }
+
     #[test]
     fn folders_stand_for_the_traces_in_them() {
         let folder = tempfile::tempdir().unwrap();
@@ -204,6 +219,7 @@ mod tests {
             "b/w.etl.gz",
             "b/notes.txt.gz",
             "all.tar.zst",
+            "notes.zip",
             "packed.gz",
             "b/etl",
             ".hidden/e.etl",
@@ -212,13 +228,15 @@ mod tests {
             fs::create_dir_all(path(name).parent().unwrap()).unwrap();
             fs::write(path(name), "").unwrap();
         }
+        fs::write(path("notes.zip"), zip_of("notes.txt")).unwrap();
         let found = |without: Option<&Path>| -> Vec<PathBuf> {
             named(folder.path(), without).into_iter().map(Result::unwrap).collect()
         };
         assert_eq!(found(Some(&path("out"))), ["b/c/y.ETL", "b/w.etl.gz", "b/x.zip", "packed.gz", "z.etl"].map(path));
         assert_eq!(found(None).len(), 6);
         let passed = passed_over(&[Recording::new(folder.path().into(), Vec::new())], &path("out"));
-        let [line] = &passed[..] else { panic!("{passed:?}") };
+        let [line, no_trace] = &passed[..] else { panic!("{passed:?}") };
+        assert!(no_trace.ends_with("notes.zip: not read, because no .etl file is in it"), "{no_trace}");
         assert!(line.ends_with("all.tar.zst, notes.txt.gz") || line.ends_with("notes.txt.gz, all.tar.zst"), "{line}");
         assert_eq!(named(&path("d"), None), [Err((path("d"), "the folder holds no trace".into()))]);
         assert_eq!(named(&path("a.txt"), None), [Ok(path("a.txt"))], "what is named is asked");

@@ -1,12 +1,12 @@
 //! One trace into a dataset: from its path to its parts.
 
 use crate::analysis::export::schema::{SCHEMA_VERSION, Table};
-use crate::analysis::export::{TraceFile, export_with_warnings, is_recorded, traces};
+use crate::analysis::export::{Earlier, TraceFile, export_with_warnings, is_recorded, traces};
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::code_page::CodePage;
 use crate::dataset::identity::{TraceId, digest_of, identify, pseudonym};
 use crate::dataset::staging::Staging;
-use crate::dataset::trace_state::State;
+use crate::dataset::trace_state::{MOST_DOUBTS, State};
 use crate::dataset::{Dataset, publish};
 use crate::error::Error;
 use crate::etl::EtlFile;
@@ -15,6 +15,7 @@ use crate::named_enum::named_enum;
 use crate::pattern::Patterns;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
+use crate::trace::analysis_needs::STACK_EVENTS;
 use crate::trace::recording;
 use crate::trace::trust::warning::{OF_TRACE, Warning, Warnings};
 use std::cell::LazyCell;
@@ -141,6 +142,12 @@ impl Dataset {
     ) -> Result<Outcome, Error> {
         let is_streamed = |path: &Path| path.as_os_str() == STANDARD_INPUT;
         let is_streamed = is_streamed(path) || further.iter().any(|path| is_streamed(path));
+        // In another order its times would count from another start, and its name would be another one. What is streamed is read once.
+        let in_order = (!is_streamed).then(|| recording::in_order(path, further, limits));
+        let (path, further) = match in_order.as_deref() {
+            Some([first, others @ ..]) => (first.as_path(), others),
+            _ => (path, further),
+        };
         let streamed = is_streamed.then(|| Input::open(Path::new(STANDARD_INPUT), limits));
         let identify = |streamed| identify(path, further, |path| self.shown(path), &self.version, streamed);
         let open = |streamed| open(path, further, choice.code_page, limits, streamed);
@@ -201,6 +208,7 @@ impl Dataset {
             name: None,
             events: choice.events_text(),
             symbols: choice.symbols_digest(),
+            symbols_missing: Vec::new(),
             doubts: Vec::new(),
             rows: 0,
             bytes: 0,
@@ -258,7 +266,10 @@ impl Dataset {
                 let chosen = (choice.tables.as_slice(), choice.snapshots.choice(), &choice.events, &choice.symbols);
                 let earlier = || {
                     let before = self.before(&identity.0, choice).filter(|state| state.error.is_none());
-                    before.map(|state| state.asked.iter().copied().collect()).unwrap_or_default()
+                    before.map_or_else(Earlier::default, |state| Earlier {
+                        tables: state.asked.iter().copied().collect(),
+                        symbols_missing: state.symbols_missing,
+                    })
                 };
                 export_with_warnings(&trace, (|| identity.1.clone(), earlier), chosen, machine, &staging).and_then(
                     |(written, warnings)| {
@@ -275,8 +286,11 @@ impl Dataset {
                 self.spare_others(&identity, choice)?;
                 let grave = warnings.grave();
                 let before = self.before(&identity.0, choice);
-                let outcome = self.keep(staging, &identity, choice, before, Ok(grave.texts()))?;
-                let of_symbols = warnings.into_iter().filter(|doubt| doubt.is_of(&["symbols_missing"])).collect();
+                let outcome = self.keep(staging, &identity, choice, before, Ok(&warnings))?;
+                // Those that stay from an earlier run were told then.
+                let is_now = choice.tables.contains(&Table::Stacks);
+                let is_of_symbols = |warning: &Warning| is_now && warning.is_of(&["symbols_missing"]);
+                let of_symbols = warnings.into_iter().filter(is_of_symbols).collect();
                 Ok(Outcome { grave, of_symbols, lacking, ..outcome })
             }
             Err(error @ Error::NotWritten { .. }) => Err(error),
@@ -297,15 +311,18 @@ impl Dataset {
         (id, file): &(TraceId, TraceFile),
         choice: &Choice,
         before: Option<State>,
-        doubts: Result<Vec<String>, String>,
+        warnings: Result<&Warnings, String>,
     ) -> Result<Outcome, Error> {
         let staged = staging.finish()?;
         let (rows, bytes) = (staged.rows, staged.bytes);
-        let (doubts, error) = doubts.map_or_else(|error| (Vec::new(), Some(error)), |doubts| (doubts, None));
+        let none = Warnings::default();
+        let (warnings, error) = warnings.map_or_else(|error| (&none, Some(error)), |warnings| (warnings, None));
         let name_digest = digest_of(std::iter::once(file.file.as_bytes()));
         let unreadable_file = error.is_some().then(|| name_digest.clone());
         let mut state = State { error, unreadable_file, rows, bytes, name: self.given(file), ..self.state_for(choice) };
-        state.add_doubts(doubts);
+        state.add_doubts(warnings.grave().texts());
+        let of_symbols = warnings.iter().filter(|warning| is_of_stacks(warning)).take(MOST_DOUBTS);
+        state.symbols_missing = of_symbols.map(|warning| warning.text.clone()).collect();
         if let Some(before) = before.filter(|before| before.error.is_none() && state.error.is_none()) {
             state.parts = before.parts;
             state.events = state.events.or(before.events);
@@ -326,6 +343,11 @@ impl Dataset {
 /// A trace that became shorter while it was read is one that cannot be read.
 fn check_whole(trace: &Trace, file: &TraceFile) -> Result<(), Error> {
     trace.etl().check_whole().map_err(|source| Error::Unreadable { path: file.file.clone().into(), source })
+}
+
+/// True for what is missing of symbols in the tables of stacks.
+fn is_of_stacks(doubt: &Warning) -> bool {
+    doubt.analysis == STACK_EVENTS.name && doubt.is_of(&["symbols_missing"])
 }
 
 /// What was said of a trace when it was exported.

@@ -82,7 +82,7 @@ fn of_one(path: &Path, shown: String, version: &str, streamed: Option<&[u8]>) ->
     }
 }
 
-/// The name of a recording, from all of its files, and what is known of the first. `shown`: a file's name in the dataset. `streamed` is
+/// The name of a recording, from all of its files in this order, and what is known of the first. `shown`: a file's name in the dataset. `streamed` is
 /// the trace that came by standard input, unpacked.
 pub fn identify(
     path: &Path,
@@ -100,9 +100,14 @@ pub fn identify(
     (TraceId::of(&hex(all.finalize())), file)
 }
 
-/// True where two recordings, each of a file and those beside it, consist of the same bytes.
+/// True where two recordings, each of a file and those beside it, consist of the same bytes, whatever the order of the files.
 pub fn is_copy(one: (&Path, &[PathBuf]), other: (&Path, &[PathBuf])) -> bool {
-    let of = |(path, further)| identify(path, further, |path| path.display().to_string(), "", None).0;
+    let of = |(path, further): (&Path, &[PathBuf])| {
+        let files = std::iter::once(path).chain(further.iter().map(PathBuf::as_path));
+        let mut ids: Vec<TraceId> = files.map(|path| of_one(path, path.display().to_string(), "", None).0).collect();
+        ids.sort_unstable();
+        ids
+    };
     of(one) == of(other)
 }
 

@@ -318,6 +318,7 @@ mod tests {
             name: None,
             events: None,
             symbols: None,
+            symbols_missing: Vec::new(),
             doubts: Vec::new(),
             rows: 0,
             bytes: 0,

@@ -20,7 +20,7 @@ use std::path::Path;
 const MOST_BYTES: u64 = 1 << 20;
 
 /// Doubts that are kept: a trace has a few.
-const MOST_DOUBTS: usize = 50;
+pub const MOST_DOUBTS: usize = 50;
 
 /// The state of a trace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,6 +54,8 @@ pub struct State {
     pub events: Option<String>,
     /// A digest of the folders in which symbol files were looked for; `None` where `stacks` was not asked for.
     pub symbols: Option<String>,
+    /// What was missing of symbols when `stacks` was written, at most [`MOST_DOUBTS`].
+    pub symbols_missing: Vec<String>,
     /// What makes numbers of its tables wrong, at most [`MOST_DOUBTS`].
     pub doubts: Vec<String>,
     /// Rows of all tables.
@@ -85,6 +87,8 @@ struct Stored {
     #[serde(default)]
     symbols: Option<String>,
     #[serde(default)]
+    symbols_missing: Vec<String>,
+    #[serde(default)]
     doubts: Vec<String>,
     rows: u64,
     bytes: u64,
@@ -108,6 +112,7 @@ impl From<State> for Stored {
             name: state.name,
             events: state.events,
             symbols: state.symbols,
+            symbols_missing: state.symbols_missing,
             doubts: state.doubts,
             rows: state.rows,
             bytes: state.bytes,
@@ -137,6 +142,7 @@ impl TryFrom<Stored> for State {
             name: stored.name,
             events: stored.events,
             symbols: stored.symbols,
+            symbols_missing: stored.symbols_missing,
             doubts: stored.doubts,
             rows: stored.rows,
             bytes: stored.bytes,

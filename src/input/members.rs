@@ -37,7 +37,7 @@ pub fn choose<'n>(names: &[&'n str], member: Option<&str>) -> Result<&'n str, St
 const PACKED: [&str; 7] = [".gz", ".zip", ".zst", ".cab", ".7z", ".xz", ".bz2"];
 
 /// True also for a trace that is packed once more: it cannot be read there, and nobody may think that it was.
-fn is_trace(name: &str) -> bool {
+pub fn is_trace(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     PACKED.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name).ends_with(".etl")
 }

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::etl::record_id::HookId;
-use crate::event::hooks::{PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2};
+use crate::event::hooks::{MASKS_AFTER_CHANGE, MASKS_BEFORE_CHANGE, PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2};
 use crate::input::UnpackLimits;
 use crate::load::presence::holds;
 use std::path::{Path, PathBuf};
@@ -29,6 +29,23 @@ pub(crate) fn is_one(first: &Path, other: &Path, limits: &UnpackLimits) -> bool 
     let open = |path| EtlFile::open_within(path, limits);
     let (Ok(mut all), Ok(other)) = (open(first), open(other)) else { return false };
     add(&mut all, "", other).is_ok()
+}
+
+/// The files of a recording in one order, however they are named: that of the kernel's session first, which holds its keywords; others
+/// by the starts of their sessions. Where one cannot be read, the order is that of the names.
+pub(crate) fn in_order(first: &Path, further: &[PathBuf], limits: &UnpackLimits) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = std::iter::once(first.to_owned()).chain(further.iter().cloned()).collect();
+    let key = |path: &PathBuf| {
+        let etl = EtlFile::open_within(path, limits).ok()?;
+        Some((!holds(&etl, &[MASKS_AFTER_CHANGE, MASKS_BEFORE_CHANGE]), etl.header.start_time))
+    };
+    let keys = if further.is_empty() { None } else { files.iter().map(key).collect::<Option<Vec<_>>>() };
+    if let Some(keys) = keys {
+        let mut sorted: Vec<_> = keys.into_iter().zip(files).collect();
+        sorted.sort_by_key(|(key, _)| *key);
+        files = sorted.into_iter().map(|(_, path)| path).collect();
+    }
+    files
 }
 
 /// Opens all files of a recording, each by `open`.

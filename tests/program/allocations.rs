@@ -154,6 +154,13 @@ fn resident_pages_have_the_tags_of_pool() {
     // Nobody writes the blanks that fill a tag.
     let chosen = of(&["-q", "--where", "pool_tag=Ntf", "--format", "csv"]);
     assert_eq!(chosen.out.lines().count(), 2, "{chosen:?}");
+    // A page of the pool has a tag also where nobody recorded any; other pages have none.
+    let unknown = run(&["resident", "resident-small.etl", "--group-by", "use,pool_tag", "--format", "csv"]);
+    assert!(unknown.err.contains("no record of the pool is in the trace"), "{}", unknown.err);
+    for line in unknown.out.lines().skip(1) {
+        assert_eq!(line.contains("PagedPool,"), line.contains(",Unknown,"), "{line}");
+    }
+    assert!(unknown.out.contains(",Unknown,"), "{}", unknown.out);
     assert_refused(
         &["resident", "resident-small.etl", "--pooltags", "any.txt"],
         "--pooltags is for rows of pool tags: --group-by pool_tag",

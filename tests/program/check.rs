@@ -107,6 +107,20 @@ fn wrong_budgets_and_options_are_told_with_their_place() {
     }
 }
 
+#[test]
+fn flags_without_effect_are_errors() {
+    let folder = folder(&format!("{FILES}max = \"1 GiB\"\n"));
+    for (line, says) in [
+        ("--init resident-small.etl --unit mib", "--unit has no effect on --init"),
+        ("--init resident-small.etl --force", "--force lets -o write over a file of budgets, and there is no -o"),
+        ("resident-small.etl --budgets budgets.toml --format json --unit mib", "--format json has pages"),
+        ("resident-small.etl --budgets budgets.toml --format csv --unit mib", "--format csv has pages"),
+    ] {
+        let ran = check(&folder, line);
+        assert!(ran.code == 2 && ran.err.contains(says), "{line}: {ran:?}");
+    }
+}
+
 /// A name that is wrong is no proof that memory is within its budget.
 #[test]
 fn a_condition_that_matches_nothing_is_no_match() {
@@ -176,7 +190,7 @@ fn all_broken_limits_are_told() {
     .out;
     let place = |text: &str| markdown.find(text).unwrap_or_else(|| panic!("{text}: {markdown}"));
     assert!(place("**Files: 152 KiB above") < place("**refset-small.etl: watch**"), "{markdown}");
-    let csv = check(&folder, &format!("{line} --format csv")).out;
+    let csv = check(&folder, &line.replace("--unit pages", "--format csv")).out;
     assert!(csv.contains(",value_bytes,limit,limit_bytes,") && csv.contains(",max,5324800,-155648,"), "{csv}");
 }
 

@@ -24,6 +24,39 @@ fn traces_that_cannot_be_read_leave_the_baseline_as_it_was() {
     assert_eq!(fs::read(&path).expect("a baseline"), saved);
 }
 
+/// A saved baseline says what was said of its trace, as a trace and JSON do.
+#[test]
+fn warnings_of_a_saved_baseline_are_told() {
+    let budget = "[[budget]]\nname = \"heap\"\nanalysis = \"heap\"\nmax_growth = \"1 %\"\n";
+    let folder = folder(budget);
+    fs::copy(fixtures().join("alloc-x86.etl"), folder.path().join("alloc.etl")).expect("a trace");
+    let saved = check(&folder, "alloc.etl --budgets budgets.toml --save-baseline base.json");
+    assert_eq!(saved.code, 0, "{saved:?}");
+    let says = "7 records do not fit their layout";
+    for baseline in ["alloc.etl", "base.json"] {
+        let ran =
+            check(&folder, &format!("alloc.etl --budgets budgets.toml --baseline {baseline} --strict --format json"));
+        let told = json(&ran)["warnings"].to_string();
+        let of_baseline = format!("baseline {baseline}");
+        assert!(ran.code == 0 && told.matches(says).count() > 0 && told.contains(&of_baseline), "{baseline}: {ran:?}");
+    }
+}
+
+/// Copies of the two files of a recording, in the other order, are no second run.
+#[test]
+fn copies_in_another_order_are_one_run() {
+    let folder = folder(&format!("{FILES}max = \"1 GiB\"\n"));
+    let [a, b] = crate::recording::split(folder.path(), |n| n % 2 == 0);
+    for (from, to) in [(&a, "copy-a.etl"), (&b, "copy-b.etl")] {
+        fs::copy(from, folder.path().join(to)).expect("a copy");
+    }
+    let line = "a.etl --with b.etl copy-b.etl --with copy-a.etl --budgets budgets.toml --save-baseline base.json";
+    let ran = check(&folder, line);
+    assert!(ran.code == 0 && ran.err.contains("is a copy of a.etl + b.etl: it counts once"), "{ran:?}");
+    let base = fs::read_to_string(folder.path().join("base.json")).expect("a baseline");
+    assert!(!base.contains("\"runs\""), "{base}");
+}
+
 /// Only what one of the runs lacks has no baseline, and a note names both.
 #[test]
 fn a_value_that_one_run_lacks_is_told() {
@@ -148,7 +181,7 @@ fn a_first_file_of_a_trace_without_pages_says_why() {
     assert!(touched.code == 0 && touched.err.starts_with(&format!("pfnset: {says}")), "{touched:?}");
     assert!(touched.out.contains(&format!("\n# {says}")), "{}", touched.out);
     assert!(touched.out.contains("analysis = \"refset\""), "{}", touched.out);
-    assert_eq!(check(&folder, "--init touched.etl -q").err, "");
+    assert_eq!(crate::program::beside_losses(&check(&folder, "--init touched.etl -q").err), "");
 }
 
 /// The headings of units were once marked in the title itself: the name of a budget could look like one.

@@ -71,7 +71,7 @@ fn out(folder: &TempDir, arguments: &[&str]) -> String {
     let mut command = pfnset(&[arguments, &["-q"]].concat());
     // Wide enough for any row.
     let ran = finish(command.current_dir(folder.path()).env("COLUMNS", "2000"));
-    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{arguments:?}");
+    assert_eq!((ran.code, crate::program::beside_losses(&ran.err).as_str()), (0, ""), "{arguments:?}");
     ran.out
 }
 

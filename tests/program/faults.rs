@@ -46,6 +46,23 @@ fn totals_are_those_of_another_program() {
     );
 }
 
+/// The trace has 1.2 s; by its header the recording ended after 0.8 s. What is after that was written by its stop.
+#[test]
+fn the_window_after_the_end_of_the_recording_is_told() {
+    let mut bytes = std::fs::read(crate::program::fixtures().join(TRACE)).expect("a trace");
+    let end = u64::from_le_bytes(bytes[120..128].try_into().expect("8 bytes")) - 4_000_000;
+    bytes[120..128].copy_from_slice(&end.to_le_bytes());
+    let file = etl_writer::file_of(&bytes);
+    let path = file.path().to_str().expect("UTF-8");
+    let whole = run(&["faults", path, "--timeline", "0.2", "--format", "csv"]);
+    let says = "the window goes on for 0.400 s after the end of the recording by the file's header (0.800";
+    assert!(whole.code == 0 && whole.err.contains(says), "{}", whole.err);
+    assert!(!run(&["faults", path, "--to", "0.79", "--format", "csv"]).err.contains("after the end of the recording"));
+    let outside = run(&["faults", path, "--from", "0.9"]);
+    assert!(outside.code == 2 && outside.err.contains("but the recording ends at 0.800"), "{outside:?}");
+    assert!(!run(&["faults", TRACE, "--format", "csv"]).err.contains("after the end of the recording"));
+}
+
 #[test]
 fn rows_add_up_to_their_totals() {
     for by in ["process", "thread", "file", "process,file,kind,disk", "priority", "operation,module"] {

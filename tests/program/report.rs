@@ -48,6 +48,22 @@ fn sum_of_leaves(tile: &Value) -> u64 {
     }
 }
 
+/// What makes no number wrong is under one heading in all pages; steps in which available memory was recorded have a row.
+#[test]
+fn notes_and_steps_are_whole() {
+    let doubtful = page(&["refset-small.etl", "alloc-x86.etl"]);
+    let doubts = between(&doubtful, "What makes the numbers doubtful", "</div>");
+    assert!(!doubts.contains("do not fit"), "{doubts}");
+    let mut cut = std::fs::read(fixtures().join("alloc-x86.etl")).expect("a trace");
+    cut.truncate(cut.len() - 0x100);
+    let file = file_of(&cut);
+    let page = run(&["report", "-q", file.path().to_str().expect("UTF-8")]).out;
+    let doubts = between(&page, "What makes the numbers doubtful", "</div>");
+    assert!(doubts.contains("THE FILE IS CUT") && !doubts.contains("do not fit their layout"), "{doubts}");
+    let notes = between(&page, "Good to know", "</details>");
+    assert!(notes.contains("do not fit their layout"), "{notes}");
+}
+
 /// The page begins with what holds the memory, what is out of the ordinary, and where to look next.
 #[test]
 fn it_begins_with_three_sentences() {
@@ -445,7 +461,8 @@ fn exit_codes_and_streams_are_those_of_the_other_commands() {
     assert!(doubt < ran.out.find("class=\"chart").expect("a picture"), "before any picture");
     let strict = run(&["report", cut, "--strict", "-q"]);
     let lines: Vec<&str> = strict.err.lines().collect();
-    assert!(strict.code == 3 && lines.len() == 2, "{}", strict.err);
+    assert!(strict.code == 3 && lines.len() == 4, "{}", strict.err);
+    assert!(lines[2].contains("MemInfo says") && lines[3].contains("MemInfo says"), "{}", strict.err);
     assert!(lines[0].starts_with("pfnset: warning: THE FILE IS CUT") && lines[1].contains("DAMAGED"), "{}", strict.err);
     assert_eq!(run(&["report", TRACE, "-j", "1"]).out, run(&["report", TRACE, "-j", "5"]).out);
 }

@@ -43,6 +43,20 @@ fn info_and_the_commands_agree_on_every_trace() {
     }
 }
 
+/// `-q` leaves out notes. What makes numbers wrong is said by each command, so that code 3 of `--strict` never comes without a word.
+#[test]
+fn what_makes_numbers_wrong_is_said_quietly_too() {
+    for trace in some_traces() {
+        let path = trace.to_str().expect("UTF-8");
+        for command in COMMANDS {
+            let ran = run(&[command, path, "--strict", "-q", "--format", "csv"]);
+            assert!(ran.code != 3 || !ran.err.is_empty(), "{command} {path}");
+        }
+    }
+    let refset = run(&["refset", "refset-small.etl", "-q", "--format", "csv"]);
+    assert!(refset.code == 0 && refset.err.contains("trims"), "{refset:?}");
+}
+
 /// What `info` does not check it calls neither good nor bad, and says who checks it.
 #[test]
 fn what_info_does_not_check_it_names() {

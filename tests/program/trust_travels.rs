@@ -122,6 +122,7 @@ fn a_dataset_holds_what_casts_doubt_on_its_rows() {
             ["reference_set", "no_trims", ""],
             ["resident_set", "sequence_gaps", "1224"],
             ["reference_set", "residue", ""],
+            ["commit_allocations", "far_from_rundown", ""],
         ],
         "{told:?}"
     );

@@ -46,6 +46,7 @@ pub use rows::AllocationRow;
 #[cfg(feature = "cli")]
 pub use tables::AllocationView;
 pub use timeline::TimelineStep;
+pub(crate) use warnings::FAR_FROM_RUNDOWN;
 
 use crate::analysis::cpu::time_grid::{Grid, TickRange};
 use crate::analysis::resident::query::SnapshotChoice;

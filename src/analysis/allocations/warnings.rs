@@ -1,12 +1,13 @@
 //! What makes the numbers doubtful.
 
+use super::commit_counts::CommitCheck;
 use super::replay_result::{Check, Replayed};
 use crate::load::allocation_rule::LeftOut;
 use crate::load::allocations::AllocationKind;
 use crate::trace::trust::readiness::Need;
 use crate::trace::trust::trust_report::TrustReport;
 use crate::trace::trust::warning::{Warning, Warnings};
-use crate::units::{count, counted};
+use crate::units::{PAGE_BYTES, count, counted};
 
 /// One line each, most important first. `analysis`: name of the kind of allocations.
 pub fn warnings(
@@ -56,18 +57,43 @@ pub fn warnings(
 }
 
 /// Codes of [`warnings_at_end`].
-pub const AT_END: [&str; 2] = ["frees_lost", "differs_from_rundown"];
+pub const AT_END: [&str; 3] = ["frees_lost", "differs_from_rundown", FAR_FROM_RUNDOWN];
+
+/// Code of commit that is another one than that of the end rundown by more than can be stacks that grew, copied pages and estimates.
+pub const FAR_FROM_RUNDOWN: &str = "far_from_rundown";
+
+/// Differences of fewer bytes are small ones.
+const FEW_BYTES: u128 = 16 * PAGE_BYTES as u128;
+
+/// True where the sums differ by more than a tenth.
+fn is_far(check: &CommitCheck) -> bool {
+    let apart = check.computed_bytes.abs_diff(check.rundown_bytes);
+    apart > FEW_BYTES && apart.saturating_mul(10) > check.rundown_bytes
+}
 
 /// What makes the sums at the end doubtful. `doubtful_bytes`: of pieces whose frees may be lost.
 pub fn warnings_at_end(of: AllocationKind, doubtful_bytes: u128, check: Option<Check>) -> Vec<Warning> {
     let note = |code, text| Warning::note(of.needs().name, code, text);
     let bytes = |sum: u128| count(u64::try_from(sum).unwrap_or(u64::MAX));
-    let [frees_lost, differs_from_rundown] = AT_END;
+    let [frees_lost, differs_from_rundown, far_from_rundown] = AT_END;
     let mut warnings = Vec::new();
     if doubtful_bytes > 0 {
         let (name, bytes) = (of.name(), bytes(doubtful_bytes));
         let text = format!("{name} at the end: {bytes} bytes of it may have been freed by records that were lost");
         warnings.push(note(frees_lost, text));
+    }
+    if let Some(Check::Commit(check)) = check.as_ref().filter(|check| matches!(check, Check::Commit(of) if is_far(of)))
+    {
+        let text = format!(
+            "commit at the end is {} bytes by the records and {} bytes by the end rundown, which differs by more than a tenth, in {} of \
+             {} processes: sums, peaks and rows are as far from what was committed",
+            bytes(check.computed_bytes),
+            bytes(check.rundown_bytes),
+            count(check.processes - check.equal),
+            count(check.processes),
+        );
+        warnings.push(Warning::grave(of.needs().name, far_from_rundown, text));
+        return warnings;
     }
     let differs = match check {
         Some(Check::Commit(check)) if check.equal < check.processes => Some(format!(

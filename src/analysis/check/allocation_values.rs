@@ -3,7 +3,7 @@
 use super::budget::{Analysis, Budget, Conditions, Measure};
 use super::measured_value::{Row, Value};
 use super::required_data::Evidence;
-use crate::analysis::allocations::{AllocationQuery, AllocationSet, Dimension, Figures};
+use crate::analysis::allocations::{AllocationQuery, AllocationSet, Dimension, FAR_FROM_RUNDOWN, Figures};
 use crate::dimensions::{Condition, Dimension as _};
 use crate::load::allocations::AllocationKind;
 use crate::symbols::folders::SymbolFolders;
@@ -73,9 +73,12 @@ impl<'t> AllocationValues<'t> {
     pub fn value(&self, trace: &Trace, budget: &Budget, conditions: &[Condition<Dimension>]) -> Result<Value, String> {
         let all = self.all.as_ref().map_err(String::clone)?;
         let time = all.window_times;
-        if let Some(fault) = self.evidence.fault("the record of allocations", self.of.hooks(), time, &budget.conditions)
-        {
+        let (what, hooks) = ("the record of allocations", self.of.hooks());
+        if let Some(fault) = self.evidence.fault_of_records(what, hooks, time, &budget.conditions) {
             return Err(fault);
+        }
+        if let Some(doubt) = all.warnings.iter().find(|doubt| doubt.is_of(&[FAR_FROM_RUNDOWN])) {
+            return Err(doubt.text.clone());
         }
         if budget.measure == Measure::GrowthPerMinute && is_short(all) {
             return Err(TOO_SHORT.to_owned());

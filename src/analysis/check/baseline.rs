@@ -25,6 +25,9 @@ pub struct Saved {
     /// What made numbers of the runs doubtful, each with the name of its trace.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     doubts: Vec<String>,
+    /// What else was said of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -74,6 +77,8 @@ pub struct Run {
     pub values: Vec<Option<Value>>,
     /// What makes its numbers doubtful.
     pub doubts: Vec<String>,
+    /// What else is said of them.
+    pub warnings: Vec<String>,
 }
 
 /// The run in the middle; of an even number the lower one of the two, so that its rows add up to its value.
@@ -125,9 +130,12 @@ impl Saved {
         };
         let trace = all_runs.first().map(|run| run.trace.clone()).unwrap_or_default();
         let budgets = budgets.iter().enumerate().map(budget).collect();
-        let of_run = |run: &Run| run.doubts.iter().map(|text| format!("{}: {text}", run.trace)).collect::<Vec<_>>();
-        let doubts = all_runs.iter().flat_map(of_run).collect();
-        Saved { schema: SCHEMA.to_owned(), version: VERSION, trace, budgets, doubts }
+        let told = |of: fn(&Run) -> &Vec<String>| {
+            let of_run = |run| of(run).iter().map(move |text| format!("{}: {text}", run.trace));
+            all_runs.iter().flat_map(of_run).collect()
+        };
+        let (doubts, warnings) = (told(|run| &run.doubts), told(|run| &run.warnings));
+        Saved { schema: SCHEMA.to_owned(), version: VERSION, trace, budgets, doubts, warnings }
     }
 
     /// Reads a saved baseline; `None` if the file is something else.
@@ -161,10 +169,12 @@ impl Saved {
         }
     }
 
-    /// What made its runs doubtful.
+    /// What made its runs doubtful, and what else was said of them.
     fn warnings(&self) -> Warnings {
         let told = |text: &String| format!("when it was saved: {text}");
-        self.doubts.iter().map(|text| Warning::grave(OF_TRACE, "written_of_doubtful_trace", told(text))).collect()
+        let grave = self.doubts.iter().map(|text| Warning::grave(OF_TRACE, "written_of_doubtful_trace", told(text)));
+        let others = self.warnings.iter().map(|text| Warning::note(OF_TRACE, "written_with_warning", told(text)));
+        grave.chain(others).collect()
     }
 
     fn value(&self, budget: &Budget) -> Result<Value, String> {

@@ -68,23 +68,33 @@ impl Value {
     /// That conditions by a process id chose other processes: two starts of a machine share no ids. `filter`: the conditions.
     fn other_process(&self, earlier: &Value, filter: &[(&'static str, String)]) -> Option<String> {
         let [process, pid] = [Dimension::PROCESS, Dimension::Process(ProcessFacet::Pid)].map(|known| known.name());
-        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        let is_id = |(dimension, patterns): &&(&'static str, String)| {
-            [process, pid].contains(dimension) && patterns.split(';').all(is_number)
-        };
-        let (_, id) = filter.iter().find(is_id)?;
+        let of_process = |(dimension, _): &&(&'static str, String)| [process, pid].contains(dimension);
+        let (_, patterns) = filter.iter().find(of_process)?;
+        let ids: BTreeSet<&str> = patterns.split(';').filter_map(|pattern| process_id(pattern.trim())).collect();
         let [now, before] = [self, earlier].map(|value| {
             let at = value.dimensions.iter().position(|dimension| dimension == process);
             let labels = at.into_iter().flat_map(|at| value.rows.iter().filter_map(move |row| row.labels.get(at)));
             labels.map(Label::to_string).collect::<BTreeSet<_>>()
         });
-        let names = |labels: &BTreeSet<String>| labels.iter().cloned().collect::<Vec<_>>().join(", ");
-        (!now.is_empty() && !before.is_empty() && now.is_disjoint(&before)).then(|| {
-            format!(
-                "process id {id} is {} in the baseline and {} in the trace: name the process",
-                names(&before),
-                names(&now)
-            )
+        // Of sums over time only those who have some are rows: who is none of them may have run all the same.
+        let may_be_none = self.span_ns.is_some() || ids.len() == 1;
+        ids.into_iter().find_map(|id| {
+            let own = |labels: &BTreeSet<String>| -> BTreeSet<String> {
+                labels.iter().filter(|label| process_id(label) == Some(id)).cloned().collect()
+            };
+            let [now, before] = [&now, &before].map(own);
+            let are_others = match (now.is_empty(), before.is_empty()) {
+                (false, false) => now.is_disjoint(&before),
+                (true, true) => false,
+                _ => !may_be_none,
+            };
+            are_others.then(|| {
+                format!(
+                    "process id {id} is {} in the baseline and {} in the trace: name the process",
+                    names(&before),
+                    names(&now)
+                )
+            })
         })
     }
 
@@ -92,6 +102,17 @@ impl Value {
     pub fn has_no_match(&self) -> bool {
         self.has_no_match
     }
+}
+
+/// The id by which a pattern or a label means one process: `12`, `a.exe (12)`.
+fn process_id(text: &str) -> Option<&str> {
+    let in_brackets = text.strip_suffix(')').and_then(|text| text.rsplit_once(" (")).map(|(_, id)| id);
+    let id = in_brackets.unwrap_or(text);
+    (!id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit())).then_some(id)
+}
+
+fn names(labels: &BTreeSet<String>) -> String {
+    if labels.is_empty() { "no process".to_owned() } else { labels.iter().cloned().collect::<Vec<_>>().join(", ") }
 }
 
 #[cfg(test)]
@@ -112,5 +133,18 @@ mod tests {
         assert_eq!(a.other_process(&a, &filter("12")), None);
         assert_eq!(a.other_process(&b, &filter("a.exe")), None);
         assert_eq!(a.other_process(&Value::default(), &filter("12")), None);
+        // Id by id: others of the list can be the same.
+        let two = |labels: [&str; 2]| Value {
+            dimensions: vec![Dimension::PROCESS.name().to_owned()],
+            rows: labels.map(|label| Row { labels: vec![Label::name(label)], pages: 1 }).to_vec(),
+            ..Value::default()
+        };
+        let [now, before] = [two(["System (4)", "a.exe (12)"]), two(["System (4)", "b.exe (12)"])];
+        assert_eq!(now.other_process(&before, &filter("4;12")).as_ref(), Some(&told));
+        assert_eq!(now.other_process(&now, &filter("4;12")), None);
+        let told = now.other_process(&value("System (4)"), &filter("System (4);a.exe (12)")).expect("another start");
+        assert_eq!(told, "process id 12 is no process in the baseline and a.exe (12) in the trace: name the process");
+        let sums = Value { span_ns: Some(1), ..now };
+        assert_eq!(sums.other_process(&value("System (4)"), &filter("System (4);a.exe (12)")), None);
     }
 }

@@ -50,6 +50,8 @@ pub struct Evidence<'t> {
     losses: Vec<LossAt>,
     /// Events with records that could not be read.
     unread: BTreeSet<HookId>,
+    /// Of these the events of which most records could not be read.
+    mostly_unread: BTreeSet<HookId>,
     /// Losses whose time is not known.
     anywhere: Option<String>,
 }
@@ -138,6 +140,7 @@ impl<'t> Evidence<'t> {
             rundowns: all.filter_map(|hook| Some((hook, nanos(survey.kernel_span(hook)?)))).collect(),
             losses: Vec::new(),
             unread: survey.misfits.iter().filter_map(|(misfit, _)| unread(misfit)).collect(),
+            mostly_unread: mostly_unread(survey),
             anywhere: None,
         };
         let files = files(etl, survey, trust);
@@ -216,13 +219,25 @@ impl<'t> Evidence<'t> {
 
     /// Why some of these events were left out.
     fn not_read(&self, what: &str, hooks: &[HookId]) -> Option<String> {
-        let hook = hooks.iter().find(|hook| self.unread.contains(hook))?;
-        Some(format!("records of {hook}, which {what} consists of, do not fit their layout and are left out"))
+        left_out(what, hooks, &self.unread)
     }
 
     /// Why the value is not known: that of the pages that meet the conditions, from these events in this time.
     pub fn fault(&self, what: &str, hooks: &[HookId], time: (Nanos, Nanos), conditions: &Conditions) -> Option<String> {
         let in_time = || self.lost_in(what, time.0, time.1).or_else(|| self.not_read(what, hooks));
+        self.anywhere.clone().or_else(in_time).or_else(|| self.lacks(conditions))
+    }
+
+    /// The same of records of which a few may be left out: a warning says so, and the end rundown shows whether it matters.
+    pub fn fault_of_records(
+        &self,
+        what: &str,
+        hooks: &[HookId],
+        time: (Nanos, Nanos),
+        conditions: &Conditions,
+    ) -> Option<String> {
+        let unread = || left_out(what, hooks, &self.mostly_unread);
+        let in_time = || self.lost_in(what, time.0, time.1).or_else(unread);
         self.anywhere.clone().or_else(in_time).or_else(|| self.lacks(conditions))
     }
 
@@ -380,6 +395,21 @@ fn counted_as_others(is_missing: impl Fn(&str) -> bool, conditions: &Conditions)
 fn splits_kinds(recorded: &Recorded, patterns: &Patterns) -> bool {
     let taken = recorded.fault_kinds.iter().filter(|kind| patterns.could_pass(&[**kind])).count();
     taken > 0 && taken < recorded.fault_kinds.len()
+}
+
+fn left_out(what: &str, hooks: &[HookId], unread: &BTreeSet<HookId>) -> Option<String> {
+    let hook = hooks.iter().find(|hook| unread.contains(hook))?;
+    Some(format!("records of {hook}, which {what} consists of, do not fit their layout and are left out"))
+}
+
+/// Events of which at least half of the records could not be read.
+fn mostly_unread(survey: &Survey) -> BTreeSet<HookId> {
+    let mut counts: BTreeMap<HookId, u64> = BTreeMap::new();
+    for (hook, count) in survey.misfits.iter().filter_map(|(misfit, count)| Some((unread(misfit)?, count))) {
+        *counts.entry(hook).or_default() += count;
+    }
+    let is_most = |(hook, count): &(HookId, u64)| count.saturating_mul(2) >= survey.kernel_count(*hook);
+    counts.into_iter().filter(is_most).map(|(hook, _)| hook).collect()
 }
 
 /// The event of a record that was not used at all.

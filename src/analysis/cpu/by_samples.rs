@@ -159,7 +159,7 @@ impl SampledUse {
             return Ok(None);
         }
         let (clock, trust) = (&trace.etl().clock, trace.trust());
-        let (window, range) = TickRange::of_trace(trace, query.from.as_ref(), query.to.as_ref())?;
+        let (window, range) = TickRange::of_recording(trace, query.from.as_ref(), query.to.as_ref())?;
         let samples = samples(trace);
         let parts = StackParts::new(trace.etl());
         let first = samples.first().map(|sample| sample.moment).unwrap_or_default();

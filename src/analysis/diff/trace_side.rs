@@ -74,9 +74,10 @@ impl<'t> ResidentSide<'t> {
         };
         let mut warnings = warnings::of_snapshots(trace, &snapshot.into_iter().collect::<Vec<_>>());
         let rows: Vec<ResidentDimension> = dimensions.iter().filter_map(|d| d.resident(false)).collect();
-        let stacks = stacks_for(trace, &rows, &of_resident(conditions, false), symbols);
+        let chosen = of_resident(conditions, false);
+        let stacks = stacks_for(trace, &rows, &chosen, symbols);
         warnings.extend(stacks.iter().flat_map(warnings::of_stacks));
-        let mut warnings = warnings;
+        warnings.extend(warnings::of_pool_tags(trace, &rows, &chosen));
         let compared = snapshot.and_then(|index| snapshots.get(index));
         warnings.extend(near.zip(compared).and_then(|(near, snapshot)| {
             let last = trace.time(snapshot.last_time).seconds();

@@ -65,8 +65,14 @@ pub fn export(
 ) -> Result<Vec<Table>, Error> {
     let (tables, choice) = chosen;
     let all = Patterns::default();
-    export_with_warnings(trace, (file, Vec::new), (tables, choice, &all, &SymbolFolders::default()), machine, sink)
-        .map(|(tables, _)| tables)
+    export_with_warnings(
+        trace,
+        (file, Earlier::default),
+        (tables, choice, &all, &SymbolFolders::default()),
+        machine,
+        sink,
+    )
+    .map(|(tables, _)| tables)
 }
 
 /// Writes these tables of a trace, of the snapshots of this choice, `events` of records with these names, `traces` last. Returns those
@@ -77,7 +83,7 @@ pub fn export(
 /// [`Error::NotWritten`]; the sink may have taken some of the tables.
 pub(crate) fn export_with_warnings(
     trace: &Trace,
-    (file, earlier): (impl FnOnce() -> TraceFile, impl FnOnce() -> Vec<Table>),
+    (file, earlier): (impl FnOnce() -> TraceFile, impl FnOnce() -> Earlier),
     (tables, choice, names, symbols): (&[Table], SnapshotChoice, &Patterns, &SymbolFolders),
     machine: impl Fn(&str) -> String,
     sink: &dyn Sink,
@@ -114,11 +120,11 @@ pub(crate) fn export_with_warnings(
         warnings.add(allocations::write(trace, sink)?);
     }
     warnings.add(of_pieces_and_stacks(trace, tables, (names, symbols), sink)?);
-    let mut others = earlier();
-    others.retain(|table| !has(*table));
-    warnings.add(of_other_tables(trace, &others, (choice, symbols))?);
+    let mut kept = earlier();
+    kept.tables.retain(|table| !has(*table));
+    warnings.add(of_other_tables(trace, &kept, choice)?);
     if has(Table::Warnings) {
-        let has_allocations = OF_ALLOCATIONS.iter().any(|of| has(*of) || others.contains(of));
+        let has_allocations = OF_ALLOCATIONS.iter().any(|of| has(*of) || kept.tables.contains(of));
         warnings.add(of_analyses_without_table(trace, has_allocations));
         traces::warnings(&warnings, sink)?;
     }
@@ -126,6 +132,15 @@ pub(crate) fn export_with_warnings(
     written.retain(|table| !table.is_of_processors() || processors.is_some());
     traces::write(&file(), &written, Ok((&facts, &warnings)), sink)?;
     Ok((written, warnings))
+}
+
+/// What the dataset has of the trace from earlier and keeps.
+#[derive(Debug, Default)]
+pub(crate) struct Earlier {
+    /// Its tables.
+    pub tables: Vec<Table>,
+    /// What was missing of symbols when `stacks` was written: where they were looked for is not known any more.
+    pub symbols_missing: Vec<String>,
 }
 
 /// Records of the tables of the reference set.
@@ -202,8 +217,8 @@ fn of_analyses_without_table(trace: &Trace, has_allocations: bool) -> Warnings {
 /// What casts doubt on tables that are there already.
 fn of_other_tables(
     trace: &Trace,
-    tables: &[Table],
-    (choice, symbols): (SnapshotChoice, &SymbolFolders),
+    Earlier { tables, symbols_missing }: &Earlier,
+    choice: SnapshotChoice,
 ) -> Result<Warnings, Error> {
     let has = |wanted: &[Table]| wanted.iter().any(|table| tables.contains(table));
     let mut warnings = Warnings::default();
@@ -224,7 +239,10 @@ fn of_other_tables(
         warnings.extend(allocations::read(trace)?.1);
     }
     if tables.iter().any(|table| table.is_of_stacks()) {
-        warnings.extend(stacks::read(trace, symbols).1);
+        warnings.extend(stacks::read(trace, &SymbolFolders::default()).1);
+    }
+    if tables.contains(&Table::Stacks) {
+        warnings.extend(symbols_missing.iter().map(|text| stacks::symbols_missing(text.clone())));
     }
     Ok(warnings)
 }

@@ -16,10 +16,15 @@ use crate::trace::trust::warning::{Warning, Warnings};
 /// beside them.
 pub fn read(trace: &Trace, symbols: &SymbolFolders) -> (EventStacks, Warnings) {
     let (stacks, told) = EventStacks::of_all(trace, symbols);
-    let of_symbols = told.into_iter().map(|text| Warning::note(STACK_EVENTS.name, "symbols_missing", text));
+    let of_symbols = told.into_iter().map(symbols_missing);
     let none = stacks.is_empty().then(|| Warning::note(STACK_EVENTS.name, "no_stacks", "no record has a stack".into()));
     let warnings = none.into_iter().chain(of_symbols).collect();
     (stacks, warnings)
+}
+
+/// What is missing of symbols.
+pub fn symbols_missing(text: String) -> Warning {
+    Warning::note(STACK_EVENTS.name, "symbols_missing", text)
 }
 
 /// Writes the distinct stacks.

@@ -4,7 +4,7 @@ use crate::analysis::cpu::CpuUse;
 use crate::analysis::cpu::query::CpuQuery;
 use crate::analysis::export::schema::Table;
 use crate::analysis::export::sink::{Columns, Sink};
-use crate::analysis::export::{TraceFile, export_with_warnings};
+use crate::analysis::export::{Earlier, TraceFile, export_with_warnings};
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::error::Error;
 use crate::pattern::Patterns;
@@ -66,7 +66,7 @@ pub(crate) fn table(
     let none = Patterns::default();
     let symbols = SymbolFolders::default();
     let chosen = (&[table][..], choice, names.unwrap_or(&none), &symbols);
-    let (written, warnings) = export_with_warnings(trace, (no_file, Vec::new), chosen, str::to_owned, &sink)?;
+    let (written, warnings) = export_with_warnings(trace, (no_file, Earlier::default), chosen, str::to_owned, &sink)?;
     if !written.contains(&table) {
         // The analysis says why it cannot run.
         CpuUse::answer(trace, &CpuQuery::default())?;

@@ -62,7 +62,7 @@ impl FaultSet {
         trace.gather(Parts::SYSTEM.and(Parts::COUNTERS));
         let snapshot = query.ranges.map(|asked| read_ranges::snapshot(trace, asked.beside)).transpose()?.flatten();
         let (etl, clock) = (trace.etl(), &trace.etl().clock);
-        let (window, range) = TickRange::of_trace(trace, query.from.as_ref(), query.to.as_ref())?;
+        let (window, range) = TickRange::of_recording(trace, query.from.as_ref(), query.to.as_ref())?;
         let grid = query.timeline.map(|step| Grid::of_timeline(range, step, clock)).transpose()?;
         let owner = |id: Option<u32>, moment: Moment, owners: &Owners<'_>| -> Option<SoftOwner> {
             range.holds(moment.time).then(|| (id, id.and_then(|id| owners.instance(id, moment))))
@@ -86,6 +86,7 @@ impl FaultSet {
         let soft = soft(&records, &by_process, trace, &counted);
         let ranges = read.map(|(asked, read)| RangeSet::new(trace, &counted, &read, &hard, (asked, snapshot)));
         let mut warnings = warnings::warnings(trace, &records, &requests);
+        warnings.extend(warnings::beyond_recording(trace, range));
         warnings.add(query.ranges.map(|_| warnings::of_ranges(trace, snapshot)).unwrap_or_default());
         let has_file = query.group_by.contains(&Dimension::File);
         let set = FaultSet {

@@ -1,12 +1,13 @@
 //! What makes the numbers doubtful.
 
 use super::disk_requests::Request;
+use crate::analysis::cpu::time_grid::{TickRange, recording_end};
 use crate::analysis::resident::warnings::of_snapshots;
 use crate::load::fault_records::FaultRecords;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::FAULTS;
 use crate::trace::trust::warning::{Warning, Warnings};
-use crate::units::counted;
+use crate::units::{Nanos, counted};
 
 /// Ticks from the start of the trace to its last record.
 fn length_of(trace: &Trace) -> u64 {
@@ -33,6 +34,20 @@ pub(super) fn warnings(trace: &Trace, records: &FaultRecords, requests: &[Reques
     }
     all.extend(trace.trust().not_there_for(FAULTS.name, &trace.missing(&FAULTS)));
     all
+}
+
+/// The part of the window after the end of the recording: no faults there are no news.
+pub(super) fn beyond_recording(trace: &Trace, range: TickRange) -> Option<Warning> {
+    let end = recording_end(trace)?;
+    let [from, to, end] = [range.from, range.to, end].map(|time| trace.time(time));
+    let beyond = Nanos(to.0 - end.max(from).0);
+    let text = format!(
+        "the window goes on for {:.3} s after the end of the recording by the file's header ({:.6} s): no fault and no request is there, \
+         because none were recorded",
+        beyond.seconds(),
+        end.seconds()
+    );
+    (beyond.0 > 0).then(|| Warning::note(FAULTS.name, "window_beyond_recording", text))
 }
 
 /// What casts doubt on the pages of the sequence.

@@ -82,10 +82,10 @@ impl FaultOverview {
         &self.disk_by_file
     }
 
-    /// The steps in which something happened.
+    /// The steps in which something happened, or available memory was recorded.
     pub(crate) fn step_table(&self) -> Table {
         let mut table = self.set.timeline_table();
-        let is_busy = |step: &FaultStep| step.hard_faults > 0 || step.disk_bytes > 0;
+        let is_busy = |step: &FaultStep| step.hard_faults > 0 || step.disk_bytes > 0 || step.available_pages.is_some();
         let mut busy = self.set.timeline.iter().flatten().map(is_busy);
         table.lines.retain(|_| busy.next().unwrap_or(true));
         table

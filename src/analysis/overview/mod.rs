@@ -29,7 +29,7 @@ use crate::analysis::resident::ResidentSet;
 use crate::error::Error;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
-use crate::trace::trust::warning::{OF_TRACE, Warning, Warnings};
+use crate::trace::trust::warning::{Warning, Warnings};
 use crate::units::Nanos;
 use allocations::AllocationOverview;
 use cpu::CpuOverview;
@@ -116,19 +116,14 @@ impl Overview {
         !self.info.unchecked().is_empty()
     }
 
-    /// What makes numbers doubtful, and where the file lost something.
-    pub(crate) fn warnings_of_file_and_numbers(&self) -> Vec<&str> {
-        self.texts_of(|warning| !self.is_note(warning))
+    /// What makes numbers doubtful.
+    pub(crate) fn warnings_of_numbers(&self) -> Vec<&str> {
+        self.texts_of(|warning| warning.is_grave)
     }
 
-    /// What was not recorded, or was put right.
+    /// What was not recorded, or was put right, and where and why a loss was.
     pub(crate) fn notes(&self) -> Vec<&str> {
-        self.texts_of(|warning| self.is_note(warning))
-    }
-
-    /// Where and why a loss was belongs to it.
-    fn is_note(&self, warning: &Warning) -> bool {
-        !(warning.is_grave || self.warnings.is_doubtful() && warning.analysis == OF_TRACE)
+        self.texts_of(|warning| !warning.is_grave)
     }
 
     fn texts_of(&self, wanted: impl Fn(&Warning) -> bool) -> Vec<&str> {

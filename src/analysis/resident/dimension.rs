@@ -140,6 +140,8 @@ impl Dimension {
             Dimension::Detail => detail_code(context, context.detail(page, classified)),
             Dimension::PoolTag => match context.detail(page, classified) {
                 Detail::PoolTag(tag) => DimensionCode::PoolTag(tag.without_mark()),
+                // It has one, that nobody recorded.
+                _ if !context.knows_pool_tags() && is_of_pool(page) => DimensionCode::Unknown(0),
                 _ => DimensionCode::None,
             },
             Dimension::Stack(_) => context
@@ -204,6 +206,7 @@ impl Dimension {
                 let shown = context.pool_tags.of(tag).map(|of_it| of_it.beside(&text));
                 Label::name(&*text).shown_as(shown.as_deref().unwrap_or(&text))
             }
+            (Dimension::PoolTag, DimensionCode::Unknown(_)) => Label::name("Unknown"),
             (Dimension::Detail, _) => content(context, code).detail(&context.drive_paths),
             (Dimension::Stack(of), _) => {
                 let committed = context.committed.as_ref();
@@ -225,6 +228,10 @@ impl Dimension {
             _ => Label::nothing(),
         }
     }
+}
+
+const fn is_of_pool(page: &PageIdentity) -> bool {
+    matches!(page.page_use(), PageUse::PagedPool | PageUse::NonPagedPool)
 }
 
 /// The number of a stack; `None` for pages that no record committed.

@@ -158,8 +158,9 @@ impl ResidentSet {
         let checks: Vec<(usize, &Checks)> = sets.iter().map(|set| (set.index, &set.checks)).collect();
         let mut warnings = warnings::of_checks(trace, &checks);
         warnings.extend(stacks.iter().flat_map(warnings::of_stacks));
+        warnings.extend(warnings::of_pool_tags(trace, &query.group_by, &query.conditions));
         Ok(ResidentSet {
-            warnings: warnings,
+            warnings,
             missing: trace.missing(&RESIDENT_SET),
             snapshot_count: snapshots.len(),
             snapshots: sets,

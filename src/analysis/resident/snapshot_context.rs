@@ -109,6 +109,8 @@ pub struct SnapshotContext<'h> {
     images: RangesByAddress<u32>,
     session_images: RangesByAddress<u64>,
     pool: RangesByAddress<PoolTag>,
+    /// False where the trace has no record of the pool: then no page has a tag that is known.
+    has_pool_records: bool,
     pfn_database: RangesByAddress<()>,
     /// What pool tags stand for.
     pub(crate) pool_tags: PoolTags,
@@ -167,6 +169,7 @@ impl<'h> SnapshotContext<'h> {
             images: (0..).zip(kernel.images.iter()).map(|(index, (base, end, _))| (base, end, index)).collect(),
             session_images: sessions.map(|(base, end, (_, key))| (base, end, *key)).collect(),
             image_names,
+            has_pool_records: !events.pool.is_empty(),
             pool: kernel.pool.iter().map(|(base, end, tag)| (base, end, *tag)).collect(),
             pfn_database: database.collect(),
             kernel,
@@ -204,6 +207,11 @@ impl<'h> SnapshotContext<'h> {
     #[inline]
     pub fn pool_tag(&self, address: u64) -> Option<PoolTag> {
         self.pool.get(address)
+    }
+
+    /// False where no record tells which tags there are.
+    pub const fn knows_pool_tags(&self) -> bool {
+        self.has_pool_records
     }
 
     /// Id of the session that the owner key of a session's page means.

@@ -3,8 +3,10 @@
 use crate::analysis::resident::commit_stacks::{AllocationShare, CommitStacks};
 use crate::analysis::resident::consistency_checks::Checks;
 use crate::analysis::resident::count_snapshot::SnapshotPlan;
+use crate::analysis::resident::dimension::Dimension;
 use crate::analysis::resident::query::{Classification, ResidentQuery, SnapshotChoice};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
+use crate::dimensions::Condition;
 use crate::load::trace_parts::Parts;
 use crate::model::snapshot::Snapshot;
 use crate::trace::Trace;
@@ -71,6 +73,20 @@ pub(crate) fn of_stacks(stacks: &CommitStacks) -> Warnings {
         Warning::note(RESIDENT_SET.name, "stacks_incomplete", text).of(without)
     });
     none.into_iter().chain(some).chain(of_symbols(stacks)).collect()
+}
+
+/// That no record tells which tags pages of the pool have, where rows or conditions ask for them.
+pub(crate) fn of_pool_tags(
+    trace: &Trace,
+    dimensions: &[Dimension],
+    conditions: &[Condition<Dimension>],
+) -> Option<Warning> {
+    let is_asked_for = dimensions.contains(&Dimension::PoolTag)
+        || conditions.iter().any(|condition| condition.dimension == Dimension::PoolTag);
+    (is_asked_for && trace.spaces().pool.is_empty()).then(|| {
+        let text = "no record of the pool is in the trace: which tags (pool_tag) its pages have is unknown";
+        Warning::note(RESIDENT_SET.name, "not_recorded", text.to_owned())
+    })
 }
 
 /// What is missing of symbols.

@@ -108,6 +108,9 @@ impl Check {
         let common = &self.common;
         let is_toml = (common.format != OutputFormat::Table, "writes budgets in TOML, in no other form");
         refuse("--init", &[is_toml])?;
+        refuse("--unit", &[(self.unit.is_some(), "has no effect on --init: limits have the unit that suits them")])?;
+        let has_no_file = self.force && common.output.is_none();
+        refuse("--force", &[(has_no_file, "lets -o write over a file of budgets, and there is no -o")])?;
         // Budgets are edited by hand.
         if let Some(path) = common.output.as_ref().filter(|path| path.is_file() && !self.force) {
             let text = format!("-o {} is there already; name another file, or add --force", path.display());
@@ -134,7 +137,7 @@ impl Check {
 
     fn check(&self, path: &Path) -> anyhow::Result<Exit> {
         let common = &self.common;
-        refuse("--force", &[(self.force, "is for --init: it lets -o write over a file of budgets")])?;
+        self.refuse_without_effect()?;
         let mut budgets = read_budgets(path, common)?;
         let symbols = self.symbols.folders(common.quiet, common.output.as_deref())?;
         let has_no_names = !self.symbols.symbols.is_empty() && !budgets.iter().any(Budget::names_functions);
@@ -185,6 +188,21 @@ impl Check {
             (Verdict::Invalid, _) => Exit::BadInput,
             (Verdict::Pass | Verdict::Watch, _) => Exit::Fine,
         })
+    }
+
+    /// # Errors
+    /// A usage error for flags that change nothing of a check.
+    fn refuse_without_effect(&self) -> Result<(), Error> {
+        refuse("--force", &[(self.force, "is for --init: it lets -o write over a file of budgets")])?;
+        match self.common.format.for_programs() {
+            Some(form) => {
+                // The verdicts in JUnit are for people.
+                let has_no_effect = self.unit.is_some() && self.junit.is_none();
+                let reason = "has pages, bytes and nanoseconds; --unit is for table and markdown";
+                refuse(&format!("--format {form}"), &[(has_no_effect, reason)])
+            }
+            None => Ok(()),
+        }
     }
 
     /// What makes values of the baseline doubtful, with its name.
@@ -275,11 +293,12 @@ impl Check {
     fn of_trace(&self, recording: &Recording, budgets: &[Budget], earlier: Option<&TraceValues>) -> (TraceResult, Run) {
         let common = &self.common;
         let files: Vec<PathBuf> = recording.files().cloned().collect();
-        let run = |values, doubts| Run { trace: recording.trace.display().to_string(), values, doubts };
+        let run =
+            |values, doubts, warnings| Run { trace: recording.trace.display().to_string(), values, doubts, warnings };
         let trace = match trace::open_recording(common, recording) {
             Ok(trace) => trace,
             Err(error) => {
-                let unknown = run(vec![None; budgets.len()], Vec::new());
+                let unknown = run(vec![None; budgets.len()], Vec::new(), Vec::new());
                 return (TraceResult::unreadable(files, budgets, &format!("{error:#}")), unknown);
             }
         };
@@ -291,7 +310,9 @@ impl Check {
             value.as_ref().ok().filter(|value| !value.has_no_match() || budget.optional).cloned()
         };
         let kept = values.values.iter().zip(budgets).filter(|_| is_kept).map(known);
-        let run = run(kept.collect(), values.warnings.grave().texts());
+        let grave = values.warnings.grave().texts();
+        let others = values.warnings.iter().filter(|warning| !warning.is_grave);
+        let run = run(kept.collect(), grave, others.map(|warning| warning.text.clone()).collect());
         (TraceResult::new(files, budgets, values, earlier.map(|earlier| earlier.values.as_slice())), run)
     }
 }

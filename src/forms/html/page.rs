@@ -144,7 +144,7 @@ fn head(number: usize, trace: &TracePage<'_>) -> Markup {
             @if overview.warnings.is_doubtful() {
                 div.doubt role="note" {
                     strong { "What makes the numbers doubtful" }
-                    (lines(&overview.warnings_of_file_and_numbers()))
+                    (lines(&overview.warnings_of_numbers()))
                 }
             } @else if !overview.checks_passed() {
                 p.sound { "Nothing was lost and the file is whole. Trust it with care: see \"Good to know\"." }

@@ -69,6 +69,9 @@ const CODES: &[(&str, bool)] = &[
     ("frees_lost", false),
     ("frees_undated", false),
     ("differs_from_rundown", false),
+    ("far_from_rundown", true),
+    // A window that the recording does not fill.
+    ("window_beyond_recording", false),
     ("unknown", false),
     ("start_unknown", false),
     // Processes.
@@ -199,17 +202,6 @@ impl Warnings {
             }
         }
     }
-
-    /// Of these the lines on what is lost, cut off or damaged, by the file or by what an analysis sees of it: nobody may miss them.
-    pub(crate) fn of_losses(&self) -> Vec<String> {
-        // Without trims an account differs from the final pages, though nothing was lost.
-        let has_reason = self.0.iter().any(|warning| warning.is_of(&["no_trims"]));
-        let is_of_loss = |warning: &&Warning| {
-            let is_seen = warning.is_of(&OF_LOST_RECORDS) && !(has_reason && warning.is_of(&["residue"]));
-            warning.is_grave && (warning.analysis == OF_TRACE || is_seen)
-        };
-        self.0.iter().filter(is_of_loss).map(|warning| warning.text.clone()).collect()
-    }
 }
 
 impl std::ops::Deref for Warnings {
@@ -256,24 +248,10 @@ impl<'w> IntoIterator for &'w Warnings {
     }
 }
 
-/// Codes of what an analysis alone can see of lost records.
-const OF_LOST_RECORDS: [&str; 6] =
-    ["sequence_lost_buffers", "sequence_gaps", "sequence_too_few", "sequence_broken", "residue", "switches_broken"];
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::collections::BTreeMap;
-
-    /// An account that differs is a loss where nothing else explains it.
-    #[test]
-    fn what_an_analysis_sees_of_lost_records_is_a_loss() {
-        let residue = Warning::grave("reference_set", "residue", "differs".into());
-        let losses = |all: &[Warning]| Warnings::from(all.to_vec()).of_losses();
-        assert_eq!(losses(&[residue.clone(), Warning::note("cpu", "by_samples", "note".into())]), ["differs"]);
-        let no_trims = Warning::grave("reference_set", "no_trims", "no trims".into());
-        assert_eq!(losses(&[no_trims, residue, Warning::grave("cpu", "switches_broken", "gaps".into())]), ["gaps"]);
-    }
 
     /// Rows of the table of codes in docs/export.md: `| `code` | yes | … |`.
     #[test]

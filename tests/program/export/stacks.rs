@@ -93,6 +93,34 @@ fn recorded_samples_and_names_of_symbol_files_too() {
     }
 }
 
+/// An export without stacks leaves the tables of stacks as they are, and what is missing in them is still said.
+#[test]
+fn doubts_of_stacks_stay_as_long_as_these() {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared");
+    let trace = beside.join("traces/synthetic/stacks-symbols.etl");
+    if !trace.exists() {
+        eprintln!("SKIPPED: doubts of stacks, no {}", trace.display());
+        return;
+    }
+    let (trace, symbols) = (trace.display().to_string(), beside.join("symbols/flat").display().to_string());
+    let folder = tempfile::tempdir().unwrap();
+    let dataset = folder.path().to_str().unwrap();
+    let told = || -> Vec<String> {
+        let all = rows(folder.path(), "warnings").into_iter().map(|(_, row)| row);
+        all.filter(|row| row["code"] == "symbols_missing").map(|row| row["text"].clone()).collect()
+    };
+    out(&["export", &trace, "--out", dataset, "--stacks", "--symbols", &symbols, "-q"]);
+    let first = told();
+    assert!(!first.is_empty() && rows(folder.path(), "stacks").len() > 1);
+    for tables in [&[][..], &["--tables", "processes"], &["--tables", "warnings"]] {
+        let again = run(&[&["export", &trace, "--out", dataset, "-q"], tables].concat());
+        assert_eq!((again.code, told()), (0, first.clone()), "{tables:?}");
+    }
+    // Without folders to look in, nothing was looked for.
+    out(&["export", &trace, "--out", dataset, "--stacks", "-q"]);
+    assert_eq!(told(), [""; 0]);
+}
+
 /// Bytes of pieces by the stack that allocated them are those of `allocations`, and by the one that freed them.
 #[test]
 fn pieces_have_the_stacks_of_allocations() {
