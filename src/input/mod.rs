@@ -203,12 +203,13 @@ pub(crate) fn traces_in_archive(path: &Path) -> Vec<PathBuf> {
     members::several(listed, packed).into_iter().map(member).collect()
 }
 
-/// True for an archive whose list of files has no trace. What lies beside traces in a folder is not taken for one then.
+/// True for an archive in whose list of files is no trace, and nothing that may hold one. In a folder it is not taken for one then.
 pub(crate) fn holds_no_trace(path: &Path) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str());
     let has_list = ending.is_some_and(|ending| ["zip", "cab"].iter().any(|known| ending.eq_ignore_ascii_case(known)));
     let files = if has_list { listed(path).0 } else { Vec::new() };
-    !files.is_empty() && !files.iter().any(|member| members::is_trace(&member.name))
+    let may_be = |member: &members::Member| members::is_trace(&member.name) || members::is_passed_over(&member.name);
+    !files.is_empty() && !files.iter().any(may_be)
 }
 
 /// Files in an archive, or named by a file in a folder, that may hold a trace and are not read beside those that are.

@@ -37,7 +37,8 @@ fn pages(time: u64) -> Vec<Rec> {
 
 /// Three pages of a file are read, then two of them and the one after; others once; a page of the page file twice.
 fn trace(sequences: u64) -> NamedTempFile {
-    let session = Session { processors: 1, ..Session::windows10() };
+    let whole = Session::windows10();
+    let session = Session { processors: 1, end_time: whole.start_time + 130_000_000, ..whole };
     let at = |second: u64| session.t0 + second * SECOND;
     let names = [(DATA, "\\Data.bin"), (OTHER, "\\Other.bin"), (PAGE_FILE, "\\pagefile.sys")];
     let mut records: Vec<Rec> = names.map(|(key, name)| file::name(P8, file::RUNDOWN, key, name).at(at(1))).to_vec();

@@ -96,3 +96,22 @@ fn longest(rows: &[(Vec<Label>, HardFigures)]) -> Vec<(&str, u64, u64)> {
     let with_label = rows.iter().filter_map(|(labels, figures)| Some((labels.first()?.shown(), figures)));
     with_label.take(BARS).map(|(label, figures)| (label, figures.waited_ns, figures.events)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    /// The picture had values of available memory that the table left out.
+    #[test]
+    fn steps_with_a_sample_have_a_row() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/faults-x86.etl");
+        let overview = FaultOverview::new(&Trace::open(&path).unwrap()).unwrap();
+        let steps = overview.set.timeline.as_deref().unwrap();
+        let happened = |step: &&FaultStep| step.hard_faults > 0 || step.disk_bytes > 0;
+        let sampled = |step: &&FaultStep| step.available_pages.is_some();
+        assert!(steps.iter().any(|step| sampled(&step) && !happened(&step)));
+        let rows = steps.iter().filter(|step| sampled(step) || happened(step)).count();
+        assert_eq!(overview.step_table().lines.len(), rows);
+    }
+}
