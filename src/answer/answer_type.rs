@@ -6,7 +6,7 @@ use crate::answer::numbers::{TimeUnit, Unit};
 use crate::answer::rows::Rows;
 use crate::answer::text_block::Block;
 use crate::error::Error;
-use crate::trace::trust::warning::Warnings;
+pub(crate) use crate::trace::trust::Warnings;
 use crate::units::counted;
 
 use std::path::PathBuf;

@@ -191,7 +191,7 @@ pub(crate) const MODE_COMPRESSED: u32 = 0x0400_0000;
 pub(crate) const MODE_NO_PER_PROCESSOR: u32 = 0x1000_0000;
 
 /// Names of the set LogFileMode bits; bits without a public name as `0x…`.
-pub fn mode_names(mode: u32) -> Vec<String> {
+pub(crate) fn mode_names(mode: u32) -> Vec<String> {
     let mut names: Vec<String> =
         MODES.iter().filter(|(bit, _)| mode & bit != 0).map(|(_, name)| (*name).to_owned()).collect();
     let named = MODES.iter().fold(0, |all, (bit, _)| all | bit);

@@ -6,8 +6,8 @@
 use crate::analysis::stack_profile::{ProfileCounter, ProfiledImage, StackProfile};
 use crate::analysis::stacks::{FrameLabel, PartKind, ProfileEvent, ProfileFrame, ProfilePart, StackId, Track};
 use crate::answer::Answer;
+use crate::answer::answer_type::Warnings;
 use crate::escape::visible;
-use crate::trace::trust::warning::Warnings;
 use crate::units::FileTime;
 use foldhash::HashMap as FastMap;
 use fxprof_processed_profile::debugid::DebugId;

@@ -4,10 +4,10 @@
 
 use crate::analysis::check::verdict::Verdict;
 use crate::analysis::check::{BudgetResult, TraceResult};
+use crate::answer::answer_type::Warnings;
 use crate::answer::check::{explained, files};
 use crate::answer::numbers::Unit;
 use crate::escape::visible;
-use crate::trace::trust::warning::Warnings;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 /// Name of the case of a trace that is doubtful.

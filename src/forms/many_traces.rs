@@ -1,10 +1,10 @@
 //! Many traces (`--each`): the output of all of them as one table, CSV, JSON lines or Markdown.
 
 use crate::analysis::table::{Field, TraceTable, Value};
+use crate::answer::answer_type::Warnings;
 use crate::answer::{Answer, Facts, Rows, Units};
 use crate::forms::csv::Cells;
 use crate::forms::{Form, Look, csv, json, markdown, text};
-use crate::trace::trust::warning::Warnings;
 use std::io::{self, Write};
 
 /// Answers of traces, one after the other.

@@ -1,12 +1,12 @@
 //! Aligned text for a screen: warnings, headings, tables, bars. This form owns its styles: a line is made harmless before it
 //! gets one.
 
+use crate::answer::answer_type::Warnings;
 use crate::answer::{Answer, Block, Rows};
 use crate::escape::visible;
 use crate::forms::fit::Fitted;
 use crate::forms::lines::{paragraph, wrap};
 use crate::forms::{Look, bar, sparkline, table};
-use crate::trace::trust::warning::Warnings;
 use anstyle::{AnsiColor, Style};
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -260,7 +260,7 @@ pub fn warnings(out: &mut dyn Write, warnings: &Warnings, look: Look) -> io::Res
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::trust::warning::Warning;
+    use crate::trace::trust::Warning;
 
     #[test]
     fn what_scrolls_away_is_repeated_in_one_line() {

@@ -67,6 +67,7 @@ use crate::analysis::table::Group;
 use crate::dimensions::Condition;
 use crate::error::{Error, Missing};
 use crate::etl::record_id::{HookId, RecordId};
+use crate::load::allocation_rule::LeftOut;
 use crate::load::stacks::first_walk::{Counts, Parts, session_pointer};
 use crate::load::stacks::frame_trie::FrameTrie;
 use crate::load::stacks::second_walk::{EventChoice, kind_of};
@@ -165,6 +166,12 @@ pub struct StackSet {
     pub symbols: Vec<SymbolUse>,
 }
 
+/// Records that count as no allocation.
+fn not_counted(left_out: LeftOut) -> Option<Warning> {
+    let text = || format!("left out: {}", left_out.counts().join(", "));
+    (left_out.sum() > 0).then(|| Warning::note(STACK_EVENTS.name, "records_left_out", text()).of(left_out.sum()))
+}
+
 impl StackSet {
     /// Answers a query.
     ///
@@ -191,11 +198,7 @@ impl StackSet {
         drop((events, stacks));
         names.close();
         let (searches, told) = symbol_use::read(&mut names, &query.symbols);
-        let not_counted = (left_out.sum() > 0).then(|| {
-            let text = format!("left out: {}", left_out.counts().join(", "));
-            Warning::note(STACK_EVENTS.name, "records_left_out", text).of(left_out.sum())
-        });
-        let told = of_symbols(STACK_EVENTS.name, told);
+        let told = not_counted(left_out).into_iter().chain(of_symbols(STACK_EVENTS.name, told));
         let (span_ns, interval_ns) = (counting.span_ns(&trace.etl().clock), counting.interval_ns);
         let Counting { rows, processes, threads, .. } = counting;
         parts.frames = FrameTrie::default();
@@ -206,7 +209,7 @@ impl StackSet {
         let (modules, functions) = shown.modules_and_functions();
         let compared = shown.compared(&threads, &mut texts);
         Ok(StackSet {
-            warnings: trust.warnings().into_iter().chain(not_counted).chain(told).collect(),
+            warnings: trust.warnings().into_iter().chain(told).collect(),
             counts: parts.counts,
             joined: counts,
             left_out: left_out.sum(),

@@ -17,7 +17,6 @@ use crate::forms::html::page_section::{numbers_of, part};
 use crate::forms::html::trace_page::TracePage;
 use crate::forms::html::{data, headline, script, stack_differences, stacks, tables};
 use crate::trace::trust::readiness::{Readiness, ReadinessLevel};
-use crate::trace::trust::warning::Warnings;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// The whole page; `verdicts`: of each trace the results of its budgets, if there are budgets.
@@ -350,17 +349,6 @@ fn cpu(traces: &[TracePage<'_>]) -> Markup {
     )
 }
 
-/// Those that do not stand at the head of the trace.
-pub(super) fn not_said_yet<'w>(
-    traces: &'w [TracePage<'_>],
-    number: usize,
-    warnings: &'w Warnings,
-) -> impl Iterator<Item = &'w str> {
-    let head = traces.get(number).map(|trace| &trace.overview.warnings);
-    let is_new = move |text: &&str| head.is_some_and(|head| !head.say(text));
-    warnings.iter().map(|warning| warning.text.as_str()).filter(is_new)
-}
-
 fn faults(traces: &[TracePage<'_>]) -> Markup {
     part(
         traces,
@@ -369,7 +357,7 @@ fn faults(traces: &[TracePage<'_>]) -> Markup {
         |number, found| {
             html! {
                 @for line in sentences(&found.set) { p { (visible(&line)) "." } }
-                @for line in not_said_yet(traces, number, &found.set.warnings) { p.unrecorded { (visible(line)) } }
+                @for line in TracePage::not_said_yet(traces, number, &found.set.warnings) { p.unrecorded { (visible(line)) } }
                 (figure("faultsOverTime", number, "Above: how long threads waited for hard faults, by the time at which they ended, and bytes that the disk read and wrote. Below: memory that was available (standby, free, zero), where the trace has counters.",
                     &[("steps", found.step_table())]))
                 @if found.set.hard.events > 0 {
@@ -393,7 +381,7 @@ fn allocated(traces: &[TracePage<'_>]) -> Markup {
                     @let (name, of) = (kind.set.of.name(), allocations::what(kind.set.of));
                     @if traces.len() > 1 { h4 { (of) } } @else { h3 { (of) } }
                     @for line in allocations::sentences(&kind.set) { p { (visible(&line)) "." } }
-                    @for line in not_said_yet(traces, number, &kind.set.warnings) { p.unrecorded { (visible(line)) } }
+                    @for line in TracePage::not_said_yet(traces, number, &kind.set.warnings) { p.unrecorded { (visible(line)) } }
                     (figure(&format!("{name}OverTime"), number, &format!("{of}: the most that was allocated at a time, in each step."), &[]))
                     @if !kind.owners().is_empty() {
                         (figure(&format!("{name}Owners"), number, &format!("{of} at the end: what was there when the trace began, and what was allocated in it and not freed."),

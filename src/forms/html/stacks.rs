@@ -6,7 +6,6 @@ use crate::answer::stack_display::FunctionOrder;
 use crate::answer::stacks::{functions, sentences};
 use crate::escape::visible;
 use crate::forms::html::label::label;
-use crate::forms::html::page::not_said_yet;
 use crate::forms::html::page_section::{numbers_of, part};
 use crate::forms::html::trace_page::TracePage;
 use maud::{Markup, html};
@@ -32,7 +31,7 @@ pub fn stacks(traces: &[TracePage<'_>]) -> Markup {
                 @for (at, set) in found.kinds.iter().enumerate() {
                     h3 { (heading(set)) }
                     @for line in sentences(set) { p { (visible(&line)) "." } }
-                    @for line in not_said_yet(traces, number, &set.warnings) { p.unrecorded { (visible(line)) } }
+                    @for line in TracePage::not_said_yet(traces, number, &set.warnings) { p.unrecorded { (visible(line)) } }
                     (picture(number, at, set))
                 }
             }

@@ -1,6 +1,7 @@
 //! A trace of the page, and what the page calls it.
 
 use crate::analysis::overview::Overview;
+use crate::answer::answer_type::Warnings;
 use crate::forms::html::label::label;
 use std::path::Path;
 
@@ -27,5 +28,16 @@ impl<'a> TracePage<'a> {
             TracePage { name: label(&name), path: label(&whole), overview }
         };
         traces.iter().map(page).collect()
+    }
+
+    /// Of the warnings of a part those that do not stand at the head of the trace of this number.
+    pub(super) fn not_said_yet<'w>(
+        traces: &'w [TracePage<'_>],
+        number: usize,
+        warnings: &'w Warnings,
+    ) -> impl Iterator<Item = &'w str> {
+        let head = traces.get(number).map(|trace| &trace.overview.warnings);
+        let is_new = move |text: &&str| head.is_some_and(|head| !head.say(text));
+        warnings.iter().map(|warning| warning.text.as_str()).filter(is_new)
     }
 }
