@@ -65,6 +65,40 @@ pub struct RowKey {
     pub stack: u32,
 }
 
+/// What of a key the labels in some dimensions depend on.
+#[derive(Debug, Clone, Copy)]
+pub struct LabelParts {
+    owner: bool,
+    category: bool,
+    others: KeyParts,
+}
+
+impl LabelParts {
+    /// For labels in these dimensions.
+    pub fn of(dimensions: &[Dimension]) -> LabelParts {
+        let owner = dimensions.iter().any(|dimension| matches!(dimension, Dimension::Process(_)));
+        // Whose a page is depends on what it is.
+        let category =
+            owner || dimensions.iter().any(|dimension| matches!(dimension, Dimension::Category | Dimension::Class));
+        LabelParts { owner, category, others: KeyParts::of(dimensions.iter().copied()) }
+    }
+
+    /// The key of all keys with the same labels.
+    pub fn of_key(&self, key: &RowKey) -> RowKey {
+        let keeps = self.others;
+        RowKey {
+            owner: if self.owner { key.owner } else { OwnerId::SYSTEM },
+            category: if self.category { key.category } else { Category::Unused },
+            file: if keeps.file { key.file } else { FileCode::None },
+            detail: if keeps.detail { key.detail } else { FileCode::None },
+            access_reason: key.access_reason.filter(|_| keeps.access_reason),
+            release_reason: key.release_reason.filter(|_| keeps.release_reason),
+            impact: key.impact.filter(|_| keeps.impact),
+            stack: if keeps.stack { key.stack } else { 0 },
+        }
+    }
+}
+
 /// Counts of a row. Negative for holdings that began before the window and ended in it, where rows keep impact apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RowCount {
@@ -78,5 +112,41 @@ impl std::ops::AddAssign for RowCount {
     fn add_assign(&mut self, other: RowCount) {
         self.pages += other.pages;
         self.impact_pages += other.impact_pages;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dimensions::stack_dimensions::StackFacet;
+    use crate::dimensions::{Dimension as _, ProcessFacet};
+    use crate::model::working_set_owner::Owner;
+
+    #[test]
+    fn a_key_keeps_what_its_labels_depend_on() {
+        let key = |owner, category, stack| RowKey {
+            owner: OwnerId::new(Owner::Process(owner)),
+            category,
+            file: FileCode::Name(3),
+            detail: FileCode::Combined,
+            access_reason: None,
+            release_reason: None,
+            impact: None,
+            stack,
+        };
+        let [a, b] = [key(1, Category::Image, 5), key(2, Category::MapFile, 5)];
+        let is_one = |dimensions: &[Dimension]| {
+            let parts = LabelParts::of(dimensions);
+            parts.of_key(&a) == parts.of_key(&b)
+        };
+        assert!(is_one(&[Dimension::Stack(StackFacet::Stack), Dimension::FILE]));
+        assert!(
+            ![Dimension::Category, Dimension::Class, Dimension::Process(ProcessFacet::Process)]
+                .iter()
+                .any(|dimension| is_one(&[*dimension]))
+        );
+        let all = LabelParts::of(Dimension::ALL);
+        assert_eq!([a, b].map(|key| all.of_key(&key)), [a, b]);
+        assert_ne!(all.of_key(&a), all.of_key(&key(1, Category::Image, 6)));
     }
 }

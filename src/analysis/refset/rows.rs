@@ -3,7 +3,7 @@
 use crate::analysis::refset::access_stacks::StackShare;
 use crate::analysis::refset::context::ReplayContext;
 use crate::analysis::refset::query::{Dimension, HELD, Query, RowOrder};
-use crate::analysis::refset::row_key::{FileCode, RowCount, RowKey};
+use crate::analysis::refset::row_key::{FileCode, LabelParts, RowCount, RowKey};
 use crate::analysis::table::group::natural;
 use crate::analysis::table::{Group, Node};
 use crate::dimensions::file_dimensions::Content;
@@ -14,6 +14,7 @@ use crate::model::process_timeline::ProcessTimeline;
 use crate::model::services::Services;
 use crate::model::working_set_owner::{Owner, OwnerId};
 use foldhash::HashMap as FastMap;
+use rayon::prelude::*;
 use std::cmp::Ordering;
 
 /// Whose a working set is.
@@ -105,16 +106,25 @@ impl ReplayContext<'_> {
         dimensions: &[Dimension],
         query: &Query,
     ) -> Vec<Group<RowCount>> {
-        let mut groups: FastMap<Vec<Label>, RowCount> = FastMap::default();
+        // Labels of stacks are long: they are made once for all keys that they are the same of.
+        let parts = LabelParts::of(dimensions);
+        let mut keys: FastMap<RowKey, RowCount> = FastMap::default();
         for (key, count) in all {
             if self.meets(key, &query.conditions) {
-                let labels = dimensions.iter().map(|&dimension| self.label(key, dimension)).collect();
-                *groups.entry(labels).or_default() += *count;
+                *keys.entry(parts.of_key(key)).or_default() += *count;
             }
+        }
+        let labels = |(key, count): (RowKey, RowCount)| {
+            (dimensions.iter().map(|&dimension| self.label(&key, dimension)).collect::<Vec<Label>>(), count)
+        };
+        let labelled: Vec<_> = keys.into_iter().collect::<Vec<_>>().into_par_iter().map(labels).collect();
+        let mut groups: FastMap<Vec<Label>, RowCount> = FastMap::default();
+        for (labels, count) in labelled {
+            *groups.entry(labels).or_default() += count;
         }
         let mut rows: Vec<_> = groups.into_iter().map(|(labels, measure)| Group { labels, measure }).collect();
         rows.retain(|row| row.measure != RowCount::default());
-        rows.sort_by(|a, b| {
+        rows.par_sort_by(|a, b| {
             let names = || a.labels.iter().zip(&b.labels).map(|(a, b)| natural(a, b)).find(|o| o.is_ne());
             query.order.compare(&a.measure, &b.measure).then_with(|| names().unwrap_or(Ordering::Equal))
         });

@@ -69,6 +69,12 @@ impl AddressSpaces {
         }
     }
 
+    /// True when nothing changes from the current time up to this one.
+    #[inline]
+    pub fn is_at(&self, time: Ticks) -> bool {
+        self.changes.get(self.next).is_none_or(|change| time < change.time)
+    }
+
     /// How often something has changed anywhere.
     pub fn changes(&self) -> usize {
         self.next

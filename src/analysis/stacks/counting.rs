@@ -2,6 +2,7 @@
 
 use super::frame_names::Names;
 use super::join::Attached;
+use super::named_slices::{self, NamedSlice};
 use super::process_labels::Owners;
 use super::profile_intervals::ProfileIntervals;
 use super::query::{Dimension, Kind, StackQuery};
@@ -17,9 +18,6 @@ use crate::moment::{At, Moment};
 use crate::trace::Trace;
 use crate::units::Ticks;
 use foldhash::HashMap as FastMap;
-
-/// Events of a slice.
-const SLICE: usize = 1 << 14;
 
 /// Counts the chosen events by process and stack.
 pub(super) struct Counting<'a> {
@@ -94,18 +92,17 @@ impl<'a> Counting<'a> {
         }
     }
 
-    /// Counts the chosen events. The stacks of a slice are named while those of the slice before it are counted.
+    /// Counts the chosen events.
     pub fn count(&mut self, names: &mut Names, events: &Events, stacks: &[Attached], of: &Kind) {
         let (parts, window) = (self.parts, self.window);
+        // In most traces fewer rows than events and lists of frames.
+        self.rows.make_room_for_things(parts.frames.nodes().len().min(stacks.len()));
         let mut weights = Weights::new(parts, events);
-        let mut named: Option<NamedSlice<'_>> = None;
-        for slice in events.events.chunks(SLICE).zip(stacks.chunks(SLICE)).map(Some).chain([None]) {
-            let (next, ()) = rayon::join(
-                || slice.map(|(of_slice, stacks)| NamedSlice::new(names, (events, of_slice), stacks, parts, window)),
-                || named.iter().for_each(|named| self.slice(events, named, &mut weights, of)),
-            );
-            named = next;
-        }
+        let counts = |event: &At<StackEvent>| {
+            events.class(&event.value).is_some_and(Class::is_chosen) && is_inside(window, event.moment)
+        };
+        let each = |slice: NamedSlice<'_>| self.slice(events, &slice, &mut weights, of);
+        named_slices::for_each(names, (&events.events, stacks), parts, counts, each);
     }
 
     fn slice(&mut self, events: &Events, named: &NamedSlice<'_>, weights: &mut Weights<'_>, of: &Kind) {
@@ -171,44 +168,8 @@ impl<'a> Counting<'a> {
     }
 }
 
-/// Events of a slice with the names of their stacks.
-struct NamedSlice<'e> {
-    events: &'e [At<StackEvent>],
-    stacks: &'e [Attached],
-    /// One for each event; of no frames where it does not count.
-    ids: Vec<StackId>,
-}
-
-impl<'e> NamedSlice<'e> {
-    fn new(
-        names: &mut Names,
-        (all, events): (&Events, &'e [At<StackEvent>]),
-        stacks: &'e [Attached],
-        parts: &Parts,
-        window: (Moment, Moment),
-    ) -> NamedSlice<'e> {
-        let mut id = |(event, stack): (&At<StackEvent>, &Attached)| {
-            let counts = all.class(&event.value).is_some_and(Class::is_chosen) && is_inside(window, event.moment);
-            if !counts || !stack.has_stack() {
-                return StackId::default();
-            }
-            names.go_to(event.moment.time);
-            stack_id(names, stack, parts)
-        };
-        NamedSlice { events, stacks, ids: events.iter().zip(stacks).map(&mut id).collect() }
-    }
-}
-
 fn is_inside((from, to): (Moment, Moment), moment: Moment) -> bool {
     from < moment && moment <= to
-}
-
-/// The names of a stack, at the time that they have gone on to.
-pub(super) fn stack_id(names: &mut Names, stack: &Attached, parts: &Parts) -> StackId {
-    let space = stack.process_id().unwrap_or(0);
-    let kernel = stack.kernel.list().and_then(|list| names.of(space, list, &parts.frames, true));
-    let user = stack.user.list().and_then(|list| names.of(space, list, &parts.frames, kernel.is_none()));
-    StackId { kernel, user }
 }
 
 /// Weights in time order.

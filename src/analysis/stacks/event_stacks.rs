@@ -1,9 +1,9 @@
 //! Stacks of chosen events, for analyses that have rows of their own: by the moment of the event.
 
-use super::counting::stack_id;
 use super::frame_labels::{self, FunctionLabels};
 use super::frame_names::{Label as Frame, Names};
 use super::join::{self, Joined};
+use super::named_slices::{self, NamedSlice};
 use super::rows::{StackId, all_numbers};
 use super::stack_texts::StackTexts;
 use super::symbol_use;
@@ -14,16 +14,13 @@ use crate::load::stacks::first_walk::{Parts, session_pointer};
 use crate::load::stacks::interner::Numbered;
 use crate::load::stacks::second_walk::EventChoice;
 use crate::load::stacks::stack_events::{Events, StackEvent};
-use crate::moment::{At, Moment};
+use crate::moment::Moment;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
 use foldhash::{HashMap as FastMap, HashSet as FastSet};
 
 /// Files of the kernel itself, which every driver calls.
 const KERNEL: [&str; 6] = ["ntoskrnl.exe", "ntkrnlmp.exe", "ntkrnlpa.exe", "ntkrpamp.exe", "hal.dll", "verifier.dll"];
-
-/// Events of a slice.
-const SLICE: usize = 1 << 14;
 
 /// The stacks of events of some kinds.
 #[derive(Debug)]
@@ -66,31 +63,15 @@ impl EventStacks {
         let (mut by_moment, mut stacks, mut counts) =
             (Vec::new(), Numbered::default(), vec![0; events.classes().len()]);
         stacks.number(StackId::default());
-        // The stacks of a slice are named while those of the slice before it get their numbers.
-        let mut named: Vec<(&At<StackEvent>, StackId)> = Vec::new();
-        for slice in events.events.chunks(SLICE).zip(attached.chunks(SLICE)).map(Some).chain([None]) {
-            let (next, ()) = rayon::join(
-                || {
-                    let all = slice.into_iter().flat_map(|(events, attached)| events.iter().zip(attached));
-                    let with_stack = all.filter(|(event, stack)| stack.has_stack() && is_wanted(&event.value));
-                    let names = &mut names;
-                    with_stack
-                        .map(|(event, stack)| {
-                            names.go_to(event.moment.time);
-                            (event, stack_id(names, stack, &parts))
-                        })
-                        .collect()
-                },
-                || {
-                    for (event, stack) in &named {
-                        by_moment.push((event.moment, stacks.number(*stack)));
-                        let count = counts.get_mut(Events::class_number(&event.value));
-                        count.into_iter().for_each(|count| *count += 1);
-                    }
-                },
-            );
-            named = next;
-        }
+        let each = |NamedSlice { events, stacks: of_events, ids }: NamedSlice<'_>| {
+            let all = events.iter().zip(of_events).zip(ids);
+            for ((event, _), id) in all.filter(|((event, stack), _)| stack.has_stack() && is_wanted(&event.value)) {
+                by_moment.push((event.moment, stacks.number(id)));
+                let count = counts.get_mut(Events::class_number(&event.value));
+                count.into_iter().for_each(|count| *count += 1);
+            }
+        };
+        named_slices::for_each(&mut names, (&events.events, &attached), &parts, |event| is_wanted(&event.value), each);
         let mut found = EventStacks { by_moment, stacks, names, of_kinds: FastMap::default() };
         for (class, count) in events.classes().iter().zip(counts) {
             *found.of_kinds.entry(class.kind).or_default() += count;

@@ -198,6 +198,18 @@ impl Names {
         named
     }
 
+    /// True when nothing changes from the current time up to this one.
+    #[inline]
+    pub fn is_at(&self, time: Ticks) -> bool {
+        self.spaces.is_at(time)
+    }
+
+    /// What [`Names::of`] gave before and would give again; `None` where it has to look.
+    #[inline]
+    pub fn known(&self, process_id: u32, list: PathId, begins: bool) -> Option<PathId> {
+        self.recent.list(self.recent.known_mark(process_id, &self.spaces)?, (list, begins), true)
+    }
+
     /// The numbers of the frames of a list of names, innermost first.
     #[inline]
     pub fn numbers(&self, list: Option<PathId>) -> impl Iterator<Item = u32> {

@@ -13,6 +13,7 @@ use crate::load::stacks::stack_records::{Carrier, Part, StackOwner};
 use crate::moment::{At, Moment};
 use crate::units::{Ticks, counted};
 use foldhash::HashMap as FastMap;
+use rayon::prelude::*;
 use std::ops::Range;
 
 /// Events before and after the stack's record that are looked at. More of one stamp are not in a trace that Windows wrote.
@@ -56,6 +57,13 @@ pub struct Attached {
 const _: () = assert!(size_of::<Attached>() == 16);
 
 impl Attached {
+    /// Of lists that are known.
+    #[cfg(test)]
+    pub fn of_lists(process_id: u32, kernel: Option<PathId>, user: Option<PathId>) -> Attached {
+        let slot = |list: Option<PathId>| list.map(Slot::of).unwrap_or_default();
+        Attached { kernel: slot(kernel), user: slot(user), process_id, has_process: true, is_whole: false }
+    }
+
     /// Process of the stack.
     pub fn process_id(&self) -> Option<u32> {
         self.has_process.then_some(self.process_id)
@@ -144,7 +152,8 @@ pub struct Joined {
 
 /// Joins all parts with events.
 pub fn join(parts: &Parts, events: &mut Events) -> Joined {
-    let stacks = vec![Attached::default(); events.events.len()];
+    // New memory is slow the first time: several threads fill it.
+    let stacks = rayon::iter::repeat_n(Attached::default(), events.events.len()).collect();
     let of_runtime =
         |class: &Class| class.may_have_stack && matches!(class.kind, RecordId::Manifest { provider: clr::CLR, .. });
     let is_runtime = events.classes().iter().map(of_runtime).collect();

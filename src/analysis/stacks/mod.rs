@@ -19,6 +19,7 @@ mod frame_sums;
 mod hottest_path;
 mod image_and_method_names;
 mod join;
+mod named_slices;
 mod process_labels;
 mod profile_intervals;
 #[cfg(feature = "cli")]

@@ -18,7 +18,7 @@ const MOST_FRAMES: usize = 1 << 17;
 const MOST_LAST: usize = 1 << 20;
 
 /// Processes of [`Marks::recent`]; a power of two.
-const RECENT: usize = 64;
+const RECENT: usize = 256;
 
 /// A number for what lies in a process now. What has the same mark has the same names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,16 +45,28 @@ struct Marks {
 impl Marks {
     /// The mark of a process now; `None` when there are no more.
     fn of(&mut self, process_id: u32, spaces: &AddressSpaces) -> Option<Mark> {
-        let process_id = (!spaces.is_empty(process_id)).then_some(process_id);
-        let epochs = (spaces.epoch(0), process_id.map_or(0, |id| spaces.epoch(id)));
-        let known = self.of_processes.get(&process_id).filter(|(of, _)| *of == epochs);
+        let (key, epochs) = Marks::key(process_id, spaces);
+        let known = self.of_processes.get(&key).filter(|(of, _)| *of == epochs);
         if let Some((_, mark)) = known {
             return Some(*mark);
         }
         let mark = Mark(self.next);
         self.next = self.next.checked_add(1).filter(|next| *next <= u32::MAX >> 1)?;
-        self.of_processes.insert(process_id, (epochs, mark));
+        self.of_processes.insert(key, (epochs, mark));
         Some(mark)
+    }
+
+    /// What a mark is found by, and how often something has changed there.
+    fn key(process_id: u32, spaces: &AddressSpaces) -> (Option<u32>, (u32, u32)) {
+        let key = (!spaces.is_empty(process_id)).then_some(process_id);
+        (key, (spaces.epoch(0), key.map_or(0, |id| spaces.epoch(id))))
+    }
+
+    /// The mark of a process that was asked for since the last change.
+    #[inline]
+    fn recent(&self, process_id: u32, spaces: &AddressSpaces) -> Option<Mark> {
+        let (of, when, mark) = (*self.recent.get((process_id >> 2) as usize % RECENT)?)?;
+        ((of, when) == (process_id, spaces.changes())).then_some(mark)
     }
 }
 
@@ -89,9 +101,8 @@ impl RecentNames {
     #[inline]
     pub fn mark(&mut self, process_id: u32, spaces: &AddressSpaces) -> Mark {
         let (slot, changes) = ((process_id >> 2) as usize % RECENT, spaces.changes());
-        match self.marks.recent.get(slot) {
-            Some(Some((of, when, mark))) if (*of, *when) == (process_id, changes) => return *mark,
-            _ => {}
+        if let Some(mark) = self.marks.recent(process_id, spaces) {
+            return mark;
         }
         let mark = self.marks.of(process_id, spaces).unwrap_or_else(|| {
             // Old marks come again: what had them is forgotten.
@@ -103,6 +114,15 @@ impl RecentNames {
         });
         self.marks.recent.get_mut(slot).into_iter().for_each(|slot| *slot = Some((process_id, changes, mark)));
         mark
+    }
+
+    /// The same, where it has one.
+    #[inline]
+    pub fn known_mark(&self, process_id: u32, spaces: &AddressSpaces) -> Option<Mark> {
+        self.marks.recent(process_id, spaces).or_else(|| {
+            let (key, epochs) = Marks::key(process_id, spaces);
+            self.marks.of_processes.get(&key).filter(|(of, _)| *of == epochs).map(|(_, mark)| *mark)
+        })
     }
 
     /// The names of a list, where they are known; `is_whole` for one that is not asked for as part of another.
@@ -210,7 +230,9 @@ mod tests {
         spaces.go_to(Ticks(1));
         recent.make_room(300);
         let list = (PathId::of(7).unwrap(), true);
+        assert_eq!(recent.known_mark(4, &spaces), None);
         let first = recent.mark(4, &spaces);
+        assert_eq!([4, 8].map(|id| recent.known_mark(id, &spaces)), [Some(first), None]);
         recent.put_list(first, list, true, PathId::of(9).unwrap());
         recent.put_frame(first, (0, false), 0);
         assert_eq!((recent.mark(4, &spaces), recent.mark(8, &spaces)), (first, Mark(1)));
@@ -222,6 +244,9 @@ mod tests {
         assert_eq!(recent.mark(4, &spaces), Mark(1));
         // Where nothing is known to lie, all have the same names.
         assert_eq!([16, 20].map(|id| recent.mark(id, &spaces)), [Mark(2); 2]);
+        // Another process at the place of the first one, and one that was not asked for.
+        recent.mark(4 + 4 * RECENT as u32, &spaces);
+        assert_eq!([4, 24].map(|id| recent.known_mark(id, &spaces)), [Some(Mark(1)), Some(Mark(2))]);
         let outer = PathId::of(200).unwrap();
         recent.put_last(outer, list.0);
         assert_eq!((recent.last(outer), recent.last(list.0)), (Some(list.0), None));

@@ -7,10 +7,12 @@ use crate::analysis::table::Value;
 use crate::dimensions::{Label, LabelKind};
 use crate::load::stacks::frame_lists::{ListId, Lists};
 use crate::load::stacks::frame_trie::PathId;
+use crate::load::stacks::recent_lists::spread;
 use foldhash::HashMap as FastMap;
+use hashbrown::HashTable;
 use std::cmp::Ordering;
 use std::fmt;
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, Hasher};
 
 /// Room for the labels of all stacks, bytes. Each of them has its part of it, and [`END_OF_LABEL`] at least.
 const ROOM: usize = 24 << 20;
@@ -25,13 +27,15 @@ pub(crate) struct StackTexts {
     of_lines: bool,
     names: Texts,
     name_of_frame: FastMap<Frame, u32>,
+    /// The same by the number of a frame.
+    name_of_number: Vec<Option<u32>>,
     /// Numbers of names, innermost first.
     parts: Lists<u32>,
     /// By list of frames, that of its names.
     part_of_frames: FastMap<PathId, ListId>,
     stacks: Vec<Stack>,
-    /// Stacks by the hash of their names; nearly always one.
-    by_hash: FastMap<u64, Vec<u32>>,
+    /// Stacks with the upper half of the hash of their names.
+    by_hash: HashTable<(u32, u32)>,
     /// Seeded: no trace shall make stacks collide.
     hasher: foldhash::fast::RandomState,
     /// By stack, its place among all in the order of their texts.
@@ -83,10 +87,22 @@ impl StackTexts {
         if let Some(known) = self.part_of_frames.get(&list) {
             return *known;
         }
-        let frames: Vec<Frame> = names.frames(Some(list)).collect();
-        let part = self.part(names, &frames);
+        let numbers: Vec<u32> = names.numbers(Some(list)).map(|frame| self.name_of_number(names, frame)).collect();
+        let part = self.parts.id(&numbers);
         self.part_of_frames.insert(list, part);
         part
+    }
+
+    fn name_of_number(&mut self, names: &Names, frame: u32) -> u32 {
+        if let Some(known) = self.name_of_number.get(frame as usize).copied().flatten() {
+            return known;
+        }
+        let number = self.name_number(names, names.frame(frame));
+        if self.name_of_number.len() <= frame as usize {
+            self.name_of_number.resize(names.lists().distinct().len(), None);
+        }
+        self.name_of_number.get_mut(frame as usize).into_iter().for_each(|name| *name = Some(number));
+        number
     }
 
     /// The number of the stack with these frames, innermost first.
@@ -120,17 +136,19 @@ impl StackTexts {
         let length = bytes + mark.as_ref().map_or(0, String::len) + written.saturating_sub(1);
         let outer = mark.map(|mark| self.names.id(&mark));
         let stack = Stack { parts, kept, outer, length };
-        let hash = self.hasher.hash_one(self.inwards(&stack).collect::<Vec<u32>>());
-        let is_same = |number: &u32| {
-            let known = self.stacks.get(*number as usize);
+        let mut state = self.hasher.build_hasher();
+        self.inwards(&stack).for_each(|name| state.write_u32(name));
+        let hash = (state.finish() >> 32) as u32;
+        let is_same = |(of, number): &(u32, u32)| {
+            let known = self.stacks.get(*number as usize).filter(|_| *of == hash);
             known.is_some_and(|known| self.inwards(known).eq(self.inwards(&stack)))
         };
-        if let Some(known) = self.by_hash.get(&hash).into_iter().flatten().copied().find(is_same) {
-            return known;
+        if let Some((_, known)) = self.by_hash.find(spread(hash), is_same) {
+            return *known;
         }
         let number = self.stacks.len() as u32;
         self.stacks.push(stack);
-        self.by_hash.entry(hash).or_default().push(number);
+        self.by_hash.insert_unique(spread(hash), (hash, number), |(hash, _)| spread(*hash));
         number
     }
 
@@ -185,6 +203,10 @@ impl StackTexts {
     /// Gives each stack that is known now its place, and its part of the room for labels.
     pub fn rank(&mut self) {
         self.longest = (ROOM / self.stacks.len().max(1)).max(END_OF_LABEL);
+        self.ranks = Vec::new();
+        if self.stacks.iter().all(|stack| stack.length <= self.longest) {
+            return; // only labels that are cut have it
+        }
         let mut sorted: Vec<u32> = (0..self.stacks.len() as u32).collect();
         sorted.sort_unstable_by(|a, b| self.order(*a, *b));
         self.ranks = vec![0; sorted.len()];

@@ -1,8 +1,8 @@
 //! Which databases a trace needs (`pfnset symbols`): those of all frames of all stacks, whatever their events.
 
-use super::counting::stack_id;
 use super::frame_names::Names;
 use super::join::{self, Joined};
+use super::named_slices::stack_id;
 use super::rows::StackId;
 use super::symbol_use::{self, SymbolUse};
 use crate::error::Error;

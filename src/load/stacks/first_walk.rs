@@ -346,11 +346,17 @@ fn is_wanted(hook: HookId) -> bool {
     )
 }
 
+/// The same of a kernel event.
+#[inline]
+pub fn hook_has_no_stack(hook: HookId) -> bool {
+    [EVENT_TRACE_GROUP, STACK_GROUP].contains(&hook.group()) || DISK_ENDS.contains(&hook)
+}
+
 /// True for events that have no stack although their stamps are those of others that have.
 pub fn has_no_stack(record: &Record<'_>) -> bool {
     use crate::event::{catalog, merged};
     if let Some(hook) = crate::event::payload::hook_of(record.id) {
-        return [EVENT_TRACE_GROUP, STACK_GROUP].contains(&hook.group()) || DISK_ENDS.contains(&hook);
+        return hook_has_no_stack(hook);
     }
     match record.id {
         RecordId::Classic { class, .. } => {

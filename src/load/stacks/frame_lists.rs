@@ -1,6 +1,7 @@
 //! Lists of frames, each distinct one once.
 
-use foldhash::HashMap as FastMap;
+use super::recent_lists::spread;
+use hashbrown::HashTable;
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
 
@@ -13,8 +14,8 @@ pub struct ListId(pub u32);
 pub struct Lists<T> {
     items: Vec<T>,
     ends: Vec<usize>,
-    /// Lists by their hash; nearly always one.
-    by_hash: FastMap<u64, Vec<ListId>>,
+    /// Lists with the upper half of their hash.
+    by_hash: HashTable<(u32, ListId)>,
     /// Seeded: lists come from the trace, and none shall be made to collide.
     hasher: foldhash::fast::RandomState,
 }
@@ -29,7 +30,7 @@ impl<T: fmt::Debug> fmt::Debug for Lists<T> {
 impl<T> Default for Lists<T> {
     fn default() -> Self {
         let hasher = foldhash::fast::RandomState::default();
-        Lists { items: Vec::new(), ends: Vec::new(), by_hash: FastMap::default(), hasher }
+        Lists { items: Vec::new(), ends: Vec::new(), by_hash: HashTable::new(), hasher }
     }
 }
 
@@ -37,14 +38,15 @@ impl<T: Copy + Eq + Hash> Lists<T> {
     /// The number of this list.
     pub fn id(&mut self, list: &[T]) -> ListId {
         let hash = self.hasher.hash_one(list);
-        let known = self.by_hash.get(&hash).into_iter().flatten().copied().find(|id| self.get(*id) == list);
-        known.unwrap_or_else(|| {
-            let id = ListId(self.ends.len() as u32);
-            self.items.extend_from_slice(list);
-            self.ends.push(self.items.len());
-            self.by_hash.entry(hash).or_default().push(id);
-            id
-        })
+        let hash = (hash >> 32) as u32;
+        if let Some((_, known)) = self.by_hash.find(spread(hash), |(of, id)| *of == hash && self.get(*id) == list) {
+            return *known;
+        }
+        let id = ListId(self.ends.len() as u32);
+        self.items.extend_from_slice(list);
+        self.ends.push(self.items.len());
+        self.by_hash.insert_unique(spread(hash), (hash, id), |(hash, _)| spread(*hash));
+        id
     }
 
     /// A list by its number.

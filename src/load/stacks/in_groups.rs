@@ -1,6 +1,7 @@
 //! Things of millions of records in record order: those of some buffers that follow each other are sorted while the caches hold them,
 //! and then only where such groups overlap.
 
+use super::exponential_search::partition_point_near;
 use crate::load::timed_records::sort_by_moment;
 use crate::moment::{At, Moment};
 use rayon::prelude::*;
@@ -33,7 +34,7 @@ impl<T> Default for InGroups<T> {
     }
 }
 
-impl<T: Copy + Send> InGroups<T> {
+impl<T: Copy + Send + Sync> InGroups<T> {
     /// Adds one.
     #[inline]
     pub fn push(&mut self, thing: At<T>) {
@@ -73,7 +74,7 @@ impl<T: Copy + Send> InGroups<T> {
         let is_one = self.groups.is_sorted_by_key(|group| (group.list, group.from)) && self.lists.len() == 1;
         let mut all = match is_one {
             true => self.lists.pop().unwrap_or_default(),
-            false => groups.concat(),
+            false => concat(&groups),
         };
         // Their memory is for what the sorting needs.
         drop(std::mem::take(&mut self.lists));
@@ -86,6 +87,24 @@ impl<T: Copy + Send> InGroups<T> {
         }
         all
     }
+}
+
+/// All things of these groups, one group after the other. New memory is slow the first time: several threads fill it.
+fn concat<T: Copy + Send + Sync>(groups: &[&[At<T>]]) -> Vec<At<T>> {
+    let Some(first) = groups.iter().flat_map(|group| group.first()).next() else { return Vec::new() };
+    let mut begins = vec![0];
+    let mut all = 0;
+    for group in groups {
+        all += group.len();
+        begins.push(all);
+    }
+    let at = |next: &mut usize, place: usize| {
+        *next = partition_point_near(&begins, *next, |begin| *begin <= place);
+        let group = next.saturating_sub(1);
+        let thing = groups.get(group).zip(begins.get(group)).and_then(|(group, begin)| group.get(place - begin));
+        thing.unwrap_or(first).clone()
+    };
+    (0..all).into_par_iter().with_min_len(MANY).map_init(|| 0, at).collect()
 }
 
 /// Places, in all things of these groups, between which they have to be sorted.

@@ -28,11 +28,18 @@ impl<K: fmt::Debug> fmt::Debug for Numbered<K> {
 }
 
 impl<K: Copy + Eq + Hash> Numbered<K> {
-    /// Makes room for so many things: what is not used of it takes a byte for each.
+    /// Makes room for so many things and their table: what is not used of it takes a byte for each.
     pub fn make_room(&mut self, things: usize) {
+        self.make_room_for_things(things);
         let Numbered { things: known, numbers, hasher } = self;
         let hash_of = |number: &u32| known.get(*number as usize).map_or(0, |thing| hasher.hash_one(thing));
         numbers.reserve(things, hash_of);
+    }
+
+    /// The same without the table. Memory that is not used is none; a list that grows leaves smaller ones behind, which an allocator may
+    /// keep.
+    pub fn make_room_for_things(&mut self, things: usize) {
+        self.things.reserve_exact(things);
     }
 
     /// The number of a thing, the next one if it is new.

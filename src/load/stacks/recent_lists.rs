@@ -53,7 +53,7 @@ impl ListHash {
 }
 
 /// A hash of all bits that a table looks at.
-fn spread(hash: u32) -> u64 {
+pub fn spread(hash: u32) -> u64 {
     u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 

@@ -1,7 +1,7 @@
 //! The second walk: events whose time stamps are named by stacks, events that carry stacks, and all events of one kind.
 
 use super::exponential_search::partition_point_near;
-use super::first_walk::has_no_stack;
+use super::first_walk::{has_no_stack, hook_has_no_stack};
 use super::stack_events::{Chosen, Events, Owner};
 use super::stack_records::PartList;
 use crate::etl::EtlFile;
@@ -99,17 +99,22 @@ impl Events {
         let readers = etl.fold_groups(
             || Reader { stamps: &stamps, place: 0, has_clr_stacks, choice, events: Events::default() },
             |reader, area| {
+                let processor = area.buffer.processor;
                 for_each_moment(area, &rank, etl.before_first(), |raw, hook, moment| {
-                    let is_named = raw.time().is_some_and(|time| reader.is_named(time));
-                    let may_be = match hook {
-                        Some(hook) => is_named || choice.has(RecordId::Kernel(hook)),
-                        None => true,
-                    };
-                    if hook == Some(SAMPLED_PROFILE) && reader.sample(&raw, is_named, moment, area.buffer.processor) {
+                    let is_other = hook.filter(|hook| !choice.has(RecordId::Kernel(*hook)));
+                    if is_other.is_some_and(hook_has_no_stack) {
                         return;
                     }
+                    let is_named = raw.time().is_some_and(|time| reader.is_named(time));
+                    if let Some(hook) = is_other.filter(|hook| !THREAD_IN_PAYLOAD.contains(hook)) {
+                        return reader.other(&raw, (hook, is_named), moment, processor);
+                    }
+                    if hook == Some(SAMPLED_PROFILE) && reader.sample(&raw, is_named, moment, processor) {
+                        return;
+                    }
+                    let may_be = is_named || is_other.is_none();
                     if may_be && let Ok(record) = raw.read() {
-                        reader.record(&record, is_named, moment, area.buffer.processor);
+                        reader.record(&record, is_named, moment, processor);
                     }
                 });
             },
@@ -122,6 +127,9 @@ impl Events {
         all
     }
 }
+
+/// Events of a thread that their payload says.
+const THREAD_IN_PAYLOAD: &[HookId] = &[SAMPLED_PROFILE, CSWITCH, HARD_FAULT];
 
 struct Reader<'r> {
     /// The stamps that stacks name, sorted, and where the last one was looked for: the records of a buffer are nearly in order.
@@ -136,6 +144,15 @@ impl Reader<'_> {
     fn is_named(&mut self, time: Ticks) -> bool {
         self.place = partition_point_near(self.stamps, self.place, |stamp| *stamp < time);
         self.stamps.get(self.place) == Some(&time)
+    }
+
+    /// An event with a kernel header that is not chosen, and whose thread the header says, if anything does.
+    #[inline]
+    fn other(&mut self, raw: &RawRecord<'_>, (hook, is_named): (HookId, bool), moment: Moment, processor: u16) {
+        if is_named && raw.kernel_payload().is_some() {
+            let (thread_id, _) = raw.kernel_ids();
+            self.events.push(moment, (RecordId::Kernel(hook), processor, true), thread_id, None);
+        }
     }
 
     /// A sample with a kernel header, where samples are chosen; false when there is more to find out of it.
@@ -162,7 +179,7 @@ impl Reader<'_> {
             return;
         }
         // Of others the header says the thread.
-        let tells = |hook| is_chosen || [SAMPLED_PROFILE, CSWITCH, HARD_FAULT].contains(&hook);
+        let tells = |hook| is_chosen || THREAD_IN_PAYLOAD.contains(&hook);
         let event = match id {
             RecordId::Kernel(hook) if tells(hook) => match decode(record) {
                 Decoded::Event { event, .. } => Some(event),

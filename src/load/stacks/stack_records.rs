@@ -74,6 +74,8 @@ pub struct PartList {
     unsorted: InGroups<Part>,
     keys: Numbered<u64>,
     owners: Numbered<StackOwner>,
+    /// Owners that came last, by thread: most come again soon.
+    recent_owners: Vec<Option<(StackOwner, u32)>>,
     far: Vec<Ticks>,
 }
 
@@ -93,8 +95,23 @@ impl PartList {
             Carrier::Walk(time, ..) | Carrier::Reference(time, ..) => self.since(moment.time, time, kind),
             _ => (kind, 0),
         };
-        let owner = self.owners.number(owner);
+        let owner = self.owner_number(owner);
         self.unsorted.push(At { moment, value: Part { since, what, owner, processor, kind, half } });
+    }
+
+    #[inline]
+    fn owner_number(&mut self, owner: StackOwner) -> u32 {
+        const RECENT: usize = 256;
+        let slot = (owner.thread_id.unwrap_or(0) >> 2) as usize % RECENT;
+        if let Some(Some((of, number))) = self.recent_owners.get(slot)
+            && *of == owner
+        {
+            return *number;
+        }
+        let number = self.owners.number(owner);
+        self.recent_owners.resize(RECENT, None);
+        self.recent_owners.get_mut(slot).into_iter().for_each(|slot| *slot = Some((owner, number)));
+        number
     }
 
     fn since(&mut self, record: Ticks, event: Ticks, kind: Kind) -> (Kind, u32) {
