@@ -243,10 +243,8 @@ fn a_verdict_reaches_the_exit_code_through_a_closed_pipe() {
         assert_eq!(open.code, code, "{arguments:?} {}", open.err);
         let (closed, err) = into_a_closed_pipe(arguments);
         assert_eq!(closed, Some(code), "{arguments:?}");
-        assert!(
-            err.lines().all(|line| line.contains("THE FILE IS CUT") || line.contains("THE FILE IS DAMAGED")),
-            "{arguments:?}: {err}"
-        );
+        // What makes numbers wrong is said with -q too, and nothing of the pipe.
+        assert!(err.lines().all(|line| line.starts_with("pfnset: warning: ")), "{arguments:?}: {err}");
     }
     // Nor does it keep traces from being exported.
     let (code, err) = into_a_closed_pipe(&["export", "none.etl", TRACE, REFSET, "--out", dataset]);
