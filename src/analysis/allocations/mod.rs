@@ -313,7 +313,7 @@ impl Whole {
         let told = told.iter().filter(|_| has_stacks);
         warnings.extend(told.map(|text| Warning::note(of.needs().name, "symbols_missing", text.clone())));
         AllocationSet {
-            warnings: warnings,
+            warnings,
             missing,
             of,
             others: AllocationKind::ALL.into_iter().filter(|o| *o != of).map(|o| (o, o.is_recorded(trace))).collect(),

@@ -182,7 +182,7 @@ impl SampledUse {
         warnings.push(Warning::note(CPU.name, "by_samples", text.to_owned()));
         let has_modules = query.group_by.contains(&Dimension::Module);
         Ok(Some(SampledUse {
-            warnings: warnings,
+            warnings,
             missing,
             window,
             window_times: (clock.nanos(range.from), clock.nanos(range.to)),

@@ -260,7 +260,7 @@ impl<'r, S: KeptStack> Replay<'r, S> {
         let shares = stacks.map(|stacks| rows::stack_shares(scheduler, &labels, stacks, query));
         let warnings = warnings::warnings(trace, &missing, processors, range, shares.as_ref(), told);
         CpuUse {
-            warnings: warnings,
+            warnings,
             filter: Condition::written(&query.conditions),
             missing,
             window_times: (etl.clock.nanos(range.from), etl.clock.nanos(range.to)),

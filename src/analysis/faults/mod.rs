@@ -90,7 +90,7 @@ impl FaultSet {
         warnings.add(query.ranges.map(|_| warnings::of_ranges(trace, snapshot)).unwrap_or_default());
         let has_file = query.group_by.contains(&Dimension::File);
         let set = FaultSet {
-            warnings: warnings,
+            warnings,
             window_times: (clock.nanos(range.from), clock.nanos(range.to)),
             window,
             window_ticks: range.ticks(),

@@ -155,7 +155,7 @@ impl Explanation {
         }
         warnings.extend(stacks.joined().into_iter().flat_map(warnings::of_symbols));
         Ok(Explanation {
-            warnings: warnings,
+            warnings,
             target,
             snapshot_count: snapshots.len(),
             snapshots: explained,
