@@ -49,7 +49,7 @@ pub(crate) static PROCESSES: Recorded = Recorded {
         },
     ],
     dimensions: || names(ProcessFacet::ALL),
-    exchanges: &[Exchange { needs: &[UserStack], family: PRIVATE }],
+    exchanges: &[Exchange::new(&[UserStack], PRIVATE)],
     ..Recorded::new("ProcessThread", Some("PROC_THREAD"), "process and thread rundown")
 };
 
@@ -57,15 +57,21 @@ pub(crate) static IMAGES: Recorded = Recorded {
     things: &[Things::of("images", &[IMAGE_LOAD, IMAGE_UNLOAD, IMAGE_DC_START, IMAGE_DC_END])],
     dimensions: || vec![DETAIL.name, MODULE.name],
     fault_kinds: &["image", "mapped_file", "cache", "unknown"],
-    exchanges: &[Exchange { needs: &[Driver], family: &[Driver, SystemPage] }],
+    exchanges: &[Exchange::new(&[Driver], &[Driver, SystemPage])],
     ..Recorded::new("Loader", Some("LOADER"), "image rundown")
 };
 
 pub(crate) static VIEWS: Recorded = Recorded {
     things: &[Things::of("views", &[MAP_FILE, UNMAP_FILE, MAP_FILE_DC_START, MAP_FILE_DC_END])],
     exchanges: &[
-        Exchange { needs: &[CopyOnWriteImage, CopyOnWriteMapFile, CopyOnWritePageFileMappedSection], family: PRIVATE },
-        Exchange { needs: &[SessionCopyOnWriteImage], family: &[SessionCopyOnWriteImage, SessionPrivate] },
+        Exchange {
+            has_detail: true,
+            ..Exchange::new(&[CopyOnWriteImage, CopyOnWriteMapFile, CopyOnWritePageFileMappedSection], PRIVATE)
+        },
+        Exchange {
+            has_detail: true,
+            ..Exchange::new(&[SessionCopyOnWriteImage], &[SessionCopyOnWriteImage, SessionPrivate])
+        },
     ],
     // That a fault is in an image is told by the image too.
     fault_kinds: &["mapped_file", "unknown"],
@@ -77,7 +83,7 @@ pub(crate) static REGIONS: Recorded = Recorded {
         "VirtualAlloc regions",
         &[VIRTUAL_ALLOC, VIRTUAL_FREE, VIRTUAL_ALLOC_DC_START, VIRTUAL_ALLOC_DC_END],
     )],
-    exchanges: &[Exchange { needs: &[VirtualAlloc, UserStack], family: PRIVATE }],
+    exchanges: &[Exchange::new(&[VirtualAlloc, UserStack], PRIVATE)],
     ..Recorded::new("VirtualAllocation", Some("VIRT_ALLOC"), "virtual-alloc events and rundown")
 };
 
@@ -90,7 +96,7 @@ pub(crate) static HEAPS: Recorded = Recorded {
         at_any_time: &[HEAP_RANGE_RUNDOWN],
         ..THINGS
     }],
-    exchanges: &[Exchange { needs: &[Win32Heap], family: PRIVATE }],
+    exchanges: &[Exchange::new(&[Win32Heap], PRIVATE)],
     ..Recorded::new("Win32HeapRanges", Some("-on Win32HeapRanges in a user session"), "heap ranges")
 };
 
@@ -105,17 +111,17 @@ pub(crate) static FILES: Recorded = Recorded {
     }],
     dimensions: || [names(FileFacet::ALL), vec![DETAIL.name]].concat(),
     fault_kinds: &["page_file", "image", "mapped_file", "cache", "unknown"],
-    exchanges: &[Exchange {
-        needs: &[DriverFile, Prefetcher, RegistryFile],
-        family: &[DriverFile, Prefetcher, RegistryFile, MapFile],
-    }],
+    exchanges: &[Exchange::new(
+        &[DriverFile, Prefetcher, RegistryFile],
+        &[DriverFile, Prefetcher, RegistryFile, MapFile],
+    )],
     ..Recorded::new("Filename", Some("FILENAME"), "file names")
 };
 
 /// Where the PFN database lies, which the kernel says after the page sequence.
 pub(crate) static PFN_DATABASE: Recorded = Recorded {
     others: &[KERNEL_MEM_USAGE],
-    exchanges: &[Exchange { needs: &[PfnDatabase], family: &[PfnDatabase, SystemPage] }],
+    exchanges: &[Exchange::new(&[PfnDatabase], &[PfnDatabase, SystemPage])],
     ..Recorded::new("Memory", Some("MEMORY"), "place of the PFN database (KernelMemUsage)")
 };
 
@@ -136,8 +142,10 @@ static WORKING_SETS: Recorded =
     Recorded::of_events("MemoryInfoWS", "MEMINFO_WS", "working sets by process (MemInfoWS)", &[MEM_INFO_WS]);
 static SWITCHES: Recorded = Recorded::of_events("CSwitch", "CSWITCH", "context switches", &[CSWITCH, COMPACT_CSWITCH]);
 static READY: Recorded = Recorded::of_events("ReadyThread", "DISPATCHER", "threads that become ready", &[READY_THREAD]);
-static DPCS: Recorded = Recorded::of_events("DPC", "DPC", "deferred procedure calls", &[DPC, THREADED_DPC, TIMER_DPC]);
-static INTERRUPTS: Recorded = Recorded::of_events("Interrupt", "INTERRUPT", "interrupts", &[ISR, PASSIVE_ISR, ISR_MSI]);
+pub(crate) static DPCS: Recorded =
+    Recorded::of_events("DPC", "DPC", "deferred procedure calls", &[DPC, THREADED_DPC, TIMER_DPC]);
+pub(crate) static INTERRUPTS: Recorded =
+    Recorded::of_events("Interrupt", "INTERRUPT", "interrupts", &[ISR, PASSIVE_ISR, ISR_MSI]);
 static SAMPLES: Recorded = Recorded::of_events("SampledProfile", "PROFILE", "CPU samples", &[SAMPLED_PROFILE]);
 
 /// What an analysis needs, most important first.

@@ -76,6 +76,15 @@ pub struct Exchange {
     pub needs: &'static [Category],
     /// All of them.
     pub family: &'static [Category],
+    /// True where the detail of pages of the first ones comes from it.
+    pub has_detail: bool,
+}
+
+impl Exchange {
+    /// Categories without details that come from the keyword.
+    pub(crate) const fn new(needs: &'static [Category], family: &'static [Category]) -> Exchange {
+        Exchange { needs, family, has_detail: false }
+    }
 }
 
 impl Recorded {

@@ -135,3 +135,28 @@ fn growth_of_sums_over_other_times_is_said() {
         assert_eq!((ran.code, said), (0, is_said), "{trace} {baseline}: {ran:?}");
     }
 }
+
+/// Without records of interrupts threads are charged with their time, and growth was judged between both.
+#[test]
+fn time_with_and_without_interrupts_is_not_compared() {
+    let dpc = perf::dpc(P8, 0x0f44, Session::windows10().t0 + 4000, 0x1000);
+    let (with, without) = (switches(1000, 9000, &[dpc]), switches(1000, 9000, &[]));
+    let folder = tempfile::tempdir().expect("a folder");
+    let budgets = folder.path().join("budgets.toml").display().to_string();
+    std::fs::write(&budgets, budget("all", "cpu_ms", "max = \"10 s\"\nmax_growth = \"1000 %\"")).expect("a file");
+    let [with, without] = [&with, &without].map(|file| file.path().to_str().expect("UTF-8"));
+    for (trace, baseline, verdict) in
+        [(without, with, "invalid"), (with, without, "invalid"), (without, without, "pass")]
+    {
+        let ran = run(&["check", trace, "--budgets", &budgets, "--baseline", baseline, "-q", "--format", "json"]);
+        let json: Value = serde_json::from_str(&ran.out).expect("JSON");
+        let of = &json["traces"][0]["budgets"][0];
+        assert_eq!(of["verdict"], verdict, "{of}");
+        assert_eq!(
+            of["reason"].to_string().contains("what it tells apart counts elsewhere"),
+            verdict == "invalid",
+            "{of}"
+        );
+        assert_eq!(of["warnings"].to_string().contains("keyword DPC was not"), trace == without, "{of}");
+    }
+}

@@ -3,6 +3,7 @@
 use crate::check::{FILES, check, folder, json};
 use crate::program::{Ran, finish, fixtures, pfnset};
 use crate::recording::split;
+use crate::trust::places;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -193,4 +194,31 @@ fn a_file_of_several_recordings_makes_every_budget_invalid() {
     assert_eq!(run(&folder, "resident glued.etl --strict").code, 3);
     let info = run(&folder, "info glued.etl --format json").out;
     assert_eq!(serde_json::from_str::<Value>(&info).expect("JSON")["trust"], "several_recordings");
+}
+
+/// The trace with records of another event where these were.
+pub(crate) fn without(name: &str, hooks: &[u16]) -> Vec<u8> {
+    let mut bytes = fs::read(fixtures().join(name)).expect("a fixture");
+    let places = places(&bytes, hooks);
+    assert!(!places.is_empty(), "{name} has {hooks:x?}");
+    places.into_iter().for_each(|at| bytes[at.start + 6..at.start + 8].copy_from_slice(&0x0fffu16.to_le_bytes()));
+    bytes
+}
+
+/// Budgets of files and details were judged where nothing told which pages have them: smaller by 40 %, and passed.
+#[test]
+fn details_whose_records_are_missing_are_invalid() {
+    let of =
+        |(at, more): (usize, &str)| format!("[[budget]]\nname = \"{at}\"\nwhere = {{ {more} }}\nmax = \"1 GiB\"\n");
+    let all = ["detail = \"*.dll\"", "detail = \"*.dll\", category = \"MapFile\"", "file = \"*.dll\""];
+    let folder = folder(&all.into_iter().enumerate().map(of).collect::<String>());
+    let verdicts = |name: &str, hooks: &[u16]| {
+        fs::write(folder.path().join(name), without("resident-small.etl", hooks)).expect("a trace");
+        let ran = json(&check(&folder, &format!("{name} --budgets budgets.toml --format json")));
+        let budgets = ran["traces"][0]["budgets"].as_array().expect("budgets").clone();
+        budgets.iter().map(|budget| budget["verdict"].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    // Copies on write have the file of their view; pages of mapped files have a name without it.
+    assert_eq!(verdicts("views.etl", &[0x0425, 0x0426, 0x0427, 0x0428]), ["invalid", "pass", "pass"]);
+    assert_eq!(verdicts("files.etl", &[0x0424]), ["invalid"; 3]);
 }

@@ -13,7 +13,7 @@ fn fixture(name: &str) -> Vec<u8> {
 }
 
 /// Where the records of kernel events lie in the file, padding included; all records when no event is named.
-fn places(bytes: &[u8], hooks: &[u16]) -> Vec<Range<usize>> {
+pub(crate) fn places(bytes: &[u8], hooks: &[u16]) -> Vec<Range<usize>> {
     let file = file_of(bytes);
     let etl = EtlFile::open(file.path()).unwrap();
     let mut scratch = Scratch::new();

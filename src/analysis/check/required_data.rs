@@ -2,7 +2,7 @@
 
 use crate::analysis::category_rules::{Rule, RuleSet};
 use crate::analysis::check::budget::Conditions;
-use crate::dimensions::single_dimensions::{CATEGORY, CATEGORY_WPA, CLASS, CLASS_WPA, KIND, RULE};
+use crate::dimensions::single_dimensions::{CATEGORY, CATEGORY_WPA, CLASS, CLASS_WPA, DETAIL, KIND, RULE};
 use crate::error::{Damage, DamageLog};
 use crate::etl::EtlFile;
 use crate::etl::buffer::{FLAG_BUFFER_LOST, FLAG_EVENTS_LOST, TYPE_HEADER};
@@ -16,7 +16,8 @@ use crate::model::category::Category;
 use crate::pattern::Patterns;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::{
-    AnalysisNeeds, Exchange, FILES, HEAPS, IMAGES, PFN_DATABASE, PROCESSES, REGIONS, RESIDENT_SET, Recorded, VIEWS,
+    AnalysisNeeds, CPU, DPCS, Exchange, FILES, HEAPS, IMAGES, INTERRUPTS, PFN_DATABASE, PROCESSES, REGIONS,
+    RESIDENT_SET, Recorded, VIEWS,
 };
 use crate::trace::trust::damage_time::damaged_times;
 use crate::trace::trust::readiness::{is_pfn_database_unknown, not_described, not_seen};
@@ -269,9 +270,11 @@ impl<'t> Evidence<'t> {
                 _ => None,
             };
         }
-        // A name that was met is known, whatever else there was.
+        // A name of a process that was met is known, whatever else there was. A file has pages under names of before.
         let unknown = self.undescribed.iter().find(|things| things.keyword == keyword);
-        if let Some(Undescribed { things, .. }) = unknown.filter(|unknown| needs || splits && unknown.has_changes) {
+        let is_of_files = named.is_some() && keyword != PROCESSES.keyword;
+        let counts = |unknown: &&Undescribed| needs || (splits || is_of_files) && unknown.has_changes;
+        if let Some(Undescribed { things, .. }) = unknown.filter(counts) {
             return Some(format!(
                 "{needed_for} cannot be known: no rundown of {things} tells what there was before the trace"
             ));
@@ -320,7 +323,7 @@ fn use_of(recorded: &Recorded, exchange: &Exchange, conditions: &Conditions) -> 
         let of = (recorded.dimensions)().contains(name);
         of || *name == KIND.name && splits_kinds(recorded, patterns)
     };
-    let named = by_name.iter().find(tells).map(|(name, _)| *name);
+    let by_detail = || by_name.iter().any(|(name, _)| *name == DETAIL.name);
     let has_rule = |category: &Category, patterns: &Patterns| {
         let mut rules = Rule::ALL.into_iter().filter(|rule| rule.set() != RuleSet::Wpa && rule.category() == *category);
         rules.any(|rule| patterns.could_pass(&[rule.id()]))
@@ -334,6 +337,8 @@ fn use_of(recorded: &Recorded, exchange: &Exchange, conditions: &Conditions) -> 
             _ => true,
         })
     };
+    let is_of_detail = exchange.has_detail && by_detail() && exchange.needs.iter().any(passes);
+    let named = by_name.iter().find(tells).map(|(name, _)| *name).or(is_of_detail.then_some(DETAIL.name));
     let all = exchange.family.iter().all(passes);
     let splits = !all && exchange.family.iter().any(passes);
     let needs = !all && exchange.needs.iter().any(passes);
@@ -345,6 +350,15 @@ fn use_of(recorded: &Recorded, exchange: &Exchange, conditions: &Conditions) -> 
 pub fn unrecorded(trace: &Trace, analysis: &AnalysisNeeds, conditions: &Conditions) -> Vec<(&'static str, String)> {
     let missing = trace.missing(analysis);
     counted_as_others(|keyword| missing.iter().any(|need| need.keyword == keyword), conditions)
+}
+
+/// The same of time on the processors: with whose time that of interrupts counts.
+pub fn unrecorded_interrupts(trace: &Trace) -> Vec<(&'static str, String)> {
+    let missing = trace.missing(&CPU).into_iter();
+    let missing = missing.filter(|need| [DPCS.keyword, INTERRUPTS.keyword].contains(&need.keyword));
+    missing
+        .map(|need| (need.keyword, format!("the keyword {} was not recorded ({})", need.keyword, need.without)))
+        .collect()
 }
 
 /// The same of a result that was saved, by the keywords that its trace was recorded without.

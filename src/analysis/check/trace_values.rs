@@ -5,7 +5,7 @@ use crate::analysis::check::budget::{Analysis, Budget, Conditions, Measure};
 use crate::analysis::check::cpu_values::CpuValues;
 use crate::analysis::check::fault_values::FaultValues;
 pub use crate::analysis::check::measured_value::{Row, Value};
-use crate::analysis::check::required_data::{Evidence, unrecorded};
+use crate::analysis::check::required_data::{Evidence, unrecorded, unrecorded_interrupts};
 use crate::analysis::refset::ReferenceSet;
 use crate::analysis::refset::query::{Dimension as ReferenceDimension, Query};
 use crate::analysis::refset::reason::AccessReason;
@@ -102,15 +102,15 @@ impl TraceValues {
 }
 
 impl Value {
-    /// Says what was not recorded, where pages count in other categories for that.
+    /// Says what was not recorded, where pages or times count elsewhere for that.
     fn note_unrecorded(&mut self, trace: &Trace, budget: &Budget) {
-        let analysis = match budget.analysis {
-            Analysis::Resident => &RESIDENT_SET,
-            Analysis::Reference => &REFERENCE_SET,
+        let unrecorded = match (budget.analysis, budget.measure) {
+            (Analysis::Resident, _) => unrecorded(trace, &RESIDENT_SET, &budget.conditions),
+            (Analysis::Reference, _) => unrecorded(trace, &REFERENCE_SET, &budget.conditions),
+            (Analysis::Cpu, Measure::CpuTime) => unrecorded_interrupts(trace),
             _ => return,
         };
-        let (keywords, texts): (Vec<&str>, Vec<String>) =
-            unrecorded(trace, analysis, &budget.conditions).into_iter().unzip();
+        let (keywords, texts): (Vec<&str>, Vec<String>) = unrecorded.into_iter().unzip();
         self.unrecorded = Some(keywords.into_iter().map(str::to_owned).collect());
         self.doubts.extend(texts);
     }
@@ -121,7 +121,7 @@ impl Value {
         let only = |one: &[String], other: &[String]| one.iter().find(|keyword| !other.contains(keyword)).cloned();
         let told = |keyword: String, has: &str, has_not: &str| {
             format!(
-                "{has} was recorded with the keyword {keyword}, {has_not} without: the same pages have other categories"
+                "{has} was recorded with the keyword {keyword}, {has_not} without: what it tells apart counts elsewhere"
             )
         };
         let gone = only(now, before).map(|keyword| told(keyword, "the baseline", "this trace"));
