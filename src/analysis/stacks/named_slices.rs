@@ -119,8 +119,9 @@ mod tests {
             all.push(Moment { time: Ticks(time), order: 0 }, kind, None, None);
         }
         all.sort();
-        let list = |n: usize| lists.get(n * 7 % lists.len()).copied().filter(|_| n % 11 > 0);
-        let stack = |n: usize| Attached::of_lists(4 + 4 * (n as u32 % 3), list(n + 1).filter(|_| n % 5 == 0), list(n));
+        let list = |n: usize| lists.get(n * 7 % lists.len()).copied().filter(|_| !n.is_multiple_of(11));
+        let stack =
+            |n: usize| Attached::of_lists(4 + 4 * (n as u32 % 3), list(n + 1).filter(|_| n.is_multiple_of(5)), list(n));
         let stacks: Vec<Attached> = (0..count).map(stack).collect();
         let is_wanted = |event: &At<StackEvent>| event.moment.time.0 % 13 > 0;
 
