@@ -5,7 +5,10 @@ use crate::load::stacks::frame_trie::PathId;
 use foldhash::HashMap as FastMap;
 use std::num::NonZeroU32;
 
-/// Most places for whole lists; of three that meet at one, one is pushed out.
+/// Places that an answer can have.
+const TOGETHER: usize = 4;
+
+/// Most places for whole lists; of five that meet at four, one is pushed out.
 const MOST_LISTS: usize = 1 << 18;
 
 /// The same for their outer parts, of which only the first ones are kept: there most lists meet.
@@ -178,26 +181,30 @@ impl Places {
         (mixed ^ mixed >> 32) as usize & self.0.len().saturating_sub(1)
     }
 
-    /// The answer, at its place or at the one beside it.
-    #[inline]
-    fn get(&self, of: u32, number: u32) -> Option<NonZeroU32> {
-        let place = self.place(of, number);
-        let at = |place: usize| {
-            let (known_of, known_number, answer) = (*self.0.get(place)?)?;
-            (known_of == of && known_number == number).then_some(answer)
-        };
-        at(place).or_else(|| at(place ^ 1))
+    /// The places of an answer: those beside the first one are mostly in the same line of a cache.
+    fn around(place: usize) -> impl Iterator<Item = usize> {
+        (0..TOGETHER).map(move |beside| place ^ beside)
     }
 
-    /// Notes an answer. What is at its place goes to the one beside it.
+    /// The answer, at one of its places.
+    #[inline]
+    fn get(&self, of: u32, number: u32) -> Option<NonZeroU32> {
+        Places::around(self.place(of, number)).find_map(|place| {
+            let (known_of, known_number, answer) = (*self.0.get(place)?)?;
+            (known_of == of && known_number == number).then_some(answer)
+        })
+    }
+
+    /// Notes an answer at the first place that is free or has an older answer to the same; else what is at its first place is lost.
     #[inline]
     fn put(&mut self, of: u32, number: u32, answer: u32) {
-        let place = self.place(of, number);
-        let Some(slot) = self.0.get_mut(place) else { return };
-        let before = std::mem::replace(slot, NonZeroU32::new(answer).map(|answer| (of, number, answer)));
-        if before.is_some() {
-            self.0.get_mut(place ^ 1).into_iter().for_each(|beside| *beside = before);
-        }
+        let first = self.place(of, number);
+        let is_free = |place: &usize| {
+            self.0.get(*place).is_some_and(|known| known.is_none_or(|(known, its, _)| (known, its) == (of, number)))
+        };
+        let place = Places::around(first).find(is_free).unwrap_or(first);
+        let slot = self.0.get_mut(place).into_iter();
+        slot.for_each(|slot| *slot = NonZeroU32::new(answer).map(|answer| (of, number, answer)));
     }
 }
 
@@ -210,13 +217,18 @@ mod tests {
     use crate::units::Ticks;
 
     #[test]
-    fn two_answers_can_meet() {
-        let mut places = Places(vec![None; 2]);
-        places.put(1, 7, 3);
-        places.put(1, 8, 4);
-        assert_eq!([7, 8, 9].map(|number| places.get(1, number).map(NonZeroU32::get)), [Some(3), Some(4), None]);
+    fn four_answers_can_meet() {
+        let mut places = Places(vec![None; TOGETHER]);
+        let get =
+            |places: &Places, numbers: [u32; 5]| numbers.map(|number| places.get(1, number).map_or(0, NonZeroU32::get));
+        (7..11).for_each(|number| places.put(1, number, number + 10));
+        assert_eq!(get(&places, [7, 8, 9, 10, 11]), [17, 18, 19, 20, 0]);
         places.put(1, 7, 5);
-        assert_eq!(places.get(1, 7).map(NonZeroU32::get), Some(5));
+        assert_eq!(get(&places, [7, 8, 9, 10, 11]), [5, 18, 19, 20, 0]);
+        places.put(1, 11, 6);
+        let found = get(&places, [7, 8, 9, 10, 11]);
+        assert_eq!((found[4], found.iter().filter(|answer| **answer == 0).count()), (6, 1));
+        assert_eq!(places.get(2, 11), None);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::addresses::AddressRecord;
 use super::frame_trie::{FrameTrie, PathId};
 use super::kernel_or_user::Half;
-use super::recent_lists::{ListHash, RecentLists};
+use super::recent_lists::{ListHash, RecentLists, TOGETHER};
 use super::stack_records::{Carrier, PartList, StackOwner};
 use crate::etl::EtlFile;
 use crate::etl::buffer_order::ranks;
@@ -146,9 +146,6 @@ impl Parts {
 pub fn session_pointer(etl: &EtlFile) -> PointerSize {
     if etl.header.pointer_bytes == 4 { PointerSize::P4 } else { PointerSize::P8 }
 }
-
-/// Stacks whose lists of frames are looked up together.
-const TOGETHER: usize = 32;
 
 /// A stack of the current buffer whose list of frames is to be looked up.
 struct Waiting {

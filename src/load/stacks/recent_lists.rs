@@ -10,11 +10,14 @@ use std::hash::{BuildHasher, Hasher};
 /// Most whole lists that are kept: the first ones.
 const MOST_LISTS: usize = 7 << 14;
 
-/// Most bytes of lists that are copied because they do not lie in the file as such.
-const MOST_COPIED: usize = 8 << 20;
+/// Most bytes of lists that are copied: copies are on fewer pages of memory than lists among the records of a file.
+const MOST_COPIED: usize = 16 << 20;
 
 /// Most groups of frames that are kept.
 const MOST_GROUPS: usize = 7 << 16;
+
+/// Lists that are loaded together.
+pub const TOGETHER: usize = 32;
 
 /// Frames that are looked up together.
 const GROUP: usize = 4;
@@ -84,11 +87,16 @@ impl<'f> RecentLists<'f> {
     /// Loads what lists with these hashes are compared with, before one is compared: one waits for memory while others do.
     pub fn load(&self, hashes: impl Iterator<Item = ListHash>) {
         const LINE: usize = 64;
+        // First where all of them are, then their bytes: so more of them are waited for together.
+        let mut lists: [&[u8]; TOGETHER] = [&[]; TOGETHER];
+        for (list, hash) in lists.iter_mut().zip(hashes) {
+            let known = self.whole.find(spread(hash.0), |known| known.hash == hash);
+            *list = known.and_then(|known| self.bytes(known)).unwrap_or_default();
+        }
         let mut sum = 0;
-        for hash in hashes {
-            if let Some(known) = self.whole.find(spread(hash.0), |known| known.hash == hash) {
-                let bytes = self.bytes(known).unwrap_or_default();
-                sum = bytes.iter().step_by(LINE).chain(bytes.last()).fold(sum, |sum, byte| sum ^ byte);
+        for list in lists {
+            for line in list.chunks(LINE) {
+                sum ^= line.first().unwrap_or(&0) ^ line.last().unwrap_or(&0);
             }
         }
         std::hint::black_box(sum);
@@ -129,20 +137,20 @@ impl<'f> RecentLists<'f> {
         self.frames = frames;
         let new = new?;
         if self.whole.len() < MOST_LISTS {
-            let at = in_file.map_or_else(|| self.copy(list.bytes()), Kept::InFile);
+            let at = self.copy(list.bytes()).or(in_file.map(Kept::InFile)).unwrap_or(Kept::Nowhere);
             self.whole.insert_unique(spread(hash.0), Whole { hash, list: new, at }, |known| spread(known.hash.0));
         }
         Some(new)
     }
 
     /// A copy of a list, if there is room for one.
-    fn copy(&mut self, bytes: &[u8]) -> Kept<'f> {
+    fn copy(&mut self, bytes: &[u8]) -> Option<Kept<'f>> {
         let at = self.copies.len();
         if at + bytes.len() > MOST_COPIED {
-            return Kept::Nowhere;
+            return None;
         }
         self.copies.extend_from_slice(bytes);
-        Kept::Copied(at as u32, bytes.len() as u32)
+        Some(Kept::Copied(at as u32, bytes.len() as u32))
     }
 
     /// The list with these frames inside of another one.
@@ -197,8 +205,10 @@ mod tests {
             let known = recent.id((recent.hash(list), list), in_file.then(|| list.bytes()), &mut trie);
             assert_eq!(known, trie.id(&list.iter().collect::<Vec<_>>()));
         }
-        let last = recent.whole.iter_mut().find(|known| trie.frames(Some(known.list)).count() == 6);
-        last.unwrap().at = Kept::Nowhere;
+        for (length, at) in [(6, Kept::Nowhere), (3, Kept::InFile(lists[0].bytes()))] {
+            let known = recent.whole.iter_mut().find(|known| trie.frames(Some(known.list)).count() == length);
+            known.unwrap().at = at;
+        }
         recent.load(lists.into_iter().map(|list| recent.hash(list)));
         let is_known = |list| recent.whole.iter().filter(|known| recent.is_list(known, list, &trie)).count();
         assert_eq!(lists.map(is_known), [1; 3]);
