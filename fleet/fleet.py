@@ -15,6 +15,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -180,7 +181,11 @@ def exporter(program, out, flags, threads, sources, target):
         os.makedirs(folder, exist_ok=True)
         copy = os.path.join(folder, folder_and_name(path)[1])
         if os.path.isabs(path):
-            os.symlink(path, copy)
+            # A link to the file itself: pfnset follows none that leads out of a folder.
+            try:
+                os.link(path, copy)
+            except OSError:
+                shutil.copyfile(path, copy)
         else:
             sources[stores.scheme_of(path)].get(path, copy)
         return copy

@@ -25,6 +25,8 @@ if sys.argv[1:] == ["--version"]:
     sys.exit(print(open({folder!r} + "/version").read()))
 _, source, _, out, *flags = sys.argv[1:]
 inside = sorted(os.listdir(source)) if os.path.isdir(source) else []
+if any(os.path.islink(os.path.join(source, name)) for name in inside):
+    sys.exit("a link out of the folder is not followed")
 with open({folder!r} + "/calls", "a") as calls:
     print(json.dumps([source, inside, flags, os.environ.get("COLUMNS")]), file=calls)
 name = flags[flags.index("--name") + 1] if "--name" in flags else source

@@ -40,12 +40,15 @@ pub(crate) static STACKS: Recorded = Recorded {
     ..Recorded::new("Stacks", Some("-stackwalk Profile+CSwitch"), "stacks of events")
 };
 
+/// Name of the things that threads are.
+pub(crate) const THREADS: &str = "threads";
+
 pub(crate) static PROCESSES: Recorded = Recorded {
     things: &[
         Things::of("processes", &[PROCESS_START, PROCESS_END, PROCESS_DC_START, PROCESS_DC_END]),
         Things {
             without: "pages of their stacks count as VirtualAlloc",
-            ..Things::of("threads", &[THREAD_START, THREAD_END, THREAD_DC_START, THREAD_DC_END])
+            ..Things::of(THREADS, &[THREAD_START, THREAD_END, THREAD_DC_START, THREAD_DC_END])
         },
     ],
     dimensions: || names(ProcessFacet::ALL),

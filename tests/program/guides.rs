@@ -30,6 +30,11 @@ fn trace() -> Vec<u8> {
     };
     let clr = guid(CLR);
     let mut records = vec![
+        Process::new(4, "System").rec(P8, 4, process::DC_START).at(at(0)),
+        Thread { pid: 4, tid: 8, ..Thread::default() }.rec(P8, 3, thread::DC_START).at(at(0)),
+        Image { base: 0x7000_0000, size: 0x1000, pid: 4, name: "\\ntoskrnl.exe".into(), ..Image::default() }
+            .rec(P8, 3, image::DC_START)
+            .at(at(0)),
         by(Process::new(BROWSER, "chrome.exe").rec(P8, 4, process::START), 1),
         by(Thread { pid: BROWSER, tid: THREAD, ..Thread::default() }.rec(P8, 3, thread::START), 1),
         Image { base: 0x40_0000, size: 0x1000, pid: BROWSER, name: "\\chrome.exe".into(), ..Image::default() }
@@ -59,8 +64,8 @@ fn trace() -> Vec<u8> {
         &[100, 0, 0, 0, 0, 0, 0, 0],
         &THREAD.to_le_bytes(),
     ];
-    records.insert(8, Rec::perf(P8, 0x010c, 3, number(9)).at(at(33) + 2));
-    records.insert(9, Rec::perf(P8, 0x010a, 3, end.concat()).at(at(33) + 3));
+    records.insert(11, Rec::perf(P8, 0x010c, 3, number(9)).at(at(33) + 2));
+    records.insert(12, Rec::perf(P8, 0x010a, 3, end.concat()).at(at(33) + 3));
     records.sort_by_key(|record| record.time);
     Trace::new(session).push_all(records).finish()
 }

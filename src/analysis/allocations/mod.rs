@@ -305,7 +305,7 @@ impl Whole {
         let (of, range, clock) = (*of, *range, &trace.etl().clock);
         let missing = trace.missing(of.needs());
         let lacks_stacks = has_stacks && labels.lacks_stacks();
-        let mut warnings = warnings::warnings(trace.trust(), of.needs().name, &missing, replayed, lacks_stacks);
+        let mut warnings = warnings::warnings(trace, of.needs(), &missing, replayed, lacks_stacks);
         if let Some(snapshot) = snapshot {
             warnings.add(of_snapshots(trace, &[snapshot.index]));
         }

@@ -4,19 +4,21 @@ use super::commit_counts::CommitCheck;
 use super::replay_result::{Check, Replayed};
 use crate::load::allocation_rule::LeftOut;
 use crate::load::allocations::AllocationKind;
-use crate::trace::trust::readiness::Need;
-use crate::trace::trust::trust_report::TrustReport;
+use crate::trace::Trace;
+use crate::trace::analysis_needs::AnalysisNeeds;
+use crate::trace::trust::readiness::{Need, undescribed};
 use crate::trace::trust::warning::{Warning, Warnings};
 use crate::units::{PAGE_BYTES, count, counted};
 
-/// One line each, most important first. `analysis`: name of the kind of allocations.
+/// One line each, most important first. `needs`: those of the kind of allocations.
 pub fn warnings(
-    trust: &TrustReport,
-    analysis: &'static str,
+    trace: &Trace,
+    needs: &'static AnalysisNeeds,
     missing: &[Need],
     replayed: &Replayed,
     lacks_stacks: bool,
 ) -> Warnings {
+    let (trust, analysis) = (trace.trust(), needs.name);
     let mut warnings = trust.warnings();
     let note = |code, text| Warning::note(analysis, code, text);
     let number =
@@ -53,6 +55,7 @@ pub fn warnings(
         warnings.push(note("frees_undated", text.into()));
     }
     warnings.extend(trust.not_there_for(analysis, missing));
+    warnings.extend(undescribed(trace.survey(), needs));
     warnings
 }
 

@@ -17,10 +17,10 @@ use crate::pattern::Patterns;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::{
     AnalysisNeeds, CPU, DPCS, Exchange, FILES, HEAPS, IMAGES, INTERRUPTS, PFN_DATABASE, PROCESSES, REGIONS,
-    RESIDENT_SET, Recorded, VIEWS,
+    RESIDENT_SET, Recorded, THREADS, VIEWS,
 };
 use crate::trace::trust::damage_time::damaged_times;
-use crate::trace::trust::readiness::{is_pfn_database_unknown, not_described, not_seen};
+use crate::trace::trust::readiness::{is_by_thread, is_pfn_database_unknown, not_described, not_seen};
 use crate::trace::trust::trust_report::{AbsenceReason, TrustReport};
 use crate::units::{Nanos, Ticks, counted};
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,6 +44,8 @@ pub struct Evidence<'t> {
     missing: Vec<&'static str>,
     /// Those without a rundown of things whose changes are in the trace, and the name of the things.
     undescribed: Vec<Undescribed>,
+    /// True where only its thread tells of which process a record is.
+    is_by_thread: bool,
     /// True when nothing tells which pages are of the PFN database.
     is_pfn_database_unknown: bool,
     /// Times of the rundowns.
@@ -137,6 +139,7 @@ impl<'t> Evidence<'t> {
             trust,
             missing: missing.iter().map(|need| need.keyword).collect(),
             undescribed: undescribed(survey),
+            is_by_thread: is_by_thread(analysis),
             is_pfn_database_unknown: analysis.name == RESIDENT_SET.name && is_pfn_database_unknown(survey),
             rundowns: all.filter_map(|hook| Some((hook, nanos(survey.kernel_span(hook)?)))).collect(),
             losses: Vec::new(),
@@ -270,11 +273,15 @@ impl<'t> Evidence<'t> {
                 _ => None,
             };
         }
-        // A name of a process that was met is known, whatever else there was. A file has pages under names of before.
-        let unknown = self.undescribed.iter().find(|things| things.keyword == keyword);
-        let is_of_files = named.is_some() && keyword != PROCESSES.keyword;
-        let counts = |unknown: &&Undescribed| needs || (splits || is_of_files) && unknown.has_changes;
-        if let Some(Undescribed { things, .. }) = unknown.filter(counts) {
+        let mut unknown = self.undescribed.iter().filter(|things| things.keyword == keyword);
+        // Names of what was there before are not known; threads matter to names of processes where they alone tell these.
+        let hides_names = |unknown: &Undescribed| match unknown.things {
+            THREADS => self.is_by_thread,
+            _ => unknown.has_changes,
+        };
+        let counts =
+            |unknown: &&Undescribed| needs || splits && unknown.has_changes || named.is_some() && hides_names(unknown);
+        if let Some(Undescribed { things, .. }) = unknown.find(counts) {
             return Some(format!(
                 "{needed_for} cannot be known: no rundown of {things} tells what there was before the trace"
             ));

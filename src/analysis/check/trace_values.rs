@@ -189,6 +189,9 @@ impl<'t> ResidentValues<'t> {
             let records = counted(impossible, "page record names a PFN", "page records name PFNs");
             return Err(format!("{records} that no machine has: the page sequence is damaged"));
         }
+        if let Some(unknown) = warnings::of_pool_tags(trace, &[], conditions) {
+            return Err(unknown.text);
+        }
         let stacks = stacks_for(trace, &PAGES_BY, conditions, &budget.symbols);
         let doubts: Vec<Warning> = stacks.iter().flat_map(warnings::of_stacks).collect();
         if let Some(none) = doubts.iter().find(|doubt| doubt.code == "no_stacks") {

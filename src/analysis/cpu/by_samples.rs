@@ -26,6 +26,7 @@ use crate::moment::At;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::CPU;
 use crate::trace::trust::readiness::Need;
+use crate::trace::trust::readiness::undescribed;
 use crate::trace::trust::warning::{Warning, Warnings};
 use crate::units::Nanos;
 use foldhash::HashMap as FastMap;
@@ -180,6 +181,7 @@ impl SampledUse {
         let text =
             "no context switches are in the trace: times are estimated by samples; waits and ready delays are unknown";
         warnings.push(Warning::note(CPU.name, "by_samples", text.to_owned()));
+        warnings.extend(undescribed(trace.survey(), &CPU));
         let has_modules = query.group_by.contains(&Dimension::Module);
         Ok(Some(SampledUse {
             warnings,

@@ -7,7 +7,7 @@ use crate::etl::EtlFile;
 use crate::etl::log_file_header::MODE_NO_PER_PROCESSOR;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::CPU;
-use crate::trace::trust::readiness::Need;
+use crate::trace::trust::readiness::{Need, undescribed};
 use crate::trace::trust::warning::{Warning, Warnings};
 use crate::units::{count, counted};
 
@@ -68,6 +68,7 @@ pub fn warnings(
     warnings.extend(stacks.into_iter().flat_map(lack_of_stacks));
     warnings.extend(of_symbols.into_iter().map(|text| note("symbols_missing", text)));
     warnings.extend(trust.not_there_for(CPU.name, missing));
+    warnings.extend(undescribed(trace.survey(), &CPU));
     warnings
 }
 

@@ -6,6 +6,7 @@ use crate::analysis::resident::warnings::of_snapshots;
 use crate::load::fault_records::FaultRecords;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::FAULTS;
+use crate::trace::trust::readiness::undescribed;
 use crate::trace::trust::warning::{Warning, Warnings};
 use crate::units::{Nanos, counted};
 
@@ -33,6 +34,7 @@ pub(super) fn warnings(trace: &Trace, records: &FaultRecords, requests: &[Reques
         all.push(Warning::note(FAULTS.name, "responses_too_long", text).of(too_long));
     }
     all.extend(trace.trust().not_there_for(FAULTS.name, &trace.missing(&FAULTS)));
+    all.extend(undescribed(trace.survey(), &FAULTS));
     all
 }
 

@@ -79,6 +79,7 @@ use crate::moment::{At, Moment};
 use crate::pattern::Patterns;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::STACK_EVENTS;
+use crate::trace::trust::readiness::undescribed;
 use crate::trace::trust::warning::{Warning, Warnings, of_symbols};
 use crate::units::{Nanos, counted};
 use counting::Counting;
@@ -167,6 +168,16 @@ pub struct StackSet {
     pub symbols: Vec<SymbolUse>,
 }
 
+/// What is not there of what names processes, modules and functions.
+fn of_needs(trace: &Trace) -> Warnings {
+    let mut missing = trace.missing(&STACK_EVENTS);
+    // Stacks can be parts of their events too: the table says of which events they are known.
+    missing.retain(|need| need.keyword != STACK_EVENTS.required.keyword);
+    let mut warnings = trace.trust().not_there_for(STACK_EVENTS.name, &missing);
+    warnings.extend(undescribed(trace.survey(), &STACK_EVENTS));
+    warnings
+}
+
 /// Records that count as no allocation.
 fn not_counted(left_out: LeftOut) -> Option<Warning> {
     let text = || format!("left out: {}", left_out.counts().join(", "));
@@ -210,7 +221,7 @@ impl StackSet {
         let (modules, functions) = shown.modules_and_functions();
         let compared = shown.compared(&threads, &mut texts);
         Ok(StackSet {
-            warnings: trust.warnings().into_iter().chain(told).collect(),
+            warnings: trust.warnings().into_iter().chain(of_needs(trace)).chain(told).collect(),
             counts: parts.counts,
             joined: counts,
             left_out: left_out.sum(),

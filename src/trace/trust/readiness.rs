@@ -5,7 +5,8 @@ use crate::event::group_mask_bits;
 use crate::load::survey::Survey;
 use crate::named_enum::named_enum;
 use crate::trace::analysis_needs::{
-    ANALYSES, AnalysisNeeds, DESCRIBING, PFN_DATABASE, REFERENCE_SET, RESIDENT_SET, Recorded, STACKS, Things,
+    ANALYSES, AnalysisNeeds, CPU, DESCRIBING, FAULTS, PFN_DATABASE, REFERENCE_SET, RESIDENT_SET, Recorded, STACKS,
+    Things,
 };
 use crate::trace::trust::warning::{Warning, Warnings};
 
@@ -153,10 +154,23 @@ fn of_parts(survey: &Survey, analysis: &AnalysisNeeds) -> Warnings {
     things.chain(database).collect()
 }
 
-/// What these keywords would describe, and nothing does: rundowns that are missing, and what was not recorded at all.
+/// What keywords that the analysis uses would describe, and nothing does: rundowns that are missing, and what was not recorded at all.
 pub(crate) fn undescribed(survey: &Survey, analysis: &AnalysisNeeds) -> Warnings {
-    let names: Vec<&str> = not_described(survey).map(|(_, name)| name).collect();
+    let is_of_pages = [RESIDENT_SET.name, REFERENCE_SET.name].contains(&analysis.name);
+    let uses = |recorded: &Recorded| {
+        is_of_pages || analysis.optional.iter().any(|(other, _)| other.keyword == recorded.keyword)
+    };
+    let names: Vec<&str> = not_described(survey).filter(|(recorded, _)| uses(recorded)).map(|(_, name)| name).collect();
     let text = || format!("no rundown of {}: of these only what changed during the trace is known", names.join(", "));
     let missing = (!names.is_empty()).then(|| Warning::grave(analysis.name, "rundown_missing", text()));
-    missing.into_iter().chain(of_parts(survey, analysis)).collect()
+    let threads = not_seen(survey).filter(|_| is_by_thread(analysis)).map(|(_, things)| {
+        let text = format!("no record of {}: of which process they are is unknown", things.name);
+        Warning::grave(analysis.name, "rundown_missing", text)
+    });
+    missing.into_iter().chain(threads).chain(of_parts(survey, analysis)).collect()
+}
+
+/// True where only its thread tells of which process a record is.
+pub(crate) fn is_by_thread(analysis: &AnalysisNeeds) -> bool {
+    [CPU.name, FAULTS.name].contains(&analysis.name)
 }
