@@ -28,6 +28,7 @@ pub mod processes;
 pub mod refset;
 pub mod resident;
 pub(crate) mod stack_display;
+mod stack_scope;
 mod stack_weights;
 pub(crate) mod stacks;
 pub(crate) mod symbols;

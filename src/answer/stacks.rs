@@ -2,8 +2,8 @@
 
 use crate::analysis::stack_profile::StackProfile;
 use crate::analysis::stacks::{
-    Dimension, FunctionRow, KindRow, ModuleRow, ProcessRow, SelfAndTotal, StackCounts, StackSet, StackWindow,
-    SymbolUse, TreeRow, Weight,
+    Dimension, FunctionRow, KindRow, ModuleRow, ProcessRow, SelfAndTotal, StackCounts, StackSet, SymbolUse, TreeRow,
+    Weight,
 };
 use crate::analysis::table::{Column, Dimension as _, Field, Fit, Line, Measured, Node, Table, Value};
 use crate::answer::answer_type::{Answer, Units};
@@ -11,10 +11,11 @@ use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::{self, TimeUnit, Unit, percent};
 use crate::answer::rows::{Records, Rows};
 use crate::answer::stack_display::{FunctionOrder, StackDisplay};
+use crate::answer::stack_scope;
 use crate::answer::stack_weights::{base, of_share, share, size, weight, weight_title, whole, without_stack};
 use crate::answer::text_block::Block;
 use crate::symbols::{PdbId, PdbSearch};
-use crate::units::{Nanos, counted};
+use crate::units::counted;
 use serde_json::json;
 
 /// Functions on the first screen, without a number of the user's.
@@ -35,7 +36,7 @@ pub(crate) fn answer(set: &StackSet, display: StackDisplay) -> Answer<'_> {
     } else {
         functions(set, order, Some(top.unwrap_or(FIRST))).titled(title(set, unit)).into()
     };
-    Answer {
+    let answer = Answer {
         warnings: set.warnings.clone(),
         facts: facts(set, top),
         tables: vec![rows],
@@ -43,7 +44,8 @@ pub(crate) fn answer(set: &StackSet, display: StackDisplay) -> Answer<'_> {
         units: Units { size: unit, ..Units::default() },
         ..Answer::new("pfnset.stacks")
     }
-    .chosen_by(&set.filter)
+    .chosen_by(&set.filter);
+    Answer { chosen_by: stack_scope::chosen(answer.chosen_by, set), ..answer }
 }
 
 /// Lists are whole without a number of the user's.
@@ -55,9 +57,11 @@ fn facts(set: &StackSet, top: Option<usize>) -> Facts<'_> {
     Facts::of_trace()
         .filter(&set.filter)
         .is("leaf", &set.leaf)
+        .is("max_depth", set.max_depth)
+        .is("fold", &set.fold)
         .is("records", records(set))
         .has("kinds", Fact::table(|| kinds(set)))
-        .is("window", set.window.as_ref().map(window))
+        .is("window", set.window.as_ref().map(stack_scope::window_json))
         .is("of", set.of.name())
         .is("weight", set.of.weight().name())
         .is("span_ns", set.span_ns)
@@ -70,15 +74,6 @@ fn facts(set: &StackSet, top: Option<usize>) -> Facts<'_> {
         .has("tree", Fact::table(|| tree(set)))
         .group_by(&set.dimensions)
         .has("rows", Fact::lazy(move || Fact::Records(row_records(set, top))))
-}
-
-fn window(window: &StackWindow) -> serde_json::Value {
-    json!({
-        "start_s": window.times.0.map(Nanos::seconds),
-        "stop_s": window.times.1.map(Nanos::seconds),
-        "start_mark": window.marks.0,
-        "stop_mark": window.marks.1,
-    })
 }
 
 fn records(set: &StackSet) -> serde_json::Value {
@@ -187,7 +182,8 @@ fn named(set: &StackSet) -> String {
         .map(|(number, what)| format!("{} {what}", percent(*number, frames.total())))
         .collect();
     let kinds = if kinds.is_empty() { "none".to_owned() } else { kinds.join(", ") };
-    format!("Frames: {}; {kinds}", numbers::count(frames.total()))
+    let of = if stack_scope::is_shortened(set) { " of whole stacks" } else { "" };
+    format!("Frames{of}: {}; {kinds}", numbers::count(frames.total()))
 }
 
 /// `Without a name: ntdll.dll 12.1 % (no PDB, looked for ntdll.pdb 1B7C…2 in 3 folders), 4 more`: images, the largest first. Their
@@ -252,7 +248,7 @@ fn not_joined(set: &StackSet) -> Option<Block> {
     (!told.is_empty()).then(|| Block::Fitting((1..=told.len()).rev().map(line).collect()))
 }
 
-/// `79,528 samples (79.528 s, every 1.00 ms) in 9.94 s; no stack: 92.1 %`.
+/// `79,528 samples from 1.000000 s "click" to the end (79.528 s, every 1.00 ms) in 9.94 s; no stack: 92.1 %`.
 fn title(set: &StackSet, unit: Unit) -> String {
     let totals = &set.totals;
     let time = |nanos: u64| TimeUnit::Auto.show(nanos);
@@ -270,9 +266,10 @@ fn title(set: &StackSet, unit: Unit) -> String {
         (Weight::Pages | Weight::Count, _) => String::new(),
     };
     format!(
-        "{} {}{weight} in {}; no stack: {}",
+        "{} {}{}{weight} in {}; no stack: {}",
         numbers::count(totals.events),
         events_of(set),
+        stack_scope::window(set),
         time(set.span_ns),
         percent(without_stack(set), whole(set)),
     )

@@ -1,6 +1,6 @@
 //! `pfnset faults --of again`: ranges of files that were read more than once, beside what `resident` and `pages` say of them.
 
-use crate::program::{out, run};
+use crate::program::{finish, out, pfnset, run};
 use etl_writer::payloads::file;
 use etl_writer::payloads::memory::hard_fault;
 use etl_writer::payloads::pages::{IN_MEMORY, Identity, list};
@@ -158,4 +158,28 @@ fn without_a_page_sequence_that_is_said() {
     assert_eq!(again(&file, &["--snapshot", "0"])["snapshot"], 0);
     assert_eq!(run(&["faults", path, "--of", "again", "--snapshot", "7"]).code, 2);
     insta::assert_snapshot!("again", out(&["faults", path, "-q", "--of", "again"]));
+}
+
+/// What was read again is what such rows are ordered by: it left, and what RAM holds stayed, with no value in any row.
+#[test]
+fn what_rows_are_ordered_by_stays_in_narrow_tables() {
+    let header = |path: &str, of: &str, columns: &str| {
+        let ran = finish(pfnset(&["faults", path, "-q", "--of", of]).env("COLUMNS", columns));
+        let line = ran.out.lines().find(|line| line.starts_with("File ")).unwrap_or_else(|| panic!("{}", ran.out));
+        line.split("  ").map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect::<Vec<String>>()
+    };
+    let without = trace(0);
+    let with = trace(2);
+    let [without, with] = [&without, &with].map(|file| file.path().to_str().expect("UTF-8"));
+    for of in ["again", "ranges"] {
+        assert_eq!(header("faults-x86.etl", of, "60"), ["File", "Read", "Again", "Waited"]);
+        let eighty = header("faults-x86.etl", of, "80");
+        assert!(eighty.starts_with(&["File", "Offset"].map(String::from)), "{eighty:?}");
+        assert!(["Read", "Again", "Waited", "Last s"].iter().all(|kept| eighty.contains(&(*kept).to_owned())));
+        assert!(!eighty.contains(&"In RAM".to_owned()), "{eighty:?}");
+        // With a page sequence what RAM holds is the last that leaves.
+        assert_eq!(header(with, of, "60"), ["File", "Read", "Again", "Waited", "In RAM"]);
+        assert_eq!(header(with, of, "50"), ["File", "Read", "Again", "Waited"]);
+        assert_eq!(header(without, of, "50"), ["File", "Read", "Again", "Waited"]);
+    }
 }

@@ -57,11 +57,17 @@ fn every_process_that_held_pages_has_a_line() {
     }
     let gone = lines.iter().filter(|line| line.contains("   0   ")).count();
     assert!(gone > 0, "{lines:?}");
-    let short = out(&["refset", TRACE, "-q", "--top", "3"]);
-    assert!(
-        short.ends_with(&format!("{gone} of the others held pages before and none at stop: --sort peak\n")),
-        "{short}"
-    );
+    // The flag that is named shows all of them, in any order.
+    let flag = format!("--top {}", holders.len());
+    for order in ["pages", "name", "peak"] {
+        let short = out(&["refset", TRACE, "-q", "--top", "1", "--sort", order]);
+        let hidden = format!(" of the others held pages before and none at stop: {flag} shows all\n");
+        assert!(short.ends_with(&hidden), "{short}");
+        let (top, number) = flag.split_once(' ').expect("a flag with its number");
+        let all = out(&["refset", TRACE, "-q", top, number, "--sort", order]);
+        assert!(!all.contains("of the others held") && !all.contains("more  "), "{all}");
+        assert_eq!(all.lines().filter(|line| line.contains("   0   ")).count(), gone, "{all}");
+    }
     let by_peak = out(&["refset", TRACE, "-q", "--top", "99", "--sort", "peak"]);
     let first = by_peak.split("\nProcess at stop").nth(1).expect("processes").lines().skip(2);
     let order: Vec<&str> = holders.iter().map(|holder| holder["process"].as_str().unwrap()).collect();

@@ -64,6 +64,25 @@ fn notes_and_steps_are_whole() {
     assert!(notes.contains("do not fit their layout"), "{notes}");
 }
 
+/// docs/report.md said that only what was not recorded folds.
+#[test]
+fn the_docs_say_what_stands_open_and_what_folds() {
+    let docs = std::fs::read_to_string(fixtures().join("../docs/report.md")).expect("docs");
+    let head = docs.lines().find(|line| line.starts_with("| head |")).expect("a row");
+    let (open, folded) = head.split_once("\"Good to know\" folds").expect("what folds");
+    assert!(open.contains("\"What makes the numbers doubtful\""), "{open}");
+    for (trace, note, word) in [
+        ("resident-small.etl", "not in the trace, therefore unknown", "not recorded"),
+        ("resident-small.etl", "differs from the end rundown", "differs a little"),
+        ("alloc-x86.etl", "left out: ", "left out"),
+        ("alloc-x86.etl", "estimated: ", "estimated"),
+    ] {
+        let notes = page(&[trace]);
+        let notes = between(&notes, "Good to know", "</details>");
+        assert!(notes.contains(note) && folded.contains(word), "{trace}: {notes}");
+    }
+}
+
 /// The page begins with what holds the memory, what is out of the ordinary, and where to look next.
 #[test]
 fn it_begins_with_three_sentences() {

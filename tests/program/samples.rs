@@ -32,6 +32,59 @@ fn chosen_stacks_say_that_shares_are_of_them() {
     assert!(!of(&[]).contains("Shares and sums"));
 }
 
+/// Two saved tables of two windows could not be told apart.
+#[test]
+fn stacks_name_their_window_and_its_marks() {
+    let of = |more: &[&str]| words(&[&["stacks", "stacks-keys.etl", "-q", "--of", "samples"], more].concat());
+    let both = ["--from", "0.001", "--to", "0.0015"];
+    for form in [&[][..], &["--tree"], &["--group-by", "process"], &["--format", "markdown"], &["--columns", "self"]] {
+        let shown = of(&[&both[..], form].concat());
+        assert!(shown.contains(" samples from 0.001000 s to 0.001500 s ("), "{form:?}: {shown}");
+        assert!(!of(form).contains("samples from"), "{form:?}");
+    }
+    assert!(of(&["--from", "0.001"]).contains(" samples from 0.001000 s to the end ("));
+    // What is beyond the trace is cut off, and said to be so.
+    let beyond = of(&["--to", "100"]);
+    assert!(beyond.contains(" samples from the beginning to 0.00") && !beyond.contains("100.000000"), "{beyond}");
+    let marked = words(&["stacks", "cpu-compressed.etl", "-q", "--from", "work*"]);
+    assert!(marked.contains("1,130 samples from 0.075386 s \"work-start\" to the end (1.130 s"), "{marked}");
+}
+
+/// An outermost frame was called innermost, and its events its own, without a word.
+#[test]
+fn cut_and_folded_stacks_say_so() {
+    const LEFT: &str = "self and the innermost module and function are of the frames that are left";
+    let of = |more: &[&str]| words(&[&["stacks", "stacks-keys.etl", "-q", "--of", "samples"], more].concat());
+    let cases = [
+        (&["--max-depth", "1"][..], "Stacks are cut to their outermost frame"),
+        (&["--max-depth", "3"], "Stacks are cut to their 3 outermost frames"),
+        (&["--fold", "hal.dll;fltmgr.sys"], "Stacks are folded in hal.dll;fltmgr.sys"),
+        (
+            &["--max-depth", "2", "--fold", "hal.dll", "--where", "process=Idle*"],
+            "Where process=Idle*; stacks are cut to their 2 outermost frames and folded in hal.dll",
+        ),
+    ];
+    let forms =
+        [&[][..], &["--tree"], &["--group-by", "module"], &["--format", "markdown"], &["--columns", "self,total"]];
+    for (flags, says) in cases {
+        for form in forms {
+            let shown = of(&[flags, form].concat()).replace('\\', ""); // Markdown has one before an asterisk
+            assert!(shown.contains(&format!("{says}: {LEFT}")), "{flags:?} {form:?}: {shown}");
+        }
+        assert!(of(flags).contains("Frames of whole stacks: "), "{flags:?}");
+    }
+    let whole = of(&[]);
+    assert!(!whole.contains(LEFT) && whole.contains("Frames: "), "{whole}");
+    let json = |more: &[&str]| -> Value {
+        let ran = run(&[&["stacks", "stacks-keys.etl", "-q", "--format", "json"], more].concat());
+        serde_json::from_str(&ran.out).expect("JSON")
+    };
+    let cut = json(&["--max-depth", "2", "--fold", "hal.dll;fltmgr.sys"]);
+    assert_eq!((&cut["max_depth"], &cut["fold"]), (&2.into(), &"hal.dll;fltmgr.sys".into()));
+    let whole = json(&[]);
+    assert!(["max_depth", "fold"].iter().all(|key| whole.get(key) == Some(&Value::Null)), "{whole}");
+}
+
 /// What a command says, without the breaks of lines.
 fn words(arguments: &[&str]) -> String {
     run(arguments).out.split_whitespace().collect::<Vec<_>>().join(" ")

@@ -55,17 +55,18 @@ const STEP: [Measured<FaultStep>; 6] = [
     Measured::new("available_pages", "Available pages", |step, _| Value::maybe(step.available_pages, Value::count)),
 ];
 
+/// What rows are ordered by (again, then waited) stays where the width is small, and what was read beside it.
 const RANGES: [OfRanges; 17] = [
     OfRanges::new("from_offset", "Offset", |row, _| Value::Number(row.pages.start.saturating_mul(PAGE_BYTES)))
         .leaves(7),
     OfRanges::fact("to_offset", |row, _| Value::Number(row.pages.end.saturating_mul(PAGE_BYTES))),
     OfRanges::new("events", "Faults", |row, _| Value::count(row.figures.events)).leaves(2),
     OfRanges::new("bytes", "Read", |row, _| size(row.figures.bytes)),
-    OfRanges::new("bytes_again", "Again", |row, _| size(row.figures.bytes_again)).leaves(1),
+    OfRanges::new("bytes_again", "Again", |row, _| size(row.figures.bytes_again)),
     OfRanges::new("waited_ns", "Waited", |row, _| Value::Duration(row.figures.waited_ns)),
     OfRanges::new("first_s", "First s", |row, _| Value::Seconds(row.first)).leaves(4),
     OfRanges::new("last_s", "Last s", |row, _| Value::Seconds(row.last)).leaves(6),
-    OfRanges::shown("In RAM", |row, _| in_ram(row, PagesInRam::all, ram_bytes)),
+    OfRanges::shown("In RAM", |row, _| in_ram(row, PagesInRam::all, ram_bytes)).leaves(8),
     OfRanges::shown("Active", |row, _| in_ram(row, |pages| pages.active, ram_bytes)).leaves(3),
     OfRanges::shown("Standby", |row, _| in_ram(row, |pages| pages.standby, ram_bytes)).leaves(5),
     OfRanges::shown("Modified", |row, _| in_ram(row, |pages| pages.modified, ram_bytes)).leaves(0),
@@ -75,6 +76,9 @@ const RANGES: [OfRanges; 17] = [
     OfRanges::fact("modified_pages", |row, _| in_ram(row, |pages| pages.modified, Value::Count)),
     OfRanges::fact("range_pages", |row, _| Value::count(row.pages.end - row.pages.start)),
 ];
+
+/// Headings of what RAM holds.
+const OF_RAM: [&str; 4] = ["In RAM", "Active", "Standby", "Modified"];
 
 fn ram_bytes(pages: i64) -> Value {
     size(pages.unsigned_abs().saturating_mul(PAGE_BYTES))
@@ -220,6 +224,10 @@ impl FaultSet {
         let label = |row: &RangeRow| std::iter::once(Value::text(row.file.shown()));
         let line = |row: &RangeRow| Line::new(label(row).chain(Measured::cells(&RANGES, row, row)));
         let (shown, rest) = rows.split_at(top.unwrap_or(rows.len()).min(rows.len()));
+        // Columns without a value leave before all others.
+        let is_empty =
+            |column: &Column| OF_RAM.contains(&&*column.title) && rows.iter().all(|row| row.in_ram.is_none());
+        let fitted = |column: Column| if is_empty(&column) { column.fit(Fit::Leaves(0)) } else { column };
         let mut lines: Vec<Line> = shown.iter().map(line).collect();
         if !rest.is_empty() {
             let sum =
@@ -237,7 +245,7 @@ impl FaultSet {
                 .iter()
                 .map(|row| std::iter::once(value(&row.file)).chain(Measured::record(&RANGES, row, row)).collect())
                 .collect(),
-            columns: std::iter::once(Column::label("File")).chain(Measured::columns(&RANGES)).collect(),
+            columns: std::iter::once(Column::label("File")).chain(Measured::columns(&RANGES).map(fitted)).collect(),
             lines,
         }
     }

@@ -78,6 +78,13 @@ impl ReferenceSet {
         })
     }
 
+    /// Processes that held pages in the window.
+    pub fn holders(&self) -> u64 {
+        self.summary.as_ref().map_or(0, |HeldSummary { processes, .. }| {
+            processes.parts.len() as u64 + processes.more.as_ref().map_or(0, |(more, _)| *more)
+        })
+    }
+
     /// What each process held, for programs.
     pub fn process_peak_table(&self) -> Table {
         let record = |found: &ProcessPeak| {

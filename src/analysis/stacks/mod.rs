@@ -132,6 +132,10 @@ pub struct StackSet {
     pub(crate) filter: Vec<(&'static str, String)>,
     /// What the innermost function had to match, where the user named it.
     pub(crate) leaf: Option<String>,
+    /// To how many outermost frames stacks were cut, where the user said it.
+    pub(crate) max_depth: Option<usize>,
+    /// In which modules neighbouring frames became one, where the user named some.
+    pub(crate) fold: Option<String>,
     /// Sums.
     pub totals: Totals,
     /// By process, most weight first.
@@ -228,6 +232,8 @@ impl StackSet {
             kinds,
             filter: Condition::written(&query.conditions),
             leaf: query.leaf.as_ref().map(Patterns::to_string),
+            max_depth: query.max_depth,
+            fold: query.fold.as_ref().map(Patterns::to_string),
             totals: shown.totals(),
             processes: shown.processes(),
             modules,

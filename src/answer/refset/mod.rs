@@ -129,8 +129,8 @@ fn largest(set: &ReferenceSet) -> Vec<Block> {
     let tables = set.summary_tables().into_iter().flat_map(|table| [Block::Blank, Block::Table(table)]);
     let gone = set.gone_and_hidden();
     let gone = (gone > 0).then(|| {
-        let gone = numbers::count(gone);
-        Block::Text(format!("{gone} of the others held pages before and none at stop: --sort peak"))
+        let (gone, all) = (numbers::count(gone), set.holders());
+        Block::Text(format!("{gone} of the others held pages before and none at stop: --top {all} shows all"))
     });
     tables.chain(gone).collect()
 }

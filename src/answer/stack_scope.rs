@@ -1,0 +1,53 @@
+//! Which events a result of stacks is of, and which frames of them it shows: their window, and what `--max-depth` and `--fold` left.
+
+use crate::analysis::stacks::{StackSet, StackWindow};
+use crate::answer::numbers;
+use crate::units::Nanos;
+use serde_json::json;
+
+/// The window in JSON.
+pub(super) fn window_json(window: &StackWindow) -> serde_json::Value {
+    json!({
+        "start_s": window.times.0.map(Nanos::seconds),
+        "stop_s": window.times.1.map(Nanos::seconds),
+        "start_mark": window.marks.0,
+        "stop_mark": window.marks.1,
+    })
+}
+
+/// ` from 0.250273 s "click" to 0.500000 s`; nothing where the user named no end of it.
+pub(super) fn window(set: &StackSet) -> String {
+    let Some(StackWindow { times, marks }) = &set.window else { return String::new() };
+    let end = |time: Option<Nanos>, mark: &Option<String>, none: &str| match (time, mark) {
+        (Some(time), Some(mark)) => format!("{:.6} s \"{mark}\"", time.seconds()),
+        (Some(time), None) => format!("{:.6} s", time.seconds()),
+        (None, _) => none.to_owned(),
+    };
+    let (from, to) = (end(times.0, &marks.0, "the beginning"), end(times.1, &marks.1, "the end"));
+    format!(" from {from} to {to}")
+}
+
+/// The user's conditions, and how stacks were shortened: without it a function would seem to end where the cut is.
+pub(super) fn chosen(conditions: Option<String>, set: &StackSet) -> Option<String> {
+    let Some(shortened) = shortened(set) else { return conditions };
+    Some(match conditions {
+        Some(conditions) => format!("{conditions}; {shortened}"),
+        None => shortened.replacen("stacks", "Stacks", 1),
+    })
+}
+
+/// True when frames of stacks were left out.
+pub(super) fn is_shortened(set: &StackSet) -> bool {
+    set.max_depth.is_some() || set.fold.is_some()
+}
+
+fn shortened(set: &StackSet) -> Option<String> {
+    let cut = set.max_depth.map(|frames| match frames {
+        1 => "cut to their outermost frame".to_owned(),
+        more => format!("cut to their {} outermost frames", numbers::count(more as u64)),
+    });
+    let fold = set.fold.as_ref().map(|modules| format!("folded in {modules}"));
+    let how: Vec<String> = cut.into_iter().chain(fold).collect();
+    let left = "self and the innermost module and function are of the frames that are left";
+    is_shortened(set).then(|| format!("stacks are {}: {left}", how.join(" and ")))
+}
