@@ -7,6 +7,7 @@ use crate::escape::visible;
 use crate::forms::fit::Fitted;
 use crate::forms::lines::{paragraph, wrap};
 use crate::forms::{Look, bar, sparkline, table};
+use crate::units::counted;
 use anstyle::{AnsiColor, Style};
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -32,11 +33,16 @@ pub fn write(answer: &Answer<'_>, look: Look, out: &mut dyn Write) -> io::Result
         return Ok(());
     }
     answer.closing.iter().try_for_each(|line| paragraph(out, line, look.width.into()))?;
-    let last = usize::from(answer.warnings.is_doubtful());
-    if answer.closing.is_empty() && look.is_shorter_than(lines - lines_above + last) {
+    let length = lines - lines_above;
+    let last = usize::from(!answer.warnings.is_empty());
+    // A word on notes is not worth a title that it pushes out of sight.
+    if !answer.warnings.is_doubtful() && !look.is_shorter_than(length) && look.is_shorter_than(length + last) {
+        return Ok(());
+    }
+    if answer.closing.is_empty() && look.is_shorter_than(length + last) {
         title(answer).map_or(Ok(()), |text| heading(out, &shortened(&visible(&text), look.width.into()), look))?;
     }
-    last_line(&answer.warnings.grave(), look, out)
+    last_line(&answer.warnings, look, out)
 }
 
 /// Writes an answer, without what a terminal repeats at the end.
@@ -81,15 +87,22 @@ pub(super) fn with_last_line(
 /// What the writer says.
 pub(crate) fn repeated(out: &mut dyn Write, look: Look, warnings: &Warnings, lines: usize) -> io::Result<()> {
     match look.is_shorter_than(lines) {
-        true => last_line(&warnings.grave(), look, out),
+        true => last_line(warnings, look, out),
         false => Ok(()),
     }
 }
 
-/// Repeats what makes the numbers wrong, in one line: where it was told first has scrolled away.
-fn last_line(grave: &Warnings, look: Look, out: &mut dyn Write) -> io::Result<()> {
-    let Some((first, others)) = grave.split_first() else { return Ok(()) };
-    let more = if others.is_empty() { String::new() } else { format!(" (+ {} above)", others.len()) };
+/// Repeats what makes the numbers wrong, in one line, with the number of the other warnings: where they were told first has scrolled
+/// away.
+fn last_line(warnings: &Warnings, look: Look, out: &mut dyn Write) -> io::Result<()> {
+    let Some(first) = warnings.iter().find(|warning| warning.is_grave) else {
+        return match warnings.len() {
+            0 => Ok(()),
+            notes => styled(out, &format!("! {} above", counted(notes as u64, "note", "notes")), WARNING, look),
+        };
+    };
+    let others = warnings.len() - 1;
+    let more = if others == 0 { String::new() } else { format!(" (+ {others} above)") };
     let room = usize::from(look.width).saturating_sub(2 + more.width());
     let text = shortened(&visible(&first.text), room);
     styled(out, &format!("! {text}{more}"), WARNING, look)
@@ -296,8 +309,9 @@ mod tests {
             String::from_utf8(out).unwrap().lines().map(str::to_owned).collect::<Vec<String>>()
         };
         assert_eq!(lines(10, 0, 8).len(), 9);
-        assert_eq!(lines(10, 20, 8).last().unwrap(), "row");
-        assert_eq!(lines(10, 20, 9).last().unwrap(), "Title");
+        let end = |length| lines(10, 20, length).split_off(20 + 1 + 1 + length);
+        assert_eq!(end(7), ["! 20 notes above"]);
+        assert_eq!(end(9), ["Title", "! 20 notes above"]);
         assert_eq!(lines(10, 0, 9).last().unwrap(), "Title");
     }
 

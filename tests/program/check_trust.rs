@@ -222,3 +222,30 @@ fn details_whose_records_are_missing_are_invalid() {
     assert_eq!(verdicts("views.etl", &[0x0425, 0x0426, 0x0427, 0x0428]), ["invalid", "pass", "pass"]);
     assert_eq!(verdicts("files.etl", &[0x0424]), ["invalid"; 3]);
 }
+
+/// Numbers of processes from three fifths of the pages, and what is in use by a half of them, were sound with `--strict`.
+#[test]
+fn numbers_of_an_incomplete_page_sequence_are_doubtful_everywhere() {
+    let folder = folder("");
+    let whole = fs::read(fixtures().join("resident-small.etl")).expect("a fixture");
+    let places = places(&whole, &[0x0223]);
+    let write = |name: &str, is_there: &dyn Fn(usize) -> bool| {
+        let mut bytes = whole.clone();
+        for (_, at) in places.iter().enumerate().filter(|(at, _)| !is_there(*at)) {
+            bytes[at.start + 6..at.start + 8].copy_from_slice(&0x0fffu16.to_le_bytes());
+        }
+        fs::write(folder.path().join(name), bytes).expect("a trace");
+    };
+    write("begin.etl", &|at| at < places.len() * 3 / 5);
+    write("half.etl", &|at| at % 2 == 0);
+    for (command, says) in [
+        ("resident begin.etl", "MemInfo says"),
+        ("processes begin.etl", "MemInfo says"),
+        ("resident half.etl", "are missing in"),
+        ("processes half.etl", "are missing in"),
+        ("memory half.etl", "are missing in"),
+    ] {
+        let ran = run(&folder, &format!("{command} --strict --format csv"));
+        assert!(ran.code == 3 && ran.err.contains(says), "{command}: {ran:?}");
+    }
+}

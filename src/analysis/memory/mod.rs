@@ -12,6 +12,7 @@ mod virtual_commit;
 mod warnings;
 pub mod working_sets;
 
+use crate::analysis::resident::consistency_checks::Checks;
 use crate::dimensions::{Condition, Dimension as _, Label};
 use crate::error::Error;
 use crate::event::hooks::{MEM_INFO, MEM_INFO_SESSION_WS, MEM_INFO_WS};
@@ -146,6 +147,7 @@ impl MemorySet {
         set.warnings.extend(warnings::left_out(impossible, "working set", "working sets"));
         set.warnings.extend(warnings::left_out(wrong.len() as u64, "sample of counters", "samples of counters"));
         set.warnings.extend(of_commit.into_iter().flatten());
+        set.warnings.add(of_physical(trace, set.physical));
         Ok(set)
     }
 
@@ -231,6 +233,13 @@ fn window(trace: &Trace, query: &MemoryQuery) -> Result<Window, Error> {
         window.to = Moment::LAST;
     }
     Ok(window)
+}
+
+/// What is wrong with the page sequence that gives the size of physical memory, and with it what is in use.
+fn of_physical(trace: &Trace, physical: Option<(u64, PhysicalSource)>) -> Warnings {
+    let Some((pages, PhysicalSource::PageSequence)) = physical else { return Warnings::default() };
+    let counted = trace.snapshots().iter().find(|snapshot| snapshot.pages == pages);
+    counted.map(|snapshot| Checks::of_sequence(snapshot, trace).failures().grave()).unwrap_or_default()
 }
 
 /// The size of physical memory. A page sequence that may be incomplete cannot give it.

@@ -8,9 +8,9 @@ pub(crate) mod tables;
 pub use rows::{Dimension, ProcessCounts, ProcessOrder, ProcessPages, ProcessRow};
 
 use crate::analysis::allocations::CommitOfProcesses;
-use crate::analysis::resident::consistency_checks::Checks;
 use crate::analysis::resident::dimension::DimensionCode;
 use crate::analysis::resident::query::SnapshotChoice;
+use crate::analysis::resident::warnings::{self, failed_checks};
 use crate::analysis::resident::{self, SnapshotContext};
 use crate::analysis::table::{Condition, Dimension as _, Group};
 use crate::error::Error;
@@ -88,7 +88,7 @@ impl ProcessSet {
     /// [`Error::MissingEvents`] when no event describes a process, [`Error::MissingPart`] when they were lost,
     /// [`Error::Usage`] for a snapshot that is not there.
     pub fn answer(trace: &Trace, query: &ProcessQuery) -> Result<ProcessSet, Error> {
-        trace.gather(SnapshotContext::PARTS);
+        trace.gather(warnings::PARTS);
         let trust = trace.trust();
         if trace.processes().instances.is_empty() {
             return Err(trace.cannot_run(&PROCESS_LIST));
@@ -118,10 +118,9 @@ impl ProcessSet {
         sum.pages = sum.pages.or(snapshot.map(|_| ProcessPages::default()));
         let undescribed = undescribed(trace);
         let mut of_sequence = trace.page_sequences().warnings(&trace.etl().clock);
-        let counted = snapshot.and_then(|snapshot| trace.snapshots().get(snapshot.index));
         let commit_unknown =
             commit.is_recorded.then(|| processes.iter().filter(|row| row.commit.is_none()).count() as u64);
-        of_sequence.extend(counted.into_iter().flat_map(|counted| Checks::of_sequence(counted, trace).failures()));
+        of_sequence.extend(snapshot.into_iter().flat_map(|snapshot| failed_checks(trace, snapshot.index)));
         Ok(ProcessSet {
             warnings: (trust.warnings().into_iter())
                 .chain(undescribed)

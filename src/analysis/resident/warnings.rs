@@ -32,6 +32,12 @@ fn checks(trace: &Trace, index: usize) -> Option<Checks> {
     Some(Checks::new(&counted.base, &context, snapshot, trace))
 }
 
+/// What the checks of a snapshot found, for a command that shows numbers of its pages; they are counted.
+pub(crate) fn failed_checks(trace: &Trace, index: usize) -> Warnings {
+    trace.gather(PARTS);
+    checks(trace, index).map(|checks| checks.failures()).unwrap_or_default()
+}
+
 /// All warnings of these snapshots; their pages are counted.
 pub(crate) fn of_snapshots(trace: &Trace, snapshots: &[usize]) -> Warnings {
     trace.gather(PARTS);

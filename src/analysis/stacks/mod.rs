@@ -172,20 +172,21 @@ pub struct StackSet {
     pub symbols: Vec<SymbolUse>,
 }
 
-/// What is not there of what names processes, modules and functions.
-fn of_needs(trace: &Trace) -> Warnings {
+/// What is wrong with the trace, what is not there of what names processes, modules and functions, and which records count as no
+/// allocation. `told`: of the search for symbols.
+fn warnings(trace: &Trace, left_out: LeftOut, told: Vec<String>) -> Warnings {
     let mut missing = trace.missing(&STACK_EVENTS);
     // Stacks can be parts of their events too: the table says of which events they are known.
     missing.retain(|need| need.keyword != STACK_EVENTS.required.keyword);
-    let mut warnings = trace.trust().not_there_for(STACK_EVENTS.name, &missing);
+    let mut warnings = trace.trust().warnings();
+    warnings.extend(trace.trust().not_there_for(STACK_EVENTS.name, &missing));
     warnings.extend(undescribed(trace.survey(), &STACK_EVENTS));
+    if left_out.sum() > 0 {
+        let text = format!("left out: {}", left_out.counts().join(", "));
+        warnings.push(Warning::note(STACK_EVENTS.name, "records_left_out", text).of(left_out.sum()));
+    }
+    warnings.extend(of_symbols(STACK_EVENTS.name, told));
     warnings
-}
-
-/// Records that count as no allocation.
-fn not_counted(left_out: LeftOut) -> Option<Warning> {
-    let text = || format!("left out: {}", left_out.counts().join(", "));
-    (left_out.sum() > 0).then(|| Warning::note(STACK_EVENTS.name, "records_left_out", text()).of(left_out.sum()))
 }
 
 impl StackSet {
@@ -210,11 +211,10 @@ impl StackSet {
         let mut names = Names::new(&parts.addresses, session_pointer(trace.etl()));
         names.hides_addresses = query.compared;
         counting.count(&mut names, &events, &stacks, &of);
-        let (trust, left_out) = (trace.trust(), events.left_out);
+        let left_out = events.left_out;
         drop((events, stacks));
         names.close();
         let (searches, told) = symbol_use::read(&mut names, &query.symbols);
-        let told = not_counted(left_out).into_iter().chain(of_symbols(STACK_EVENTS.name, told));
         let (span_ns, interval_ns) = (counting.span_ns(&trace.etl().clock), counting.interval_ns);
         let Counting { rows, processes, threads, .. } = counting;
         parts.frames = FrameTrie::default();
@@ -225,7 +225,7 @@ impl StackSet {
         let (modules, functions) = shown.modules_and_functions();
         let compared = shown.compared(&threads, &mut texts);
         Ok(StackSet {
-            warnings: trust.warnings().into_iter().chain(of_needs(trace)).chain(told).collect(),
+            warnings: warnings(trace, left_out, told),
             counts: parts.counts,
             joined: counts,
             left_out: left_out.sum(),
