@@ -6,6 +6,7 @@ pub mod counters;
 pub mod query;
 pub(crate) mod tables;
 pub mod timeline;
+pub mod timeline_samples;
 mod timeline_table;
 pub(crate) mod view;
 mod virtual_commit;
