@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn rows_that_repeat_and_samples_in_no_row_are_counted() {
-        let count = |all: &[u64], shown: &[(u64, u64)]| {
+        let count = |all: &[i128], shown: &[(i128, i128)]| {
             let all: Vec<Nanos> = all.iter().copied().map(Nanos).collect();
             let shown = shown.iter().map(|(row, sample)| (Nanos(*row), Some(Nanos(*sample))));
             let UnlikeSamples { repeating, in_no_row } = of_counters(&all, shown);
