@@ -8,7 +8,7 @@ use crate::units::Nanos;
 
 /// What differs between the rows of a timeline and the samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct UnlikeSamples {
+pub(crate) struct UnlikeSamples {
     /// Rows without a sample since the row before.
     pub repeating: u64,
     /// Samples that are in no row: a later one came before the next row.
@@ -17,7 +17,7 @@ pub struct UnlikeSamples {
 
 impl MemorySet {
     /// How the rows of the timeline differ from the samples.
-    pub fn unlike_samples(&self) -> UnlikeSamples {
+    pub(crate) fn unlike_samples(&self) -> UnlikeSamples {
         match &self.timeline {
             Some(MemoryTimeline::Counters(rows)) => {
                 let mut all: Vec<Nanos> = self.samples.iter().map(|sample| sample.time).collect();
