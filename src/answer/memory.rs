@@ -4,6 +4,7 @@ use crate::analysis::memory::MemorySet;
 use crate::analysis::memory::counters::{CounterSummary, MemorySample};
 use crate::analysis::memory::query::MemoryDimension;
 use crate::analysis::memory::timeline::MemoryTimeline;
+use crate::analysis::memory::timeline_samples::UnlikeSamples;
 use crate::analysis::memory::view::MemoryView;
 use crate::analysis::memory::working_sets::MemoryTrack;
 use crate::analysis::table::{Dimension as _, Line, Table, Value};
@@ -157,12 +158,28 @@ fn of_rows(set: &MemorySet) -> Vec<Block> {
         let more = numbers::count(more);
         screen.push(Block::Line(format!("{more} smaller are not shown: --format csv has all")));
     }
-    if set.timeline.as_ref().is_some_and(MemoryTimeline::is_in_steps) {
-        screen.push(Block::Line(
-            "Each row is the latest sample at or before its time; --timeline all has the samples".into(),
-        ));
-    }
+    screen.extend(of_steps(set).map(Block::Text));
     screen
+}
+
+/// What rows at other times than their samples are; `None` where each row is a sample, and each sample a row.
+fn of_steps(set: &MemorySet) -> Option<String> {
+    let UnlikeSamples { repeating, in_no_row } = set.unlike_samples();
+    let is_in_steps = set.timeline.as_ref().is_some_and(MemoryTimeline::is_in_steps);
+    let repeats = |rows| format!("{} the sample above", counted(rows, "row repeats", "rows repeat"));
+    let missing = |samples| match set.timeline {
+        Some(MemoryTimeline::WorkingSets(_)) => {
+            format!("{} in no row", counted(samples, "sample of a working set is", "samples of working sets are"))
+        }
+        _ => format!("{} in no row", counted(samples, "sample is", "samples are")),
+    };
+    let parts = [(repeating > 0).then(|| repeats(repeating)), (in_no_row > 0).then(|| missing(in_no_row))];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let rule = "Each row is the latest sample at or before its time";
+    match parts.is_empty() {
+        false => Some(format!("{rule}: {}; --timeline all has each sample", parts.join(", "))),
+        true => is_in_steps.then(|| format!("{rule}; --timeline all has the samples")),
+    }
 }
 
 /// What the conditions choose: counters, and working sets. What they do not choose is left out beside it.

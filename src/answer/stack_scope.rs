@@ -1,8 +1,7 @@
 //! Which events a result of stacks is of, and which frames of them it shows: their window, and what `--max-depth` and `--fold` left.
 
 use crate::analysis::stacks::{StackSet, StackWindow};
-use crate::answer::numbers;
-use crate::units::Nanos;
+use crate::units::{Nanos, counted};
 use serde_json::json;
 
 /// The window in JSON.
@@ -41,13 +40,11 @@ pub(super) fn is_shortened(set: &StackSet) -> bool {
     set.max_depth.is_some() || set.fold.is_some()
 }
 
+/// In one line of 80 columns, most of the time.
 fn shortened(set: &StackSet) -> Option<String> {
-    let cut = set.max_depth.map(|frames| match frames {
-        1 => "cut to their outermost frame".to_owned(),
-        more => format!("cut to their {} outermost frames", numbers::count(more as u64)),
-    });
+    let cut =
+        set.max_depth.map(|frames| format!("cut to {}", counted(frames as u64, "outermost frame", "outermost frames")));
     let fold = set.fold.as_ref().map(|modules| format!("folded in {modules}"));
     let how: Vec<String> = cut.into_iter().chain(fold).collect();
-    let left = "self and the innermost module and function are of the frames that are left";
-    is_shortened(set).then(|| format!("stacks are {}: {left}", how.join(" and ")))
+    is_shortened(set).then(|| format!("stacks are {}: self and innermost are of the frames left", how.join(" and ")))
 }

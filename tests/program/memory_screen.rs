@@ -2,6 +2,8 @@
 
 use crate::program::{out, run};
 use etl_writer::{MemorySpec, file_of, generate_memory};
+use serde_json::Value;
+use std::collections::BTreeSet;
 use std::io::Cursor;
 
 /// Pools are in 5 of 11 samples: their course had 5 columns of time and the lists' 8, one below the other.
@@ -43,4 +45,50 @@ fn a_report_does_not_call_good_what_nothing_checks() {
     let file = file_of(&file.into_inner());
     let page = crate::report::page(&[file.path().to_str().expect("a plain name")]);
     assert!(page.contains("Whether its numbers agree is not known") && !page.contains("checks of its numbers passed"));
+}
+
+/// Rows in steps repeat a sample where the next comes a little later, and leave samples out: nothing said so.
+#[test]
+fn a_timeline_in_steps_says_which_samples_it_has() {
+    let (file, _) = generate_memory(&MemorySpec::default(), Cursor::new(Vec::new())).expect("memory is large enough");
+    let file = file_of(&file.into_inner());
+    let path = file.path().to_str().expect("a plain name");
+    let text = |more: &[&str]| {
+        let shown = out(&[&["memory", path, "-q"], more].concat());
+        shown.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let points = |step: &str, by: &[&str]| -> Vec<(String, f64)> {
+        let line = [&["memory", path, "-q", "--format", "json", "--timeline", step], by].concat();
+        let all: Value = serde_json::from_str(&out(&line)).expect("JSON");
+        let time = |point: &Value| (point["process"].to_string(), point["time_s"].as_f64().expect("a time"));
+        all["timeline"].as_array().expect("points").iter().map(time).collect()
+    };
+    for (by, what) in [(&[][..], "sample"), (&["--group-by", "process"], "sample of a working set")] {
+        let all = points("all", by);
+        for step in ["2s", "300ms", "500ms", "0.49"] {
+            let rows = points(step, by);
+            let of = |(owner, time): &(String, f64)| all.iter().rposition(|(o, at)| o == owner && at <= time);
+            let in_rows: BTreeSet<usize> = rows.iter().filter_map(of).collect();
+            let missing = all.len() - in_rows.len();
+            let mut times: Vec<f64> = rows.iter().map(|(_, time)| *time).collect();
+            times.dedup();
+            let is_new = |pair: &&[f64]| !all.iter().any(|(_, at)| pair[0] < *at && *at <= pair[1]);
+            let repeating = times.windows(2).filter(is_new).count();
+            let shown = text(&[&["--timeline", step], by].concat());
+            let repeats = match repeating {
+                1 => "1 row repeats the sample above".to_owned(),
+                more => format!("{more} rows repeat the sample above"),
+            };
+            assert_eq!(shown.contains(&repeats), repeating > 0, "{step} {by:?}, {repeats}: {shown}");
+            let plural = what.replacen("sample", "samples", 1).replace("a working set", "working sets");
+            let in_none = match missing {
+                1 => format!("1 {what} is in no row"),
+                more => format!("{more} {plural} are in no row"),
+            };
+            assert_eq!(shown.contains(&in_none), missing > 0, "{step} {by:?}, {in_none}: {shown}");
+            let says = repeating + missing > 0;
+            assert_eq!(shown.contains("; --timeline all has each sample"), says, "{step} {by:?}: {shown}");
+        }
+        assert!(!text(&[&["--timeline", "all"], by].concat()).contains("in no row"));
+    }
 }

@@ -1,6 +1,6 @@
 //! Samples: of what shares are, in `cpu` and in `stacks`, and what is said of time without samples.
 
-use crate::program::{out, run};
+use crate::program::{finish, out, pfnset, run};
 use serde_json::Value;
 use std::path::Path;
 
@@ -53,15 +53,15 @@ fn stacks_name_their_window_and_its_marks() {
 /// An outermost frame was called innermost, and its events its own, without a word.
 #[test]
 fn cut_and_folded_stacks_say_so() {
-    const LEFT: &str = "self and the innermost module and function are of the frames that are left";
+    const LEFT: &str = "self and innermost are of the frames left";
     let of = |more: &[&str]| words(&[&["stacks", "stacks-keys.etl", "-q", "--of", "samples"], more].concat());
     let cases = [
-        (&["--max-depth", "1"][..], "Stacks are cut to their outermost frame"),
-        (&["--max-depth", "3"], "Stacks are cut to their 3 outermost frames"),
+        (&["--max-depth", "1"][..], "Stacks are cut to 1 outermost frame"),
+        (&["--max-depth", "3"], "Stacks are cut to 3 outermost frames"),
         (&["--fold", "hal.dll;fltmgr.sys"], "Stacks are folded in hal.dll;fltmgr.sys"),
         (
             &["--max-depth", "2", "--fold", "hal.dll", "--where", "process=Idle*"],
-            "Where process=Idle*; stacks are cut to their 2 outermost frames and folded in hal.dll",
+            "Where process=Idle*; stacks are cut to 2 outermost frames and folded in hal.dll",
         ),
     ];
     let forms =
@@ -72,6 +72,11 @@ fn cut_and_folded_stacks_say_so() {
             assert!(shown.contains(&format!("{says}: {LEFT}")), "{flags:?} {form:?}: {shown}");
         }
         assert!(of(flags).contains("Frames of whole stacks: "), "{flags:?}");
+        if flags.len() == 2 {
+            let mut screen = pfnset(&[&["stacks", "stacks-keys.etl", "-q", "--of", "samples"], flags].concat());
+            let screen = finish(screen.env("COLUMNS", "80")).out;
+            assert!(screen.lines().count() <= 23, "one of 24 lines is for the prompt: {screen}");
+        }
     }
     let whole = of(&[]);
     assert!(!whole.contains(LEFT) && whole.contains("Frames: "), "{whole}");

@@ -6,6 +6,8 @@ pub mod counters;
 pub mod query;
 pub(crate) mod tables;
 pub mod timeline;
+#[cfg(feature = "cli")]
+pub(crate) mod timeline_samples;
 mod timeline_table;
 pub(crate) mod view;
 mod virtual_commit;

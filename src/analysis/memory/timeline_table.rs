@@ -51,7 +51,7 @@ impl MemorySet {
     }
 
     /// What the rows are: processes or sessions.
-    fn tracks(&self) -> &[MemoryTrack] {
+    pub(super) fn tracks(&self) -> &[MemoryTrack] {
         if self.group_by == Some(MemoryDimension::Session) { &self.sessions } else { &self.processes }
     }
 

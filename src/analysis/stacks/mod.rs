@@ -223,7 +223,6 @@ impl StackSet {
         let shown = rows::Shown::new(&names, (&processes, &threads), rows.into_things(), query, clock);
         let mut texts = StackTexts::default();
         let (modules, functions) = shown.modules_and_functions();
-        let compared = shown.compared(&threads, &mut texts);
         Ok(StackSet {
             warnings: warnings(trace, left_out, told),
             counts: parts.counts,
@@ -240,7 +239,7 @@ impl StackSet {
             functions,
             stacks: if query.whole_stacks { shown.stacks() } else { WholeStacks::default() },
             rows: shown.groups(&threads, &mut texts),
-            compared,
+            compared: shown.compared(&threads, &mut texts),
             texts,
             dimensions: query.group_by.clone(),
             symbols: symbol_use::uses(&names, shown.lists(), &searches),
