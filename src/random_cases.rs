@@ -1,6 +1,6 @@
 //! How much the tests try. Each has its usual number of random cases, which finds faults in practice; `PROPTEST_CASES` scales
-//! all of them. `.ci/run` tries the usual number, 768; where nothing is set, proptest takes 256, so that a run by hand tries a
-//! third; `.ci/full` tries ten times the usual number. A run chooses other cases each time; those of one with
+//! all of them. `.ci/run` tries the usual number, 768, with the program as it is shipped; where nothing is set, proptest takes
+//! 256, so that a run by hand tries a third; `.ci/full` tries ten times the usual number. A run chooses other cases each time; those of one with
 //! `PROPTEST_RNG_SEED` come again.
 
 use proptest::prelude::{ProptestConfig, Strategy};
