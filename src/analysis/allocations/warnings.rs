@@ -54,9 +54,29 @@ pub fn warnings(
                     not count";
         warnings.push(note("frees_undated", text.into()));
     }
+    warnings.extend(unknown_start(needs, replayed));
     warnings.extend(trust.not_there_for(analysis, missing));
     warnings.extend(undescribed(trace.survey(), needs));
     warnings
+}
+
+/// What is not in the sums, because nothing tells of it.
+fn unknown_start(needs: &'static AnalysisNeeds, replayed: &Replayed) -> Option<Warning> {
+    let number = replayed.at_start.iter().find(|(source, _)| *source == "unknown").map(|(_, number)| *number)?;
+    let of = counted(number, "process had", "processes had");
+    let growth = "growth is too large by what of it was freed in the trace";
+    let text = match AllocationKind::ALL.into_iter().find(|kind| kind.needs().name == needs.name)? {
+        AllocationKind::Commit => {
+            format!("nothing tells what {of} committed before the trace: it is in no sum, and {growth}")
+        }
+        AllocationKind::Pool => {
+            format!("no pool snapshot tells what was allocated before the trace: it is in no sum, and {growth}")
+        }
+        AllocationKind::Heap => {
+            format!("nothing tells what heap blocks {of} before the trace: they are in no sum, and {growth}")
+        }
+    };
+    Some(Warning::note(needs.name, "start_unknown", text).of(number))
 }
 
 /// Codes of [`warnings_at_end`].

@@ -17,9 +17,9 @@ use super::trace_side::starts_for;
 use crate::analysis::allocations::{AllocationQuery, AllocationSet, Dimension};
 use crate::error::Error;
 use crate::load::allocations::AllocationKind;
-use crate::trace::trust::warning::{Warning, Warnings};
+use crate::trace::trust::warning::Warnings;
 use crate::trace::{Parts, Trace};
-use crate::units::{Nanos, counted};
+use crate::units::Nanos;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -92,8 +92,7 @@ impl AllocationDiff {
         };
         let mut warnings = Warnings::default();
         for (name, set) in SIDES.iter().zip([&left_set, &right_set]) {
-            let all = set.warnings.iter().cloned().chain(unknown_start(set, query.measure));
-            warnings.extend(all.map(|warning| warning.named(name)));
+            warnings.extend(set.warnings.clone().named(name));
         }
         let joined = rows::join([&left_set, &right_set], query.measure, query.rows);
         warnings.extend(matched.renamed_warning());
@@ -140,16 +139,4 @@ fn matched(traces: [&Trace; 2], how: Match) -> Matched {
         trace.processes().instances.iter().map(|process| process.label()).collect()
     });
     Matched::new(labels.each_ref(), how, &starts_for(how, traces))
-}
-
-/// What is not in the sums, because nothing tells of it. Growth does not depend on it.
-fn unknown_start(set: &AllocationSet, measure: AllocationMeasure) -> Option<Warning> {
-    let number = set.at_start.iter().find(|(source, _)| *source == "unknown").map(|(_, number)| *number)?;
-    let of = counted(number, "process had", "processes had");
-    let text = match set.of {
-        AllocationKind::Commit => format!("nothing tells what {of} committed before the trace: it is in no sum"),
-        AllocationKind::Pool => "no pool snapshot tells what was allocated before the trace: it is in no sum".into(),
-        AllocationKind::Heap => format!("nothing tells what heap blocks {of} before the trace: they are in no sum"),
-    };
-    (measure != AllocationMeasure::Growth).then(|| Warning::note(set.of.needs().name, "start_unknown", text).of(number))
 }
