@@ -1,20 +1,24 @@
-//! How much the tests try. Each has its usual number of random cases, which finds faults in practice; `PROPTEST_CASES` scales
-//! all of them. `.ci/run` tries the usual number, 768, with the program as it is shipped; where nothing is set, proptest takes
-//! 256, so that a run by hand tries a third; `.ci/full` tries ten times the usual number. A run chooses other cases each time; those of one with
-//! `PROPTEST_RNG_SEED` come again.
+//! How much the tests try. Each has its usual number of random cases, which finds faults in practice; `PFNSET_CASES` scales all of
+//! them. Where nothing is set it is 256, so that a run by hand tries a third; `.ci/run` tries the usual number, 768, with the program as
+//! it is shipped, and `.ci/full` ten times as many. A run chooses other cases each time; those of one with `PROPTEST_RNG_SEED` come
+//! again. (`PROPTEST_CASES` gives every test that many, whatever its own number: proptest takes it before all else.)
 
 use proptest::prelude::{ProptestConfig, Strategy};
 use proptest::sample::subsequence;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
-/// The `PROPTEST_CASES` of the usual number.
+/// The `PFNSET_CASES` of the usual number.
 const USUAL: u64 = 768;
+
+/// What the settings want.
+fn asked() -> u64 {
+    std::env::var("PFNSET_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(256)
+}
 
 /// So many times as the settings want a usual number; at least once.
 pub fn times(usual: u64) -> u64 {
-    let cases = u64::from(ProptestConfig::default().cases);
-    (usual * cases / USUAL).max(1)
+    (usual * asked() / USUAL).max(1)
 }
 
 /// The settings of a property test with its usual number of cases.
@@ -42,7 +46,7 @@ pub fn one_in<T: Clone>(parts: u64, all: Vec<T>) -> Vec<T> {
 /// times the usual number.
 #[allow(dead_code)] // not all that include this file use it
 pub fn one_run_in(parts: u64) -> bool {
-    let cases = u64::from(ProptestConfig::default().cases);
+    let cases = asked();
     let mut runner = TestRunner::new(ProptestConfig::default());
     let drawn = (0..USUAL * parts).new_tree(&mut runner).expect("a number");
     cases >= USUAL && drawn.current() < cases

@@ -1,7 +1,7 @@
 //! Damaged files: cut, with flipped bytes, random, made to hurt. An error or counted damage; never a panic or a hang.
 //!
 //! Recorded traces take part where they are present. Optimized builds do what the numbers say; others, which are
-//! thirty times slower, a part of it; `PROPTEST_CASES` scales both.
+//! thirty times slower, a part of it; `PFNSET_CASES` scales both.
 
 use crate::random_cases::{one_in, times};
 use crate::reading::{Effort, Found, read_all, read_pages, recorded_traces};

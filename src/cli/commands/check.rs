@@ -12,6 +12,7 @@ use crate::answer::numbers::Unit;
 use crate::cli::args::{Base, Common, OutputFormat, UNITS, file_to_write, refuse};
 use crate::cli::duplicate_traces::{once, without_copies};
 use crate::cli::exit::Exit;
+use crate::cli::host_call::Call;
 use crate::cli::recordings::{Recording, Recordings};
 use crate::cli::symbols::SymbolArgs;
 use crate::cli::trace_paths::passed_over;
@@ -196,8 +197,8 @@ impl Check {
         refuse("--force", &[(self.force, "is for --init: it lets -o write over a file of budgets")])?;
         match self.common.format.for_programs() {
             Some(form) => {
-                // The verdicts in JUnit are for people.
-                let has_no_effect = self.unit.is_some() && self.junit.is_none();
+                // The verdicts in JUnit are for people, and so is the table that a call from Python takes beside its JSON.
+                let has_no_effect = self.unit.is_some() && self.junit.is_none() && Call::current().is_none();
                 let reason = "has pages, bytes and nanoseconds; --unit is for table and markdown";
                 refuse(&format!("--format {form}"), &[(has_no_effect, reason)])
             }
