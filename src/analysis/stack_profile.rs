@@ -15,7 +15,7 @@ use crate::model::window::Window;
 use crate::symbols::PdbId;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::STACK_EVENTS;
-use crate::trace::trust::warning::{Warning, Warnings, of_symbols};
+use crate::trace::trust::warning::{Warning, Warnings, symbols_missing};
 use crate::units::{FileTime, Ticks, count};
 use foldhash::HashMap as FastMap;
 use std::collections::BTreeMap;
@@ -180,7 +180,7 @@ impl Making<'_, '_> {
         let EventLog { names, keys, processes, threads, process_ids, told, .. } = log;
         let owned = Owned { keys: &keys, processes: &processes, threads: &threads, process_ids: &process_ids };
         self.profile.parts.push(ProfilePart::new((kind, names), &owned, found, self.query));
-        self.profile.warnings.add(of_symbols(STACK_EVENTS.name, told));
+        self.profile.warnings.add(symbols_missing(STACK_EVENTS.name, told));
         Ok(())
     }
 

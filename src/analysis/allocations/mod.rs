@@ -61,7 +61,7 @@ use crate::model::window::Window;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::analysis_needs::{AnalysisNeeds, COMMIT_ALLOCATIONS, HEAP_ALLOCATIONS, POOL_ALLOCATIONS};
 use crate::trace::trust::readiness::Need;
-use crate::trace::trust::warning::{Warning, Warnings};
+use crate::trace::trust::warning::{Warnings, symbols_missing};
 use crate::trace::{Parts, Trace};
 use crate::units::{Nanos, Ticks};
 use counting::Counting;
@@ -311,7 +311,7 @@ impl Whole {
         }
         warnings.add(warnings::warnings_at_end(of, total.doubtful_bytes, replayed.check));
         let told = told.iter().filter(|_| has_stacks);
-        warnings.extend(told.map(|text| Warning::note(of.needs().name, "symbols_missing", text.clone())));
+        warnings.extend(symbols_missing(of.needs().name, told.cloned()));
         AllocationSet {
             warnings,
             missing,

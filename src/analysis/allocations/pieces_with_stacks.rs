@@ -17,7 +17,7 @@ use crate::load::allocations::AllocationKind;
 use crate::load::stacks::frame_lists::ListId;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
-use crate::trace::trust::warning::{Warnings, of_symbols};
+use crate::trace::trust::warning::{Warnings, symbols_missing};
 use crate::units::Ticks;
 
 /// A piece.
@@ -107,7 +107,7 @@ impl Pieces {
         let unknown = (0, "Unknown".to_owned());
         let processes: Vec<(u32, String)> = (0..lives.count()).map(process).chain([unknown]).collect();
         let Some(stacks) = counting.into_labels().into_stacks() else { return Err(trace.cannot_run(of.needs())) };
-        warnings.extend(of_symbols(of.needs().name, told));
+        warnings.extend(symbols_missing(of.needs().name, told));
         // Lives are found while records are read: only now the number of the unknown one is known.
         let unknown = processes.len() as u32 - 1;
         let mut list = collected.0;

@@ -364,7 +364,9 @@ pub fn unrecorded_interrupts(trace: &Trace) -> Vec<(&'static str, String)> {
     let missing = trace.missing(&CPU).into_iter();
     let missing = missing.filter(|need| [DPCS.keyword, INTERRUPTS.keyword].contains(&need.keyword));
     missing
-        .map(|need| (need.keyword, format!("the keyword {} was not recorded ({})", need.keyword, need.without)))
+        .map(|need| {
+            (need.keyword, format!("no event of the keyword {} is in the trace ({})", need.keyword, need.without))
+        })
         .collect()
 }
 

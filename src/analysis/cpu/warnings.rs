@@ -8,7 +8,7 @@ use crate::etl::log_file_header::MODE_NO_PER_PROCESSOR;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::CPU;
 use crate::trace::trust::readiness::{Need, undescribed};
-use crate::trace::trust::warning::{Warning, Warnings};
+use crate::trace::trust::warning::{Warning, Warnings, symbols_missing};
 use crate::units::{count, counted};
 
 /// One line each, most important first. `of_symbols` are those of the search for symbols.
@@ -66,7 +66,7 @@ pub fn warnings(
         warnings.push(note("time_went_back", text).of(went_back));
     }
     warnings.extend(stacks.into_iter().flat_map(lack_of_stacks));
-    warnings.extend(of_symbols.into_iter().map(|text| note("symbols_missing", text)));
+    warnings.extend(symbols_missing(CPU.name, of_symbols));
     warnings.extend(trust.not_there_for(CPU.name, missing));
     warnings.extend(undescribed(trace.survey(), &CPU));
     warnings

@@ -22,7 +22,7 @@ use crate::model::window::Window;
 use crate::moment::Moment;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::STACK_EVENTS;
-use crate::trace::trust::warning::{Warning, Warnings, of_symbols};
+use crate::trace::trust::warning::{Warning, Warnings, symbols_missing};
 use crate::units::Ticks;
 use std::borrow::Cow;
 use std::io;
@@ -135,7 +135,7 @@ impl<'t> EventListing<'t> {
         let unreadable = |text: &String| Warning::note("event_rows", "unreadable_manifest", text.clone());
         warnings.extend(schemas.unreadable.iter().take(20).map(unreadable));
         let (stacks, told) = query.stacks.as_ref().map(|symbols| EventStacks::of_all(trace, symbols)).unzip();
-        warnings.extend(of_symbols(STACK_EVENTS.name, told.into_iter().flatten()));
+        warnings.extend(symbols_missing(STACK_EVENTS.name, told.into_iter().flatten()));
         if stacks.as_ref().is_some_and(EventStacks::is_empty) {
             let text = "the trace has no stacks".to_owned();
             warnings.push(Warning::note(STACK_EVENTS.name, "no_stacks", text));

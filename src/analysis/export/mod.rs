@@ -45,7 +45,7 @@ use crate::pattern::Patterns;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::{RESIDENT_SET, STACK_EVENTS};
-use crate::trace::trust::warning::Warnings;
+use crate::trace::trust::warning::{self, Warnings};
 use column_batches::ColumnBatches;
 use schema::Table;
 use snapshot_choice::{Chosen, chosen};
@@ -242,7 +242,7 @@ fn of_other_tables(
         warnings.extend(stacks::read(trace, &SymbolFolders::default()).1);
     }
     if tables.contains(&Table::Stacks) {
-        warnings.extend(symbols_missing.iter().map(|text| stacks::symbols_missing(text.clone())));
+        warnings.extend(warning::symbols_missing(STACK_EVENTS.name, symbols_missing.iter().cloned()));
     }
     Ok(warnings)
 }

@@ -10,21 +10,16 @@ use crate::etl::log_file_header::MODE_NO_PER_PROCESSOR;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::STACK_EVENTS;
-use crate::trace::trust::warning::{Warning, Warnings};
+use crate::trace::trust::warning::{Warning, Warnings, symbols_missing};
 
 /// The stacks of all events of a trace, and what casts doubt on them. Their numbers are the same in each run, whatever is asked for
 /// beside them.
 pub fn read(trace: &Trace, symbols: &SymbolFolders) -> (EventStacks, Warnings) {
     let (stacks, told) = EventStacks::of_all(trace, symbols);
-    let of_symbols = told.into_iter().map(symbols_missing);
+    let of_symbols = symbols_missing(STACK_EVENTS.name, told);
     let none = stacks.is_empty().then(|| Warning::note(STACK_EVENTS.name, "no_stacks", "no record has a stack".into()));
     let warnings = none.into_iter().chain(of_symbols).collect();
     (stacks, warnings)
-}
-
-/// What is missing of symbols.
-pub fn symbols_missing(text: String) -> Warning {
-    Warning::note(STACK_EVENTS.name, "symbols_missing", text)
 }
 
 /// Writes the distinct stacks.

@@ -7,7 +7,7 @@ use crate::trace::Trace;
 use crate::trace::analysis_needs::REFERENCE_SET;
 use crate::trace::trust::readiness::{Need, undescribed};
 use crate::trace::trust::trust_report::TrustReport;
-use crate::trace::trust::warning::Warning;
+use crate::trace::trust::warning::{Warning, symbols_missing};
 use crate::units::count;
 
 impl ReferenceSet {
@@ -20,7 +20,7 @@ impl ReferenceSet {
         self.warnings = trust.warnings();
         self.warnings.extend(self.own_warnings(trust, max_residue));
         self.warnings.extend(self.stacks.and_then(lack_of_stacks));
-        self.warnings.extend(of_symbols.into_iter().map(|text| note("symbols_missing", text)));
+        self.warnings.extend(symbols_missing(REFERENCE_SET.name, of_symbols));
         self.warnings.extend(trust.not_there_for(REFERENCE_SET.name, &costs));
         self.warnings.extend(undescribed(trace.survey(), &REFERENCE_SET));
     }

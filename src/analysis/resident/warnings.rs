@@ -12,7 +12,7 @@ use crate::model::snapshot::Snapshot;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::RESIDENT_SET;
 use crate::trace::trust::readiness::undescribed;
-use crate::trace::trust::warning::{Warning, Warnings};
+use crate::trace::trust::warning::{Warning, Warnings, symbols_missing};
 use crate::units::count;
 
 /// What the checks are made of.
@@ -97,7 +97,7 @@ pub(crate) fn of_pool_tags(
 
 /// What is missing of symbols.
 pub(crate) fn of_symbols(stacks: &CommitStacks) -> impl Iterator<Item = Warning> {
-    stacks.told.iter().map(|text| Warning::note(RESIDENT_SET.name, "symbols_missing", text.clone()))
+    symbols_missing(RESIDENT_SET.name, stacks.told.iter().cloned())
 }
 
 /// What can be said before a page is counted: of the records of these snapshots.

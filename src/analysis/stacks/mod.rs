@@ -80,7 +80,7 @@ use crate::pattern::Patterns;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::STACK_EVENTS;
 use crate::trace::trust::readiness::undescribed;
-use crate::trace::trust::warning::{Warning, Warnings, of_symbols};
+use crate::trace::trust::warning::{Warning, Warnings, symbols_missing};
 use crate::units::{Nanos, counted};
 use counting::Counting;
 use join::{Attached, Joined};
@@ -185,7 +185,7 @@ fn warnings(trace: &Trace, left_out: LeftOut, told: Vec<String>) -> Warnings {
         let text = format!("left out: {}", left_out.counts().join(", "));
         warnings.push(Warning::note(STACK_EVENTS.name, "records_left_out", text).of(left_out.sum()));
     }
-    warnings.extend(of_symbols(STACK_EVENTS.name, told));
+    warnings.extend(symbols_missing(STACK_EVENTS.name, told));
     warnings
 }
 

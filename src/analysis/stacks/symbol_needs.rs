@@ -13,7 +13,7 @@ use crate::load::stacks::stack_events::Events;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::STACK_EVENTS;
-use crate::trace::trust::warning::{Warnings, of_symbols};
+use crate::trace::trust::warning::{Warnings, symbols_missing};
 use foldhash::HashMap as FastMap;
 
 /// What the frames of a trace need.
@@ -59,7 +59,7 @@ impl SymbolNeeds {
         let trust = trace.trust();
         let images = symbol_use::uses(&names, lists.into_iter(), &searches);
         Ok(SymbolNeeds {
-            warnings: trust.warnings().into_iter().chain(of_symbols(STACK_EVENTS.name, told)).collect(),
+            warnings: trust.warnings().into_iter().chain(symbols_missing(STACK_EVENTS.name, told)).collect(),
             stacks: count,
             frames: images.iter().map(|image| image.frames).sum(),
             folders: folders.folders.len(),

@@ -199,11 +199,6 @@ impl TrustReport {
         }
     }
 
-    /// Lines on what is unknown because keywords are missing.
-    pub fn not_there(&self, missing: &[Need]) -> Vec<String> {
-        self.not_there_for(OF_TRACE, missing).texts()
-    }
-
     /// What this analysis does not know because keywords are missing.
     pub(crate) fn not_there_for(&self, analysis: &'static str, missing: &[Need]) -> Warnings {
         let is_heaps = |need: &Need| need.keyword == HEAPS.keyword;

@@ -147,7 +147,7 @@ impl Warning {
 }
 
 /// What the search for symbols did not find.
-pub(crate) fn of_symbols(
+pub(crate) fn symbols_missing(
     analysis: &'static str,
     told: impl IntoIterator<Item = String>,
 ) -> impl Iterator<Item = Warning> {
