@@ -70,7 +70,9 @@ fn unknown_start(needs: &'static AnalysisNeeds, replayed: &Replayed) -> Option<W
             format!("nothing tells what {of} committed before the trace: it is in no sum, and {growth}")
         }
         AllocationKind::Pool => {
-            format!("no pool snapshot tells what was allocated before the trace: it is in no sum, and {growth}")
+            format!(
+                "no pool snapshot at the start tells what was allocated before: but for what the end shows, it is in no sum, and {growth}"
+            )
         }
         AllocationKind::Heap => {
             format!("nothing tells what heap blocks {of} before the trace: they are in no sum, and {growth}")
