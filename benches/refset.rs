@@ -47,7 +47,9 @@ fn by_stack(spec: &RefsetSpec, rounds: usize) {
     let run = |rows: Option<&str>| {
         let trace = Trace::open(&path).expect("the trace");
         let mut query = Query::default();
-        rows.into_iter().for_each(|rows| query.group_by(rows).expect("dimensions"));
+        rows.into_iter().for_each(|rows| {
+            query.group_by = pfnset::dimensions::Dimension::parse_list(rows).expect("dimensions");
+        });
         let set = ReferenceSet::answer(&trace, &query).expect("a reference set");
         assert!(set.held_at_stop > 0);
     };

@@ -5,7 +5,7 @@
 
 use pfnset::etl::record::{HeaderType, RawRecord, Record};
 use pfnset::etl::record_id::Position;
-use pfnset::event::heap::HeapRange;
+use pfnset::event::heap_range::HeapRange;
 use pfnset::event::merged::{AddedByMerge, FileVersionField};
 use pfnset::event::{Decoded, Event, decode};
 use std::fmt::{self, Write};

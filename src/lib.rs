@@ -25,7 +25,7 @@
 //! - [`ReferenceSet`](analysis::refset::ReferenceSet): pages that processes touched in a time window.
 //! - [`MemorySet`](analysis::memory::MemorySet): memory over time; [`CpuUse`](analysis::cpu::CpuUse): who ran and who had to wait;
 //!   [`ProcessSet`](analysis::processes::ProcessSet): the processes.
-//! - [`TraceInfo`](analysis::info::TraceInfo), [`EventStatistics`](analysis::event_statistics::EventStatistics): what a trace
+//! - [`TraceInfo`](analysis::info::TraceInfo), [`EventStatistics`](analysis::events::EventStatistics): what a trace
 //!   holds, and what it can be used for.
 //!
 //! Below them are [`EtlFile`](etl::EtlFile) (buffers and record headers, for questions of your own) and [`event::decode`]
@@ -42,11 +42,11 @@
 //!
 //! | new | file | beside it |
 //! |---|---|---|
-//! | record layout | `src/event/layouts/FAMILY.rs` | a line in `src/event/dispatch.rs` |
-//! | dimension | `src/dimensions/FACT_dimensions.rs`: of a process, a file, a stack; in `src/dimensions/single_dimensions.rs` where it stands alone | a line in `dimensions!` of each analysis that knows the fact |
-//! | column | `src/analysis/COMMAND/tables.rs` | commands without that file: `src/answer/COMMAND.rs`; `events`: `src/analysis/event_statistics.rs`; `pages`: `src/forms/pages/columns.rs`; `export`: `src/analysis/export/schema.rs` |
-//! | form of output | `src/forms/FORM.rs` | a line in `src/forms/mod.rs` |
-//! | warning | its code in `src/trace/trust/warning.rs` | its words: about the file in `src/trace/trust/trust_report.rs`, about one analysis in `src/analysis/COMMAND/warnings.rs` |
+//! | record layout | `src/event/layouts/FAMILY.rs`: the layout, and in `hooks!` the event's name (an event that was only counted leaves `COUNTED` in `src/event/hooks.rs`) | a line in `src/event/dispatch.rs`; whether it tells of people: `src/event/personal.rs`; names of its fields: `src/event/fields/kernel.rs`, of memory `src/event/fields/kernel_memory.rs` |
+//! | dimension | of a process, a file, a stack: `src/dimensions/FACT_dimensions.rs`, with its labels; it is there for each analysis that has the whole fact. In `src/dimensions/single_dimensions.rs` where it stands alone | a line in `dimensions!` of analyses that list theirs one by one, in `src/analysis/COMMAND/query.rs` (`resident`, `pages`: `src/analysis/resident/page_dimensions.rs`; `processes`: `src/analysis/processes/rows.rs`), and what the compiler names |
+//! | column | `src/analysis/COMMAND/tables.rs` | commands without that file: `src/answer/COMMAND.rs`; `events`: `src/analysis/events.rs`; `pages`: `src/analysis/pages.rs`, then its width and cell in `src/forms/pages`; a counter of `memory`: `src/analysis/memory/counters.rs`; `cpu` by samples: `src/analysis/cpu/by_samples.rs`; `export`: `src/analysis/export/schema.rs` |
+//! | form of output | `src/forms/FORM.rs` | lines in `src/forms/mod.rs`, `src/forms/many_traces.rs`, `src/cli/args.rs` and `src/cli/output.rs` |
+//! | warning | its code in `src/trace/trust/warning.rs` | its words: about the file in `src/trace/trust/trust_report.rs` (the header against the records: `src/trace/trust/header_contradictions.rs`), about page sequences in `src/trace/page_sequences.rs`, about the check of a snapshot in `src/analysis/resident/check_warnings.rs`, about one analysis in `src/analysis/COMMAND/warnings.rs` |
 //! | flag of a command | `src/cli/commands/COMMAND.rs`; of many commands `src/cli/args.rs` | what it asks for: `src/analysis/COMMAND/query.rs` |
 //! | keyword of a recorder | its bit in `src/event/group_mask_bits.rs` | what it records, and who needs it: `src/trace/analysis_needs.rs` |
 //! | command | `src/analysis/COMMAND/mod.rs`, `src/answer/COMMAND.rs`, `src/cli/commands/COMMAND.rs` | a line in `src/cli/commands/mod.rs` |

@@ -2,7 +2,7 @@
 
 use crate::units::Ticks;
 
-/// When a record was logged. Records are ordered by time stamp; equal stamps are ordered by position in the file.
+/// When a record was logged. Records are ordered by time stamp; equal stamps by the sequence number of the buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Moment {
     /// Raw stamp.

@@ -4,8 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wildmatch::WildMatch;
 
-/// How labels of processes without a name begin.
-const UNKNOWN: &str = "Unknown";
 /// WPA's label for pages of several processes.
 pub(crate) const SEVERAL: &str = "Unknown (-1)";
 
@@ -27,7 +25,8 @@ pub struct Pattern {
     matcher: WildMatch,
     /// A name or an id of a process stands for `name (*)` or `* (id)` too.
     of_process: Option<WildMatch>,
-    /// True when it means processes without a name, not pages of several processes, for which WPA has such a label.
+    /// True when it is not the whole label that WPA has for pages of several processes: that reads as a process without a name, which
+    /// parts of it mean. A pattern that takes everything takes what people read for it.
     spares_several: bool,
     has_matched: Arc<AtomicBool>,
 }
@@ -39,20 +38,19 @@ impl Pattern {
         Pattern { text, matcher, of_process: None, spares_several: false, has_matched: Arc::default() }
     }
 
+    fn of_label(text: &str) -> Pattern {
+        Pattern { spares_several: !text.eq_ignore_ascii_case(SEVERAL), ..Pattern::new(text) }
+    }
+
     fn of_process(text: &str) -> Pattern {
-        let plain = Pattern::new(text);
+        let plain = Pattern::of_label(text);
         let is_id = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let label = match () {
             () if !plain.is_literal() => None,
             () if is_id => Some(format!("* ({text})")),
             () => Some(format!("{text} (*)")),
         };
-        let means_unknown = text.get(..UNKNOWN.len()).is_some_and(|start| start.eq_ignore_ascii_case(UNKNOWN));
-        Pattern {
-            of_process: label.map(|label| WildMatch::new_case_insensitive(&label)),
-            spares_several: means_unknown && !text.eq_ignore_ascii_case(SEVERAL),
-            ..plain
-        }
+        Pattern { of_process: label.map(|label| WildMatch::new_case_insensitive(&label)), ..plain }
     }
 
     /// True when it matches nothing but its own text.
@@ -91,6 +89,11 @@ impl Patterns {
     /// Parses a list such as `a*;!b?`. Empty parts are ignored.
     pub fn new(text: &str) -> Patterns {
         Patterns::read(text, Pattern::new)
+    }
+
+    /// The same for labels of rows, one of which is WPA's of pages of several processes.
+    pub(crate) fn of_labels(text: &str) -> Patterns {
+        Patterns::read(text, Pattern::of_label)
     }
 
     /// The same for labels of processes (`name.exe (id)`): a name without wildcards means every instance, a number the id.
@@ -134,6 +137,12 @@ impl Patterns {
     pub(crate) fn could_pass<T: AsRef<str>>(&self, texts: &[T]) -> bool {
         let own = Patterns::new(&self.to_string());
         texts.iter().any(|text| own.matches(text.as_ref()))
+    }
+
+    /// True when any text passes: `*`.
+    pub(crate) fn take_all(&self) -> bool {
+        let is_any = |pattern: &Pattern| pattern.text.bytes().all(|byte| byte == b'*');
+        self.unwanted.is_empty() && self.wanted.iter().any(is_any)
     }
 
     /// True when `text` matches.

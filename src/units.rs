@@ -79,6 +79,29 @@ pub struct Ticks(pub i64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Nanos(pub i128);
 
+/// A time of microseconds, rounded.
+const fn in_microseconds(nanos: i64) -> i64 {
+    nanos.signum() * (nanos.unsigned_abs().saturating_add(500) / 1000) as i64
+}
+
+/// Milliseconds for people; `is_fine`: to the nanosecond.
+pub(crate) fn milliseconds(nanos: i64, is_fine: bool) -> String {
+    let sign = if nanos < 0 { "-" } else { "" };
+    let nanos = nanos.unsigned_abs();
+    if is_fine {
+        return format!("{sign}{}.{:06} ms", nanos / 1_000_000, nanos % 1_000_000);
+    }
+    let micros = nanos.saturating_add(500) / 1000;
+    format!("{sign}{}.{:03} ms", micros / 1000, micros % 1000)
+}
+
+/// True where three digits of milliseconds hide that two times differ, or show another difference than the two have.
+pub(crate) fn needs_nanoseconds(one: i64, other: i64) -> bool {
+    let rest = one.saturating_sub(other);
+    let [one, other, shown] = [one, other, rest].map(in_microseconds);
+    rest != 0 && (shown == 0 || one.saturating_sub(other) != shown)
+}
+
 /// True where two spans differ by more than a tenth: sums over them are not to be compared.
 pub(crate) fn are_of_other_lengths(one: u64, other: u64) -> bool {
     one.abs_diff(other) > one.max(other) / 10
@@ -98,6 +121,24 @@ pub struct FileTime(pub u64);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_that_differ_look_different() {
+        assert_eq!(milliseconds(20_000_499, false), "20.000 ms");
+        assert_eq!(milliseconds(-20_000_500, false), "-20.001 ms");
+        assert_eq!(milliseconds(-400, true), "-0.000400 ms");
+        for (one, other, is_fine) in [
+            (20_000_000, 20_000_000, false),
+            (20_000_400, 20_000_000, true),
+            (20_000_600, 20_000_000, false),
+            // 20.001 and 20.000, and 0.000 between them.
+            (20_000_600, 20_000_400, true),
+            // 20.001 and 19.999, and 0.001 between them.
+            (20_000_500, 19_999_100, true),
+        ] {
+            assert_eq!(needs_nanoseconds(one, other), is_fine, "{one} {other}");
+        }
+    }
 
     #[test]
     fn counts_have_separators() {

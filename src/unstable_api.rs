@@ -25,7 +25,7 @@ pub use crate::escape::{is_hidden, visible};
 pub use crate::etl::buffer_order::{circular_start, ranks};
 #[cfg(feature = "cli")]
 pub use crate::forms::{
-    ascii::ascii, budgets::write as write_budgets, event_rows::EventForm, event_rows::RowWriter,
+    ascii_stand_ins::ascii, budgets::write as write_budgets, event_rows::EventForm, event_rows::RowWriter,
     event_rows::heading as event_heading, html::HtmlReport, junit::document as junit,
 };
 pub use crate::load::sha256_digest::TraceDigest;
@@ -77,7 +77,8 @@ pub fn answers_of_code(trace: &crate::trace::Trace, show: &mut dyn FnMut(crate::
     use crate::answer::numbers::{TimeUnit, Unit};
     use crate::answer::{allocations, faults, stacks, symbols};
     let mut query = StackQuery { whole_stacks: true, ..StackQuery::default() };
-    query.group_by("process,thread,module,function,stack").expect("dimensions");
+    query.group_by =
+        crate::dimensions::Dimension::parse_list("process,thread,module,function,stack").expect("dimensions");
     if let Ok(set) = StackSet::answer(trace, &query) {
         show(stacks::answer(&set, Default::default()));
         show(stacks::collapsed(&set, false));
@@ -88,15 +89,15 @@ pub fn answers_of_code(trace: &crate::trace::Trace, show: &mut dyn FnMut(crate::
     if let Ok(needs) = SymbolNeeds::answer(trace, &Default::default()) {
         show(symbols::answer(&needs));
     }
-    let mut query = FaultQuery::default();
-    query.group_by("process,file,module").expect("dimensions");
+    let group_by = crate::dimensions::Dimension::parse_list("process,file,module").expect("dimensions");
+    let query = FaultQuery { group_by, ..FaultQuery::default() };
     if let Ok(set) = FaultSet::answer(trace, &query) {
         for view in [FaultView::Summary, FaultView::Hard, FaultView::Disk, FaultView::Soft] {
             show(faults::answer(&set, view, None, TimeUnit::Auto));
         }
     }
-    let mut query = AllocationQuery::default();
-    query.group_by("process,function").expect("dimensions");
+    let group_by = crate::dimensions::Dimension::parse_list("process,function").expect("dimensions");
+    let query = AllocationQuery { group_by, ..AllocationQuery::default() };
     if let Ok(set) = AllocationSet::answer(trace, &query) {
         let display = allocations::AllocationDisplay {
             view: crate::analysis::allocations::AllocationView::Outstanding,

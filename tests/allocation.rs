@@ -221,7 +221,7 @@ fn of_joined_stacks() {
             let is_collapsed = form == Form::Collapsed;
             let mut query = StackQuery { whole_stacks: is_collapsed, ..StackQuery::default() };
             if !is_collapsed {
-                query.group_by("stack").expect("a dimension");
+                query.group_by = pfnset::dimensions::Dimension::parse_list("stack").expect("a dimension");
             }
             let set = StackSet::answer(&trace, &query).expect("samples");
             assert_eq!((set.totals.with_stack, set.totals.frames.total()), (100, 100 * 513));

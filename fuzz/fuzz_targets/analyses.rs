@@ -34,7 +34,7 @@ fn analyse(trace: &Trace) {
         "process,function,module",
     ] {
         let mut query = resident::query::ResidentQuery { snapshot: SnapshotChoice::All, ..Default::default() };
-        query.group_by(group_by).expect("dimensions");
+        query.group_by = pfnset::dimensions::Dimension::parse_list(group_by).expect("dimensions");
         let Ok(set) = ResidentSet::answer(trace, &query) else { break };
         for snapshot in &set.snapshots {
             let rows: u64 = snapshot.rows.iter().map(|row| row.measure.pages).sum();
@@ -61,7 +61,7 @@ fn analyse(trace: &Trace) {
     }
     for group_by in ["process,thread", "tag,pool,session", "process,heap,source", "reason,size,function,free_stack"] {
         let mut query = AllocationQuery::default();
-        query.group_by(group_by).expect("dimensions");
+        query.group_by = pfnset::dimensions::Dimension::parse_list(group_by).expect("dimensions");
         if let Ok(set) = AllocationSet::answer(trace, &query) {
             let at_end: u128 = set.rows.iter().map(|row| row.figures.at_end().bytes).sum();
             assert_eq!((set.is_balanced, at_end), (true, set.total.at_end().bytes), "{group_by}");
@@ -77,8 +77,8 @@ fn analyse(trace: &Trace) {
         );
         assert!(snapshot.index < trace.snapshots().len());
     }
-    let mut query = CpuQuery::default();
-    query.group_by("process,thread").expect("dimensions");
+    let group_by = pfnset::dimensions::Dimension::parse_list("process,thread").expect("dimensions");
+    let query = CpuQuery { group_by, ..CpuQuery::default() };
     if let Ok(cpu) = CpuUse::answer(trace, &query) {
         assert!(cpu.is_balanced());
         for states in cpu.rows.iter().filter_map(|row| row.states) {
@@ -92,8 +92,8 @@ fn analyse(trace: &Trace) {
                 (cpu.saturating_add(row.cpu), switches + row.switches, waits)
             })
         };
-        let mut query = CpuQuery::default();
-        query.group_by("stack,ready_function").expect("dimensions");
+        let group_by = pfnset::dimensions::Dimension::parse_list("stack,ready_function").expect("dimensions");
+        let query = CpuQuery { group_by, ..CpuQuery::default() };
         let by_stack = CpuUse::answer(trace, &query).expect("the same trace");
         assert!(by_stack.is_balanced());
         assert_eq!(sum(&by_stack), sum(&cpu));

@@ -34,8 +34,7 @@ fuzz_target!(|data: &[u8]| {
     let earlier = saved.map(|baseline| baseline.values(budgets));
     for (path, trace) in TRACES.iter().zip(OPEN.get_or_init(|| TRACES.iter().map(open).collect())) {
         let values = TraceValues::answer(trace, budgets);
-        let earlier = earlier.as_ref().map(|earlier| earlier.values.as_slice());
-        let result = TraceResult::new(vec![path.into()], budgets, values, earlier);
+        let result = TraceResult::new(vec![path.into()], budgets, values, earlier.as_ref());
         judged(&result, budgets.len());
         let checked = Checked { budgets: Path::new(NAME), baseline: Some(Path::new(NAME)), verdict: result.verdict };
         let told = one_warning(NAME);

@@ -7,7 +7,7 @@
 use libfuzzer_sys::fuzz_target;
 use pfnset::analysis::cpu::CpuUse;
 use pfnset::analysis::cpu::query::{CpuOrder, CpuQuery};
-use pfnset::analysis::event_statistics::{EventFilter, EventStatistics};
+use pfnset::analysis::events::{EventFilter, EventStatistics};
 use pfnset::analysis::info::TraceInfo;
 use pfnset::analysis::memory::MemorySet;
 use pfnset::analysis::memory::query::MemoryQuery;
@@ -46,7 +46,9 @@ fn say(trace: &Trace) {
     }
     for group_by in [None, Some("process,file,detail"), Some("service,folder,rule")] {
         let mut query = ResidentQuery::default();
-        group_by.into_iter().for_each(|names| query.group_by(names).expect("dimensions"));
+        group_by.into_iter().for_each(|names| {
+            query.group_by = pfnset::dimensions::Dimension::parse_list(names).expect("dimensions");
+        });
         let Ok(set) = ResidentSet::answer(trace, &query) else { break };
         written(answer::resident::answer(&set, &Default::default(), Unit::Auto, group_by.is_none()));
     }
@@ -56,8 +58,8 @@ fn say(trace: &Trace) {
     if let Ok(set) = MemorySet::answer(trace, &MemoryQuery::default()) {
         written(answer::memory::answer(&set, Default::default(), Unit::Auto));
     }
-    let mut query = CpuQuery::default();
-    query.group_by("process,thread").expect("dimensions");
+    let group_by = pfnset::dimensions::Dimension::parse_list("process,thread").expect("dimensions");
+    let query = CpuQuery { group_by, ..CpuQuery::default() };
     if let Ok(set) = CpuUse::answer(trace, &query) {
         for view in [CpuView::Rows, CpuView::Wakers] {
             let display = CpuDisplay {
@@ -88,7 +90,7 @@ fn say(trace: &Trace) {
 
 fn pages(trace: &Trace, listing: &PageListing<'_>) {
     for form in [PageForm::Table, PageForm::Csv(Cells::Plain), PageForm::Jsonl, PageForm::Xperf] {
-        let mut out = PageText::heading(form, trace.etl(), Path::new(NAME), 100);
+        let mut out = PageText::heading(form, (trace.etl(), [0, 0]), Path::new(NAME), 100);
         for &index in &listing.snapshots {
             let Some(pages) = listing.snapshot(index) else { continue };
             let text = PageText::new(form, trace.etl(), &pages.names(), index, 100);

@@ -9,7 +9,7 @@ pub mod cpu;
 pub mod diff;
 #[cfg(feature = "export")]
 pub(crate) mod event_rows;
-pub mod event_statistics;
+pub mod events;
 #[cfg(feature = "export")]
 pub mod export;
 pub(crate) mod faults;
@@ -20,7 +20,7 @@ pub(crate) mod overview;
 pub mod pages;
 pub mod processes;
 #[cfg(feature = "cli")]
-pub(crate) mod profile_counters;
+pub(crate) mod profile_memory_tracks;
 pub mod refset;
 pub mod resident;
 #[cfg(feature = "cli")]

@@ -1,4 +1,4 @@
-//! One row for each page of a snapshot, in PFN order. Pages are classified, but not counted.
+//! One row for each page of a snapshot, in PFN order. Pages are counted first, for what is wrong with them.
 //!
 //! Rows are typed and never collected: [`SnapshotPages::stream`] passes each to a formatter on the thread that read it
 //! and gives the text to a writer in order. `forms::pages` decides how a row looks.
@@ -6,8 +6,8 @@
 use crate::analysis::resident::batch_classify::BatchClassifier;
 use crate::analysis::resident::classify::{ClassifiedPage, Detail};
 use crate::analysis::resident::commit_stacks::CommitStacks;
-use crate::analysis::resident::dimension::{Dimension, DimensionCode, detail_code};
 use crate::analysis::resident::group_counts::Filter;
+use crate::analysis::resident::page_dimensions::{Dimension, DimensionCode, detail_code};
 use crate::analysis::resident::query::{SnapshotChoice, stacks_for};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::resident::warnings;
@@ -21,9 +21,10 @@ use crate::model::snapshot::Snapshot;
 use crate::named_enum::named_enum;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
-use crate::trace::trust::warning::{Warning, Warnings};
+use crate::trace::trust::warning::Warnings;
 use crate::units::Ticks;
 use std::io;
+use std::sync::Arc;
 
 /// A page and what is known of it.
 #[derive(Debug, Clone, Copy)]
@@ -64,9 +65,7 @@ pub struct PageNames<'s> {
 pub struct SnapshotPages<'l> {
     listing: &'l PageListing<'l>,
     snapshot: &'l Snapshot,
-    context: SnapshotContext<'l>,
-    /// What makes the categories of its pages wrong, beyond what the listing says.
-    pub(crate) warning: Option<Warning>,
+    context: Arc<SnapshotContext<'l>>,
 }
 
 named_enum! {
@@ -191,6 +190,8 @@ pub struct PageListing<'e> {
     trace: &'e Trace,
     query: &'e PageQuery,
     stacks: Option<CommitStacks>,
+    /// What the pages of a snapshot were joined with when they were counted.
+    counted: Option<(usize, Arc<SnapshotContext<'e>>)>,
     /// Warnings, most important first.
     pub warnings: Warnings,
     /// Numbers of the snapshots asked for.
@@ -206,18 +207,23 @@ impl<'e> PageListing<'e> {
         trace.gather(SnapshotContext::PARTS);
         let snapshots = query.snapshot.indices(trace.need_snapshots()?)?;
         let stacks = stacks_for(trace, &[], &query.conditions, &query.symbols);
-        let mut warnings = warnings::before_counting(trace, &snapshots);
+        // Pages are counted before the first is shown: what `resident` says of its totals holds for the rows too.
+        let (mut warnings, counted) = warnings::with_last_context(trace, &snapshots);
         warnings.extend(stacks.iter().flat_map(warnings::of_stacks));
         warnings.extend(warnings::of_pool_tags(trace, &[], &query.conditions));
-        Ok(PageListing { trace, query, stacks, warnings, snapshots })
+        warnings.extend(warnings::of_services(trace, &[], &query.conditions));
+        let counted = counted.map(|(index, context)| (index, Arc::new(context)));
+        Ok(PageListing { trace, query, stacks, counted, warnings, snapshots })
     }
 
     /// A snapshot of the trace with everything that its pages are joined with.
     pub fn snapshot(&self, index: usize) -> Option<SnapshotPages<'_>> {
         let snapshot = self.trace.snapshots().get(index)?;
-        let context = SnapshotContext::with_stacks(self.trace, snapshot, self.stacks.as_ref());
-        let warning = warnings::of_context(self.trace, &context, (index, self.snapshots.len()), snapshot);
-        Some(SnapshotPages { listing: self, snapshot, context, warning })
+        let context = match (&self.counted, &self.stacks) {
+            (Some((of, context)), None) if *of == index => Arc::clone(context),
+            (_, stacks) => Arc::new(SnapshotContext::with_stacks(self.trace, snapshot, stacks.as_ref())),
+        };
+        Some(SnapshotPages { listing: self, snapshot, context })
     }
 }
 
@@ -261,13 +267,13 @@ impl SnapshotPages<'_> {
     #[inline]
     fn row(&self, page: PageIdentity, time: Ticks, classified: &ClassifiedPage) -> PageRow {
         let context = &self.context;
-        let file = Dimension::FILE.code(context, &page, classified);
+        let file = Dimension::FILE.code_inline(context, &page, classified);
         PageRow {
             page,
             time,
             category: classified.category(),
             wpa: classified.category_wpa(),
-            process: Dimension::PROCESS.code(context, &page, classified),
+            process: Dimension::PROCESS.code_inline(context, &page, classified),
             file,
             detail: match context.detail(&page, classified) {
                 Detail::File(_) if page.is_file_backed() => file,

@@ -1,17 +1,18 @@
 //! The stacks of a trace as a profile for a viewer: each event with its time, thread and stack; allocations with what freed them.
 
 use crate::analysis::allocations::{PieceOfStack, Pieces};
-use crate::analysis::profile_counters;
-pub(crate) use crate::analysis::profile_counters::ProfileCounter;
+use crate::analysis::profile_memory_tracks;
+pub(crate) use crate::analysis::profile_memory_tracks::ProfileCounter;
 use crate::analysis::stacks::{
     Dimension, EventLog, Found, Key, Kind, Logged, Owned, PartKind, ProfilePart, StackId, StackQuery, Texts, Threads,
     Weight, window,
 };
 use crate::error::Error;
-use crate::load::allocations::AllocationKind;
+use crate::load::allocation_kinds::AllocationKind;
 use crate::load::stacks::first_walk::Parts;
 use crate::load::stacks::second_walk::EventChoice;
 use crate::model::window::Window;
+use crate::moment::Moment;
 use crate::symbols::PdbId;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::STACK_EVENTS;
@@ -84,7 +85,7 @@ impl<'q> StackProfile<'q> {
                 start: trace.etl().clock.start,
                 interval_ns: MILLISECOND,
                 marks: Vec::new(),
-                counters: profile_counters::read(trace, query)?,
+                counters: profile_memory_tracks::read(trace, query)?,
                 images: Vec::new(),
                 parts: Vec::new(),
             },
@@ -141,7 +142,8 @@ impl Making<'_, '_> {
     }
 
     fn is_inside(&self, time: Ticks) -> bool {
-        self.window.from.time <= time && time <= self.window.to.time
+        let moment = Moment { time, order: 0 };
+        self.window.from <= moment && moment < self.window.to
     }
 
     /// Events of one kind; `is_wanted`: it is an error when there is none.

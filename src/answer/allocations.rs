@@ -2,11 +2,11 @@
 
 use crate::analysis::allocations::{AllocationOrder, AllocationSet, AllocationView, Check, CommitSnapshot};
 use crate::answer::answer_type::{Answer, Units};
-use crate::answer::facts::{Fact, Facts};
+use crate::answer::json_facts::{Fact, Facts};
 use crate::answer::numbers::{self, TimeUnit, Unit};
 use crate::answer::rows::{Records, Rows};
 use crate::answer::text_block::Block;
-use crate::load::allocations::AllocationKind;
+use crate::load::allocation_kinds::AllocationKind;
 use crate::model::window::Origin;
 use crate::units::{Nanos, PAGE_BYTES, counted};
 
@@ -88,12 +88,30 @@ fn facts<'a>(set: &'a AllocationSet, display: AllocationDisplay) -> Facts<'a> {
         None => facts,
         Some(at) => facts.has("snapshot", Fact::Object(snapshot_facts(at))),
     };
+    let facts = match stacks(set) {
+        Some(stacks) => facts.has("stacks", Fact::Object(stacks)),
+        None => facts,
+    };
     let facts = facts.group_by(&set.dimensions).has("rows", Fact::lazy(move || Fact::Records(row_records(set))));
     if display.is_timeline {
         facts.has("timeline", Fact::lazy(move || Fact::Records(Records::of(set.timeline_table()))))
     } else {
         facts
     }
+}
+
+/// Of how many pieces the stacks are known that rows or conditions ask for.
+fn stacks<'a>(set: &AllocationSet) -> Option<Facts<'a>> {
+    let shares = [("allocated", set.stacks.allocated), ("freed", set.stacks.freed)];
+    let known = shares.into_iter().filter_map(|(how, share)| Some((how, share?)));
+    let facts = known.fold(Facts::default(), |facts, (how, share)| {
+        facts
+            .is(format!("{how}_pieces"), share.pieces)
+            .is(format!("{how}_pieces_with_stack"), share.pieces_with_stack)
+            .is(format!("{how}_bytes"), share.bytes)
+            .is(format!("{how}_bytes_with_stack"), share.bytes_with_stack)
+    });
+    (!facts.0.is_empty()).then_some(facts)
 }
 
 fn snapshot_facts<'a>(at: CommitSnapshot) -> Facts<'a> {
@@ -164,7 +182,7 @@ fn not_resident(set: &AllocationSet, at: CommitSnapshot, title: String, unit: Un
         ),
     };
     let others = format!(
-        "Of all known processes, private pages in RAM: {}{left_out}; {} of them in no commit",
+        "Of all known processes, private and large pages in RAM: {}{left_out}; {} of them in no commit",
         pages(at.private_pages),
         pages(at.private_pages.saturating_sub(at.in_commit)),
     );
@@ -226,8 +244,8 @@ fn balance(set: &AllocationSet, unit: Unit) -> Vec<String> {
         amount(total.freed().bytes, unit),
         amount(total.at_end().bytes, unit),
     );
-    let pieces = numbers::count(total.at_end().count);
-    vec![format!("{sum} ({pieces} pieces){verdict}"), format!("{sum}{verdict}")]
+    let pieces = counted(total.at_end().count, "piece", "pieces");
+    vec![format!("{sum} ({pieces}){verdict}"), format!("{sum}{verdict}")]
 }
 
 fn peak(set: &AllocationSet, unit: Unit) -> String {

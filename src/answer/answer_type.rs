@@ -1,7 +1,7 @@
 //! The answer itself.
 
 use crate::analysis::stack_profile::StackProfile;
-use crate::answer::facts::Facts;
+use crate::answer::json_facts::Facts;
 use crate::answer::numbers::{TimeUnit, Unit};
 use crate::answer::rows::Rows;
 use crate::answer::text_block::Block;

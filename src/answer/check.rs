@@ -1,17 +1,18 @@
 //! The answer of `pfnset check`. Wire format: docs/json.md, schema `pfnset.check`.
 
-use crate::analysis::check::budget::MeasureUnit;
+use crate::analysis::check::budget::{Measure, MeasureUnit};
 use crate::analysis::check::largest_growth::Grown;
 use crate::analysis::check::verdict::{LimitKind, LimitResult, Verdict};
 use crate::analysis::check::{BudgetResult, Spread, TraceResult};
 use crate::analysis::table::{Column, Field, Fit, Line, Table, Value as Cell};
 use crate::answer::answer_type::{Answer, Units};
-use crate::answer::facts::{Fact, Facts, filter_json};
+use crate::answer::check_amounts::{Amounts, amount_of, baseline_of, decisive, growth, growth_limit, signed, value_of};
+use crate::answer::check_overview::overview;
+use crate::answer::json_facts::{Fact, Facts, filter_json};
 use crate::answer::numbers::Unit;
 use crate::answer::text_block::Block;
 use crate::dimensions::{Dimension as _, ProcessFacet};
 use crate::trace::trust::warning::Warnings;
-use crate::units::counted;
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -84,45 +85,6 @@ fn of_all(traces: &[TraceResult]) -> String {
     format!("{} traces: {}", traces.len(), parts.join(", "))
 }
 
-/// All traces and all budgets: verdicts, and by how much limits are broken. Budgets that every trace passes are left out first where the
-/// width is small.
-fn overview(traces: &[TraceResult], unit: Unit) -> Option<Table> {
-    let first = traces.first().filter(|_| traces.len() > 1)?;
-    let is_fine = |at: usize| {
-        traces.iter().all(|trace| trace.budgets.get(at).is_some_and(|result| result.verdict == Verdict::Pass))
-    };
-    let column = |(at, result): (usize, &BudgetResult)| {
-        let order = u8::try_from(first.budgets.len().saturating_sub(at)).unwrap_or(u8::MAX) / 2;
-        let order = if is_fine(at) { order } else { order.saturating_add(u8::MAX / 2) };
-        Column::text(result.budget.name.clone()).fit(Fit::Leaves(order))
-    };
-    let cell = |result: &BudgetResult| {
-        let beyond = decisive(result).filter(|limit| limit.room < 0);
-        let text = match beyond.filter(|_| result.verdict == Verdict::Fail) {
-            Some(limit) => {
-                format!(
-                    "{} {}: {}",
-                    result.verdict.name(),
-                    limit.kind.name(),
-                    Amounts::new(result, unit).shown(limit.room)
-                )
-            }
-            None => result.verdict.name().to_owned(),
-        };
-        Cell::text(text)
-    };
-    let line = |trace: &TraceResult| {
-        let head = [Cell::text(files(trace)), Cell::text(trace.verdict.name())];
-        Line::new(head.into_iter().chain(trace.budgets.iter().map(cell)))
-    };
-    let head = [Column::text("Trace"), Column::text("Verdict").fit(Fit::Stays)];
-    Some(Table {
-        columns: head.into_iter().chain(first.budgets.iter().enumerate().map(column)).collect(),
-        lines: traces.iter().map(line).collect(),
-        ..Table::default()
-    })
-}
-
 fn screen(traces: &[TraceResult], unit: Unit) -> Vec<Block> {
     let mut screen = Vec::new();
     if let Some(overview) = overview(traces, unit) {
@@ -160,84 +122,9 @@ fn document(traces: &[TraceResult], unit: Unit) -> Vec<Block> {
     document
 }
 
-fn signed(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-/// What the amounts of a budget are, and how sizes among them are shown.
-#[derive(Debug, Clone, Copy)]
-struct Amounts {
-    of: MeasureUnit,
-    size: Unit,
-}
-
-impl Amounts {
-    fn new(result: &BudgetResult, size: Unit) -> Amounts {
-        Amounts { of: result.budget.measure.unit(), size }
-    }
-
-    /// An amount for people, with its sign where it is below 0.
-    fn shown(self, amount: i64) -> String {
-        let sign = if amount < 0 { "-" } else { "" };
-        let amount = amount.unsigned_abs();
-        match self.of {
-            MeasureUnit::Pages | MeasureUnit::Bytes => format!("{sign}{}", self.size.amount(amount)),
-            MeasureUnit::Faults => format!("{sign}{}", counted(amount, "fault", "faults")),
-            MeasureUnit::Time => format!("{sign}{:.3} ms", milliseconds(signed(amount))),
-        }
-    }
-
-    /// The same with its sign.
-    fn change(self, amount: i64) -> String {
-        if amount > 0 { format!("+{}", self.shown(amount)) } else { self.shown(amount) }
-    }
-
-    /// An amount for programs: bytes, faults, milliseconds.
-    fn number(self, amount: i64) -> Value {
-        if self.of == MeasureUnit::Time { json!(milliseconds(amount)) } else { json!(amount) }
-    }
-
-    /// The same in a column.
-    fn cell(self, amount: i64) -> Cell {
-        if self.of == MeasureUnit::Time { Cell::Decimal(milliseconds(amount)) } else { Cell::Count(amount) }
-    }
-
-    /// The same for keys that are of memory.
-    fn bytes(self, amount: i64) -> Option<i64> {
-        matches!(self.of, MeasureUnit::Pages | MeasureUnit::Bytes).then_some(amount)
-    }
-}
-
-fn milliseconds(nanos: i64) -> f64 {
-    nanos as f64 / 1e6
-}
-
-/// Pages in bytes; faults and nanoseconds as they are.
-fn amount_of(result: &BudgetResult, number: u64) -> i64 {
-    signed(number.saturating_mul(result.budget.measure.unit().scale()))
-}
-
-fn value_of(result: &BudgetResult) -> Option<i64> {
-    result.value.map(|value| amount_of(result, value))
-}
-
-fn baseline_of(result: &BudgetResult) -> Option<i64> {
-    result.baseline.map(|value| amount_of(result, value))
-}
-
 /// The number of pages, where a value is one.
 fn pages_of(result: &BudgetResult, value: Option<u64>) -> Option<u64> {
     value.filter(|_| result.budget.measure.unit() == MeasureUnit::Pages)
-}
-
-/// By how much a value grew.
-fn growth(result: &BudgetResult) -> Option<i64> {
-    Some(value_of(result)?.saturating_sub(baseline_of(result)?))
-}
-
-/// The limit that decides.
-fn decisive(result: &BudgetResult) -> Option<&LimitResult> {
-    result.limits.first()
 }
 
 /// The reason of a verdict; `None` for a pass.
@@ -312,7 +199,10 @@ pub fn explained(result: &BudgetResult, unit: Unit) -> Vec<String> {
     if !result.grown.is_empty() {
         let what =
             if result.grown.iter().any(|row| row.baseline.is_some()) { "what grew most" } else { "its largest parts" };
-        lines.push(format!("  {what}, by {}:", result.dimensions.join(" and ")));
+        // What is held at the peak of all is another amount: it is not kept by row.
+        let of_peak = matches!(result.budget.measure, Measure::Peak | Measure::AllocatedPeak);
+        let own = if of_peak { " (each its own peak, at its own time: they do not add up)" } else { "" };
+        lines.push(format!("  {what}, by {}{own}:", result.dimensions.join(" and ")));
         lines.extend(
             result
                 .grown
@@ -349,13 +239,8 @@ pub(crate) fn reasons(trace: &TraceResult, unit: Unit) -> Vec<Vec<String>> {
     all
 }
 
-/// The trace, and the other files of its recording.
-pub(crate) fn files(trace: &TraceResult) -> String {
-    trace.files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(" + ")
-}
-
 fn title(trace: &TraceResult) -> String {
-    format!("{}: {}", files(trace), trace.verdict.name())
+    format!("{}: {}", trace.names(), trace.verdict.name())
 }
 
 fn line(result: &BudgetResult, unit: Unit) -> Line {
@@ -382,6 +267,28 @@ fn is_within_spread(result: &BudgetResult) -> bool {
     growth(result) != Some(0) && result.spread.is_some_and(within)
 }
 
+/// Columns of CSV.
+const FIELDS: [&str; 18] = [
+    "trace",
+    "name",
+    "verdict",
+    "value_pages",
+    "value_bytes",
+    "limit",
+    "limit_bytes",
+    "room_bytes",
+    "baseline_bytes",
+    "unit",
+    "value",
+    "limit_value",
+    "reason",
+    "warnings",
+    "baseline_value",
+    "growth",
+    "growth_limit_value",
+    "optional",
+];
+
 /// The budgets of a trace, a row for each.
 pub(crate) fn table(trace: &TraceResult, unit: Unit) -> Table {
     let record = |result: &BudgetResult| {
@@ -389,7 +296,7 @@ pub(crate) fn table(trace: &TraceResult, unit: Unit) -> Table {
         let number = |amount: Option<i64>| Cell::maybe(amount, |amount| amounts.cell(amount));
         let optional = |amount: Option<i64>| Cell::maybe(amount.and_then(|amount| amounts.bytes(amount)), Cell::Size);
         vec![
-            Cell::text(files(trace)),
+            Cell::text(trace.names()),
             Cell::text(&result.budget.name),
             Cell::text(result.verdict.name()),
             Cell::maybe(pages_of(result, result.value), Cell::count),
@@ -403,27 +310,15 @@ pub(crate) fn table(trace: &TraceResult, unit: Unit) -> Table {
             number(decisive(result).map(|limit| limit.limit)),
             Cell::maybe(reason(result, unit), Cell::text),
             Cell::text([trace.warnings.texts(), result.warnings.clone()].concat().join("; ")),
+            number(baseline_of(result)),
+            number(growth(result)),
+            number(growth_limit(result)),
+            Cell::Flag(result.budget.optional),
         ]
     };
-    let fields = [
-        "trace",
-        "name",
-        "verdict",
-        "value_pages",
-        "value_bytes",
-        "limit",
-        "limit_bytes",
-        "room_bytes",
-        "baseline_bytes",
-        "unit",
-        "value",
-        "limit_value",
-        "reason",
-        "warnings",
-    ];
     Table {
         title: Some(title(trace)),
-        fields: fields.map(Field::new).to_vec(),
+        fields: FIELDS.map(Field::new).to_vec(),
         records: trace.budgets.iter().map(record).collect(),
         columns: vec![
             Column::text("Budget"),

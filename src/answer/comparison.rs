@@ -3,7 +3,7 @@
 use crate::analysis::diff::comparison::{Amounts, ComparedRow, Comparison};
 use crate::analysis::table::Table;
 use crate::answer::answer_type::Answer;
-use crate::answer::facts::{Fact, Facts};
+use crate::answer::json_facts::{Fact, Facts};
 use crate::answer::numbers;
 use crate::answer::rows::Records;
 use crate::answer::text_block::Block;
@@ -49,6 +49,7 @@ pub(super) fn compared_rows<'a, A: Amounts>(
     let records = |rows| Fact::Records(Records::of(table(rows)));
     let mut facts = facts
         .is("equal", is_equal)
+        .is("no_match", compared.has_no_match())
         .is("rows_compared", compared.all.rows)
         .is("rows_within_tolerance", compared.within.rows);
     if let Some(total) = total {
@@ -98,6 +99,6 @@ impl ListedRows {
     pub(super) fn not_listed(self, rows: usize) -> Option<String> {
         let shown = self.screen.filter(|screen| self.top.is_none() && *screen < rows)?;
         let all = numbers::count(rows as u64);
-        Some(format!("The first {shown} of {all} rows: --top N shows more of them, a pipe and --format csv have all"))
+        Some(format!("The first {shown} of {all} rows: --top N shows more; a pipe and --format csv have all"))
     }
 }

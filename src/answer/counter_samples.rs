@@ -2,7 +2,7 @@
 
 use crate::analysis::table::{Align, Column, Field, Fit, Line, Table, Value};
 use crate::answer::answer_type::Answer;
-use crate::answer::facts::{Fact, Facts};
+use crate::answer::json_facts::{Fact, Facts};
 use crate::answer::text_block::Block;
 use crate::counter::samples::{SampleRow, Series};
 use crate::counter::{CounterType, CounterValue};

@@ -2,7 +2,7 @@
 
 use crate::analysis::table::{Column, Field, Fit, Line, Table, Value};
 use crate::answer::answer_type::Answer;
-use crate::answer::facts::{Fact, Facts};
+use crate::answer::json_facts::{Fact, Facts};
 use crate::answer::text_block::Block;
 use crate::counter::{Coded, CounterType, Formula, Timer};
 

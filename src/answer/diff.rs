@@ -7,7 +7,7 @@ use crate::analysis::diff::{Diff, Dimension, SideFacts};
 use crate::analysis::table::Dimension as _;
 use crate::answer::answer_type::{Answer, Units, name_of_files};
 use crate::answer::comparison::{ListedRows, equal, held, within_tolerance};
-use crate::answer::facts::{Fact, Facts};
+use crate::answer::json_facts::{Fact, Facts};
 use crate::answer::numbers::{self, Unit};
 use crate::answer::rows::Records;
 use crate::answer::text_block::Block;
@@ -70,8 +70,9 @@ fn facts(diff: &Diff) -> Facts<'_> {
             "classification": side.classification,
             "total_pages": side.total_pages,
             "snapshot": side.snapshot,
+            "window": side.window.map(|(start, stop)| json!({"start_s": start, "stop_s": stop})),
         }));
-        Fact::Object(facts.files(&side.files))
+        Fact::Object(facts.filter(&side.filter).files(&side.files))
     });
     let mut facts = Facts::default()
         .has("warnings", Fact::Warnings)
@@ -80,6 +81,7 @@ fn facts(diff: &Diff) -> Facts<'_> {
         .filter(&diff.compared.filter)
         .is("dimensions", Dimension::names(&diff.dimensions))
         .is("equal", diff.is_equal())
+        .is("no_match", diff.compared.has_no_match())
         .is("rows_compared", diff.compared.all.rows)
         .is("rows_within_tolerance", diff.compared.within.rows)
         .has("differing", Fact::Records(Records::of(diff.table_of(diff.compared.differing()))))
@@ -120,7 +122,11 @@ fn sides(diff: &Diff) -> [String; 2] {
         };
         let rules = if facts.classification == "wpa" { "by WPA's rules" } else { "by corrected rules" };
         let pages = pages_of(facts.total_pages.into());
-        format!("{name:<5}  {}: {kind}{snapshot}, {pages} {rules}", name_of_files(&facts.files))
+        let chosen: Vec<String> = facts.filter.iter().map(|(name, patterns)| format!("{name}={patterns}")).collect();
+        let chosen = if chosen.is_empty() { String::new() } else { format!(", where {}", chosen.join(", ")) };
+        let window =
+            facts.window.map(|(start, stop)| format!(", from {start:.6} s to {stop:.6} s")).unwrap_or_default();
+        format!("{name:<5}  {}: {kind}{snapshot}, {pages} {rules}{chosen}{window}", name_of_files(&facts.files))
     };
     [side("LEFT", left), side("RIGHT", right)]
 }
@@ -130,8 +136,8 @@ fn verdict(diff: &Diff) -> String {
     let compared = &diff.compared;
     let rows = counted(compared.all.rows, "row", "rows");
     let within = within_tolerance(compared.within.rows);
-    if compared.has_no_match() {
-        return "No match: no row of either side meets the conditions".into();
+    if let Some(text) = compared.no_match() {
+        return text.into();
     }
     if diff.is_equal() {
         let all = equal(compared.within.rows);

@@ -5,7 +5,7 @@ use crate::analysis::diff::comparison::Amounts as _;
 use crate::answer::allocations::what;
 use crate::answer::answer_type::{Answer, Units, name_of_files};
 use crate::answer::comparison::{Compared, ListedRows, compared_rows, equal, held, within_tolerance};
-use crate::answer::facts::{Fact, Facts};
+use crate::answer::json_facts::{Fact, Facts};
 use crate::answer::numbers::{self, Unit};
 use crate::units::counted;
 
@@ -93,8 +93,8 @@ fn verdict(diff: &AllocationDiff) -> String {
     let compared = &diff.compared;
     let rows = counted(compared.all.rows, "row", "rows");
     let within = within_tolerance(compared.within.rows);
-    if compared.has_no_match() {
-        return "No match: nothing of either side meets the conditions".into();
+    if let Some(text) = compared.no_match() {
+        return text.into();
     }
     let measure = measured(diff.measure);
     let [left, right] = diff.sums().map(|sums| sums.amount(diff.measure));

@@ -5,7 +5,7 @@ use crate::analysis::stacks::{Dimension, Weight};
 use crate::analysis::table::Dimension as _;
 use crate::answer::answer_type::{Answer, Units, name_of_files};
 use crate::answer::comparison::{Compared, ListedRows, compared_rows, equal, held, within_tolerance};
-use crate::answer::facts::{Fact, Facts};
+use crate::answer::json_facts::{Fact, Facts};
 use crate::answer::numbers::{self, TimeUnit, Unit, percent};
 use crate::answer::stacks::{events_of, frames, totals};
 use crate::units::counted;
@@ -101,8 +101,8 @@ fn verdict(diff: &StackDiff) -> String {
     let compared = &diff.compared;
     let rows = counted(compared.all.rows, "row", "rows");
     let within = within_tolerance(compared.within.rows);
-    if compared.has_no_match() {
-        return "No match: nothing of either side meets the conditions".into();
+    if let Some(text) = compared.no_match() {
+        return text.into();
     }
     let [left, right] = diff.weights().map(i128::from);
     if compared.is_equal() {

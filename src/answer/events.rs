@@ -1,8 +1,8 @@
 //! The answer of `pfnset events`. Wire format: docs/json.md, schema `pfnset.events`.
 
-use crate::analysis::event_statistics::EventStatistics;
+use crate::analysis::events::EventStatistics;
 use crate::answer::answer_type::Answer;
-use crate::answer::facts::{Fact, Facts};
+use crate::answer::json_facts::{Fact, Facts};
 use crate::answer::text_block::Block;
 use crate::load::sha256_digest::TraceDigest;
 use serde_json::json;

@@ -6,7 +6,7 @@ use crate::analysis::resident::explain::{
 };
 use crate::analysis::table::{NO_LABEL, Table};
 use crate::answer::answer_type::Answer;
-use crate::answer::facts::Facts;
+use crate::answer::json_facts::Facts;
 use crate::answer::numbers;
 use crate::answer::text_block::Block;
 use crate::dimensions::LabelKind;

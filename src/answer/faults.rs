@@ -2,7 +2,7 @@
 
 use crate::analysis::faults::{FaultSet, RangeSet};
 use crate::answer::answer_type::{Answer, Units};
-use crate::answer::facts::{Fact, Facts};
+use crate::answer::json_facts::{Fact, Facts};
 use crate::answer::numbers::{self, TimeUnit};
 use crate::answer::text_block::Block;
 use crate::trace::analysis_needs::FAULTS;
@@ -186,6 +186,15 @@ fn hard_line(set: &FaultSet, unit: TimeUnit) -> String {
         let chosen = if !set.filter.is_empty() { " that meets the conditions of --where" } else { "" };
         return format!("No hard fault{chosen} in the window.");
     }
+    let read = format!(
+        "{} read {}, {} of it again",
+        counted(hard.events, "hard fault", "hard faults"),
+        numbers::bytes(hard.bytes),
+        numbers::bytes(hard.bytes_again),
+    );
+    if hard.is_wait_unknown() {
+        return format!("{read}; how long threads waited is unknown: no fault has a time that can be true");
+    }
     let waits = match hard.waits {
         Some([_, p95, _, longest]) => format!(" (p95 {}, longest {})", unit.show(p95), unit.show(longest)),
         None => String::new(),
@@ -195,10 +204,7 @@ fn hard_line(set: &FaultSet, unit: TimeUnit) -> String {
         some => format!("; {} of them without a time that can be true", numbers::count(some)),
     };
     format!(
-        "{} read {}, {} of it again; threads waited {}{waits}, at least one of them during {}{malformed}",
-        counted(hard.events, "hard fault", "hard faults"),
-        numbers::bytes(hard.bytes),
-        numbers::bytes(hard.bytes_again),
+        "{read}; threads waited {}{waits}, at least one of them during {}{malformed}",
         unit.show(hard.waited_ns),
         unit.show(hard.blocked_ns),
     )

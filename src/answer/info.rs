@@ -4,7 +4,7 @@ use crate::analysis::info::TraceInfo;
 use crate::analysis::info::recording_files::{self, RecordingFile};
 use crate::analysis::table::Table;
 use crate::answer::answer_type::Answer;
-use crate::answer::facts::{Fact, Facts};
+use crate::answer::json_facts::{Fact, Facts};
 use crate::answer::rows::Records;
 use crate::answer::text_block::Block;
 use crate::answer::{info_many_traces, numbers};
@@ -111,8 +111,8 @@ fn said(info: &TraceInfo, path: &Path, files: &[RecordingFile]) -> Vec<Said> {
         ("Machine", "system", system),
         ("Machine", "processors", format!("{processors}, {}-bit{one_for_all}", i.pointer_bits)),
         ("Recorded", "keywords", keywords_said(i)),
-        ("Lost", "events", lost(loss.events_lost, loss.counters_known)),
-        ("Lost", "buffers", lost(loss.buffers_lost, loss.counters_known)),
+        ("Lost", "events", lost(loss.known(loss.events_lost))),
+        ("Lost", "buffers", lost(loss.known(loss.buffers_lost))),
         ("Lost", "missing sequence numbers", numbers::count(loss.missing_buffers)),
         ("Lost", "damaged places", numbers::count(i.trust.damaged)),
     ]
@@ -174,7 +174,7 @@ fn readiness_json(analysis: &Readiness) -> Value {
 }
 
 fn session(info: &TraceInfo) -> Value {
-    let (i, loss) = (info, &info.trust.loss);
+    let (i, loss) = (info, info.trust.loss_of_all());
     json!({
         "logger_name": i.logger_name,
         "log_file_name": i.log_file_name,
@@ -194,6 +194,7 @@ fn session(info: &TraceInfo) -> Value {
         "end_utc": i.end.and_then(numbers::utc),
         "boot_utc": numbers::utc(i.boot),
         "duration_s": i.duration.seconds(),
+        // Numbers in all versions of this schema; "stopped" says whether they are known.
         "events_lost": loss.events_lost,
         "buffers_lost": loss.buffers_lost,
         "stopped": loss.counters_known,
@@ -221,12 +222,12 @@ fn loss(info: &TraceInfo) -> Value {
         "peak": loss.peak.map(|p| json!({
             "bytes_per_s": p.bytes_per_second, "events_per_s": p.events_per_second, "time_s": p.at.seconds(),
         })),
-        "advice": loss.advice(info.buffer_size_bytes),
+        "advice": info.trust.advice(),
     })
 }
 
-fn lost(count: u32, known: bool) -> String {
-    if known { numbers::count(u64::from(count)) } else { "unknown".into() }
+fn lost(count: Option<u32>) -> String {
+    count.map_or_else(|| "unknown".into(), |count| numbers::count(count.into()))
 }
 
 /// A label and a text beside it.

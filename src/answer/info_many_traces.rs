@@ -16,8 +16,8 @@ fn in_words(info: &TraceInfo) -> String {
 
 /// One record, and one line: that of the trace.
 pub(super) fn table(info: &TraceInfo) -> Table {
-    let loss = &info.trust.loss;
-    let lost = |count: u32| if loss.counters_known { Value::count(count.into()) } else { Value::Nothing };
+    let loss = info.trust.loss_of_all();
+    let lost = |count: u32| Value::maybe(loss.known(count), |count| Value::count(count.into()));
     let facts = [
         ("trust", Value::text(info.trust().name())),
         ("logger_name", Value::text(&info.logger_name)),

@@ -3,13 +3,13 @@
 use crate::analysis::memory::MemorySet;
 use crate::analysis::memory::counters::{CounterSummary, MemorySample};
 use crate::analysis::memory::query::MemoryDimension;
+use crate::analysis::memory::shown_rows::MemoryView;
 use crate::analysis::memory::timeline::MemoryTimeline;
 use crate::analysis::memory::timeline_samples::UnlikeSamples;
-use crate::analysis::memory::view::MemoryView;
 use crate::analysis::memory::working_sets::MemoryTrack;
 use crate::analysis::table::{Dimension as _, Line, Table, Value};
 use crate::answer::answer_type::{Answer, Units};
-use crate::answer::facts::{Fact, Facts};
+use crate::answer::json_facts::{Fact, Facts};
 use crate::answer::numbers::{self, Unit};
 use crate::answer::text_block::Block;
 use crate::event::memory_counters::WorkingSetSizes;

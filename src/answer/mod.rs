@@ -4,13 +4,15 @@
 //! sentences are made by [`numbers`].
 
 pub mod answer_type;
-pub mod facts;
+pub mod json_facts;
 pub mod numbers;
 mod rows;
 pub mod text_block;
 
 pub(crate) mod allocations;
 pub(crate) mod check;
+mod check_amounts;
+mod check_overview;
 pub(crate) mod comparison;
 pub mod counter_samples;
 pub mod counter_types;
@@ -34,6 +36,6 @@ pub(crate) mod stacks;
 pub(crate) mod symbols;
 
 pub use answer_type::{Answer, Place, Units};
-pub use facts::{Fact, Facts};
+pub use json_facts::{Fact, Facts};
 pub use rows::{Records, Rows};
 pub use text_block::Block;

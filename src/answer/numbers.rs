@@ -168,14 +168,33 @@ pub(crate) fn which_snapshot(index: usize, count: usize) -> Option<String> {
     (count != 1).then(|| format!("snapshot {index} of {count}, numbered from 0"))
 }
 
-/// `12.3 %`.
+/// `12.3 %`. What is there is not `0.0 %`, and what is not all is not `100.0 %`.
 pub(crate) fn percent(part: u64, whole: u64) -> String {
-    format!("{:.1} %", part as f64 * 100.0 / whole.max(1) as f64)
+    let share = part as f64 * 100.0 / whole.max(1) as f64;
+    match format!("{share:.1} %") {
+        none if part > 0 && none == "0.0 %" => "<0.1 %".to_owned(),
+        all if part < whole && all == "100.0 %" => ">99.9 %".to_owned(),
+        some => some,
+    }
+}
+
+/// The same, with the number where the share says no more than that there are some.
+pub(crate) fn percent_or_few(part: u64, whole: u64) -> String {
+    let share = percent(part, whole);
+    if share.starts_with('<') { format!("{share} ({})", count(part)) } else { share }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn few_are_not_none_and_most_are_not_all() {
+        let all =
+            [(0, 9), (9, 9), (1, 3), (4, 10_000), (9_996, 10_000), (5, 10_000)].map(|(part, all)| percent(part, all));
+        assert_eq!(all, ["0.0 %", "100.0 %", "33.3 %", "<0.1 %", ">99.9 %", "0.1 %"]);
+        assert_eq!([(4, 10_000), (1, 3)].map(|(part, all)| percent_or_few(part, all)), ["<0.1 % (4)", "33.3 %"]);
+    }
 
     #[test]
     fn filetimes_keep_their_seven_digits() {

@@ -2,7 +2,7 @@
 
 use crate::analysis::processes::{ProcessOrder, ProcessSet, tables};
 use crate::answer::answer_type::{Answer, Units};
-use crate::answer::facts::{Fact, Facts};
+use crate::answer::json_facts::{Fact, Facts};
 use crate::answer::numbers::{self, Unit};
 use serde_json::json;
 

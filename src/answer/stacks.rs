@@ -7,8 +7,8 @@ use crate::analysis::stacks::{
 };
 use crate::analysis::table::{Column, Dimension as _, Field, Fit, Line, Measured, Node, Table, Value};
 use crate::answer::answer_type::{Answer, Units};
-use crate::answer::facts::{Fact, Facts};
-use crate::answer::numbers::{self, TimeUnit, Unit, percent};
+use crate::answer::json_facts::{Fact, Facts};
+use crate::answer::numbers::{self, TimeUnit, Unit, percent, percent_or_few};
 use crate::answer::rows::{Records, Rows};
 use crate::answer::stack_display::{FunctionOrder, StackDisplay};
 use crate::answer::stack_scope;
@@ -179,7 +179,7 @@ fn named(set: &StackSet) -> String {
         (frames.unknown, "unknown"),
     ];
     let kinds: Vec<String> = (kinds.iter().filter(|(number, _)| *number > 0))
-        .map(|(number, what)| format!("{} {what}", percent(*number, frames.total())))
+        .map(|(number, what)| format!("{} {what}", percent_or_few(*number, frames.total())))
         .collect();
     let kinds = if kinds.is_empty() { "none".to_owned() } else { kinds.join(", ") };
     let of = if stack_scope::is_shortened(set) { " of whole stacks" } else { "" };
@@ -206,7 +206,8 @@ fn without_names(set: &StackSet) -> Option<Block> {
         }
         _ => "the trace does not name its PDB".to_owned(),
     };
-    let line = format!("Without a name: {} {} ({reason})", first.module, percent(first.frames - first.named, all));
+    let line =
+        format!("Without a name: {} {} ({reason})", first.module, percent_or_few(first.frames - first.named, all));
     let more = match nameless.len() - 1 {
         0 => String::new(),
         more => format!(", {more} more"),

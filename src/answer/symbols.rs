@@ -3,7 +3,7 @@
 use crate::analysis::stacks::{SymbolNeeds, SymbolUse};
 use crate::analysis::table::{Column, Field, Fit, Line, Table, Value};
 use crate::answer::answer_type::Answer;
-use crate::answer::facts::{Fact, Facts};
+use crate::answer::json_facts::{Fact, Facts};
 use crate::answer::numbers;
 use crate::symbols::PdbSearch;
 use crate::units::counted;

@@ -122,7 +122,7 @@ pub struct Printing {
     #[arg(long, value_enum, default_value_t = Characters::Auto, value_name = "WHICH", env = CHARACTERS)]
     #[arg(hide_env_values = true, hide_short_help = true)]
     pub characters: Characters,
-    /// No progress bar and no notes on standard error; what makes numbers wrong is still said
+    /// No progress bar; on standard error only warnings with which --strict ends with code 3
     #[arg(short, long)]
     pub quiet: bool,
 }
@@ -340,6 +340,11 @@ pub fn help<D: Dimension>(heading: &str, rest: &str) -> String {
 pub fn grouped_by<D: Dimension>(arg: Arg) -> Arg {
     let names = D::ALL.iter().map(|dimension| (dimension.name(), dimension.title()));
     arg.value_parser(Names(names.collect())).hide_possible_values(true)
+}
+
+/// The dimensions of `--group-by`, or those that are usual.
+pub fn group_by<D: Dimension>(names: Option<&String>, usual: Vec<D>) -> anyhow::Result<Vec<D>> {
+    names.map_or(Ok(usual), |names| D::parse_list(names).context("--group-by"))
 }
 
 /// The conditions of `--where`.

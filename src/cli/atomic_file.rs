@@ -4,7 +4,7 @@
 //! Pipes and devices are written as they are.
 
 use crate::error::Error;
-use crate::input::unfinished::Unfinished;
+use crate::input::output_cleanup::Unfinished;
 use crate::input::{STANDARD_INPUT, lost_pages, refuse_remote, split_member};
 use anyhow::Context;
 use same_file::Handle;

@@ -81,10 +81,10 @@ impl TraceQuestion<'_> {
                 let mut written = Ok(());
                 let name = input.files().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" + ");
                 let mut show = |answer: Answer<'_>| {
-                    let doubtful = answer.warnings.is_doubtful();
+                    let warnings = answer.warnings.clone().named(&name);
                     self.warn(&name, &answer);
                     written = answers.add(&name, answer.of_files(input.files()));
-                    Ok(if common.strict && doubtful { Exit::BadInput } else { Exit::Fine })
+                    Ok(output::strict_exit(common, common.format == OutputFormat::Table, &warnings))
                 };
                 let exit = of_each(&input, &mut show);
                 written?;

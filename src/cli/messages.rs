@@ -4,8 +4,8 @@
 use crate::cli::host_call::Call;
 use crate::cli::terminal::{self, Characters};
 use crate::escape;
-use crate::forms::ascii::ascii;
-use crate::forms::fit::Fitted;
+use crate::forms::ascii_stand_ins::ascii;
+use crate::forms::column_widths::Fitted;
 use std::io::{self, Write};
 
 /// Writes a note after the program's name. It is one line, also where a name in it has more.

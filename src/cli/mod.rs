@@ -22,7 +22,7 @@ mod trace;
 mod trace_paths;
 
 use crate::error::Error;
-use crate::input::{lost_pages, unfinished};
+use crate::input::{lost_pages, output_cleanup};
 use exit::Exit;
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -36,7 +36,7 @@ pub fn main() -> ExitCode {
 /// signals, and wrong usage ends the process. Returns the exit code.
 pub fn program(arguments: Vec<OsString>) -> u8 {
     lost_pages::exit_with(Exit::BadInput as u8);
-    unfinished::remove_when_stopped();
+    output_cleanup::remove_when_stopped();
     let exit = commands::Cli::read(arguments).command.run().unwrap_or_else(|error| {
         let exit = exit::of_error(&error);
         if exit != Exit::Fine {

@@ -3,12 +3,12 @@
 use crate::answer::Answer;
 use crate::cli::args::{Base, Color, OutputFormat, Printing};
 use crate::cli::atomic_file::{self, NewFile};
-use crate::cli::exit::{self, is_closed_pipe};
+use crate::cli::exit::{self, Exit, is_closed_pipe};
 use crate::cli::host_call::{Call, Captured};
 use crate::cli::{messages, terminal};
 use crate::dimensions::{Condition, Dimension};
 use crate::error::Error;
-use crate::forms::ascii::Ascii;
+use crate::forms::ascii_stand_ins::Ascii;
 use crate::forms::csv::Cells;
 use crate::forms::{self, Form, Look};
 use crate::trace::trust::warning::Warnings;
@@ -33,9 +33,26 @@ pub fn print(answer: &Answer<'_>, format: OutputFormat, cells: Cells, printing: 
     Ok(())
 }
 
+/// How many lines of text an answer is, without what a terminal repeats at its end.
+pub fn lines(answer: &Answer<'_>, printing: &Printing) -> io::Result<usize> {
+    let mut text = Vec::new();
+    forms::write(answer, Form::Text(Look { rows: None, ..look(printing) }), &mut text)?;
+    Ok(text.iter().filter(|byte| **byte == b'\n').count())
+}
+
 /// What of these warnings is said on standard error: with `--quiet` only what makes numbers wrong, with which `--strict` ends with code 3.
 pub fn told(warnings: &Warnings, is_quiet: bool) -> Vec<String> {
     if is_quiet { warnings.grave().texts() } else { warnings.texts() }
+}
+
+/// The exit code of an answer. Where its text went into a file, the reason of code 3 is said on standard error too: who sees the code
+/// need not see the file.
+pub fn strict_exit(base: &Base, is_text: bool, warnings: &Warnings) -> Exit {
+    let Some(first) = warnings.grave().texts().into_iter().next().filter(|_| base.strict) else { return Exit::Fine };
+    if is_text && base.printing.output.is_some() {
+        messages::write(&format!("--strict: code 3, because numbers can be wrong: {first}"));
+    }
+    Exit::BadInput
 }
 
 /// Whether all was written. Where the reader of the output wants no more, what the command found decides the exit code all the

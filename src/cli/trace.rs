@@ -3,7 +3,7 @@
 use crate::analysis::diff::side::Source;
 use crate::analysis::info::recording_files::{self, RecordingFile};
 use crate::answer::{Answer, Place};
-use crate::cli::args::{Base, ColumnArgs, Common};
+use crate::cli::args::{Base, ColumnArgs, Common, OutputFormat};
 use crate::cli::exit::Exit;
 use crate::cli::host_call::{Call, OpenTrace};
 use crate::cli::recordings::{Recording, Recordings};
@@ -142,7 +142,7 @@ pub fn with_columns<'a>(columns: &ColumnArgs, each: bool, answer: Answer<'a>) ->
 
 /// Prints the answer. With `--strict`, lost or damaged data makes the exit code that of bad input.
 pub fn finish(answer: Answer<'_>, common: &Common) -> anyhow::Result<Exit> {
-    let doubtful = answer.warnings.is_doubtful();
+    let warnings = answer.warnings.clone();
     output::print(&answer.of_files(common.traces()), common.format, common.csv.cells(), common)?;
-    Ok(if common.strict && doubtful { Exit::BadInput } else { Exit::Fine })
+    Ok(output::strict_exit(common, common.format == OutputFormat::Table, &warnings))
 }

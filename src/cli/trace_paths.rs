@@ -3,6 +3,7 @@
 use crate::cli::recordings::Recording;
 use crate::error::Error;
 use crate::input::{holds_no_trace, is_trace_name, passed_over as passed_over_in, traces_in_archive};
+use crate::trace::recording::{place_and_name, user_name};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
@@ -90,33 +91,6 @@ fn of_link(entry: &DirEntry, folder: Option<&Path>) -> Option<(PathBuf, String)>
         }
         _ => None,
     }
-}
-
-/// The two words that tell files of one recording apart: the sessions of the kernel and of other providers.
-const KERNEL: &str = "kernel";
-const USER: &str = "user";
-
-/// The name of the other session's file, where a name has the word kernel: `user.etl` for `kernel.etl`, `a_user.etl.gz` for
-/// `a_kernel.etl.gz`.
-fn user_name(kernel: &str) -> Option<String> {
-    let lower = kernel.to_ascii_lowercase();
-    let is_letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-    let is_word = |at: usize| {
-        let (before, after) = (lower.get(..at), lower.get(at + KERNEL.len()..));
-        !is_letter(before.and_then(|text| text.chars().next_back()))
-            && !is_letter(after.and_then(|text| text.chars().next()))
-    };
-    let at = lower.match_indices(KERNEL).map(|(at, _)| at).filter(|at| is_word(*at)).last()?;
-    // Lower case letters of ASCII stand where the others did.
-    Some(format!("{}{USER}{}", lower.get(..at)?, lower.get(at + KERNEL.len()..)?))
-}
-
-/// What names are compared by: the folder or archive as it is written, and the name there without capital letters.
-fn place_and_name(path: &Path) -> (&[u8], String) {
-    let bytes = path.as_os_str().as_encoded_bytes();
-    let name_at = bytes.iter().rposition(|byte| matches!(byte, b'/' | b'\\' | b'!')).map_or(0, |at| at + 1);
-    let (place, name) = bytes.split_at(name_at);
-    (place, String::from_utf8_lossy(name).to_lowercase())
 }
 
 /// The files of folders and archives as recordings: where a kernel session's file has the same name as a user session's beside

@@ -48,6 +48,8 @@ pub enum Note {
     Above100,
     /// A percentage below 0.
     Below0,
+    /// The clocks of the two samples tell of other times between them.
+    ClocksDisagree,
 }
 
 /// Why there is no value: the first of these that applies.
@@ -121,6 +123,7 @@ impl Note {
             Note::BaseWrapped => "base-wrapped",
             Note::Above100 => "above-100",
             Note::Below0 => "below-0",
+            Note::ClocksDisagree => "clocks-disagree",
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::analysis::export::TraceFile;
 use crate::input::{STANDARD_INPUT, split_member};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fmt;
 use std::fs::File;
@@ -13,8 +14,23 @@ use std::path::{Path, PathBuf};
 const ID_DIGITS: usize = 20;
 
 /// The name of a trace in a dataset: `t` and 20 lower-case hexadecimal digits. It is a part of paths, so nothing else is one.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct TraceId(String);
+
+impl From<TraceId> for String {
+    fn from(id: TraceId) -> String {
+        id.0
+    }
+}
+
+impl TryFrom<String> for TraceId {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<TraceId, String> {
+        TraceId::parse(&name).ok_or_else(|| format!("\"{name}\" names no trace"))
+    }
+}
 
 impl TraceId {
     /// A name that somebody wrote; `None` for any other text.
@@ -82,6 +98,17 @@ fn of_one(path: &Path, shown: String, version: &str, streamed: Option<&[u8]>) ->
     }
 }
 
+/// A recording as a dataset knows it.
+#[derive(Debug, Clone)]
+pub struct Identity {
+    /// Its name.
+    pub id: TraceId,
+    /// What is known of its first file.
+    pub file: TraceFile,
+    /// The names that its files have as traces of their own.
+    pub files: Vec<TraceId>,
+}
+
 /// The name of a recording, from all of its files in this order, and what is known of the first. `shown`: a file's name in the dataset. `streamed` is
 /// the trace that came by standard input, unpacked.
 pub fn identify(
@@ -90,14 +117,16 @@ pub fn identify(
     shown: impl Fn(&Path) -> String,
     version: &str,
     streamed: Option<&[u8]>,
-) -> (TraceId, TraceFile) {
+) -> Identity {
     let (id, file) = of_one(path, shown(path), version, streamed);
     if further.is_empty() {
-        return (id, file);
+        return Identity { files: vec![id.clone()], id, file };
     }
-    let ids = further.iter().map(|path| of_one(path, shown(path), version, streamed).0);
-    let all = ids.fold(Sha256::new_with_prefix(&id.0), |hasher, id| hasher.chain_update("+").chain_update(id.0));
-    (TraceId::of(&hex(all.finalize())), file)
+    let ids: Vec<TraceId> = further.iter().map(|path| of_one(path, shown(path), version, streamed).0).collect();
+    let all =
+        ids.iter().fold(Sha256::new_with_prefix(&id.0), |hasher, id| hasher.chain_update("+").chain_update(&id.0));
+    let name = TraceId::of(&hex(all.finalize()));
+    Identity { id: name, file, files: [vec![id], ids].concat() }
 }
 
 /// True where two recordings, each of a file and those beside it, consist of the same bytes, whatever the order of the files.

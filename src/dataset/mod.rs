@@ -15,6 +15,8 @@ mod identity;
 mod paths;
 mod publish;
 mod ready_folder;
+pub(crate) mod same_recording;
+mod session;
 mod staging;
 pub(crate) mod table_files;
 pub(crate) mod tags;
@@ -30,6 +32,7 @@ use crate::error::Error;
 use crate::input::refuse_remote;
 use identity::TraceId;
 use paths::Places;
+use same_recording::Marks;
 use staging::Staging;
 use std::collections::BTreeMap;
 use std::fs;
@@ -52,6 +55,10 @@ pub struct Dataset {
     name: Option<(String, String)>,
     /// Traces that could not be read, by digests of the names of their files, when the dataset was opened.
     unreadable: BTreeMap<String, Vec<TraceId>>,
+    /// Traces that were there in another form when the dataset was opened.
+    of_other_form: BTreeMap<TraceId, Format>,
+    /// What is known so far of the traces that are there.
+    marks: Marks,
 }
 
 impl Dataset {
@@ -71,8 +78,10 @@ impl Dataset {
         let places = Places { folder: folder.to_path_buf() };
         let refused = publish::recover(&places)?;
         let unreadable = publish::unreadable(&places)?;
+        let of_other_form = publish::of_other_form(&places, format)?;
         let (version, tags) = (version.to_owned(), Tags::default());
-        Ok(Dataset { places, format, version, refused, tags, name: None, unreadable })
+        let marks = Marks::default();
+        Ok(Dataset { places, format, version, refused, tags, name: None, unreadable, of_other_form, marks })
     }
 
     /// The same dataset: traces get these tags, and the start of their names is another.

@@ -177,37 +177,57 @@ fn remove_parts(places: &Places, table: Table, id: &TraceId, but: impl Fn((u32, 
     Ok(())
 }
 
+/// The traces that a dataset has a state of.
+///
+/// # Errors
+/// [`Error::NotWritten`].
+pub fn states(places: &Places) -> Result<Vec<TraceId>, Error> {
+    let folder = places.states()?;
+    let entries = fs::read_dir(&folder).map_err(Error::not_written(&folder))?.flatten();
+    Ok(entries.filter_map(|entry| TraceId::parse(entry.path().file_stem()?.to_str()?)).collect())
+}
+
 /// Traces of a dataset that could not be read, by digests of the names of their files.
 ///
 /// # Errors
 /// [`Error::NotWritten`].
 pub fn unreadable(places: &Places) -> Result<BTreeMap<String, Vec<TraceId>>, Error> {
-    let folder = places.states()?;
     let mut found: BTreeMap<String, Vec<TraceId>> = BTreeMap::new();
-    for entry in fs::read_dir(&folder).map_err(Error::not_written(&folder))?.flatten() {
-        let path = entry.path();
-        let id = path.file_stem().and_then(|name| name.to_str()).and_then(TraceId::parse);
-        let file = State::read(&path).ok().and_then(|state| state.unreadable_file);
-        if let (Some(id), Some(file)) = (id, file) {
+    for id in states(places)? {
+        if let Some(file) = State::read(&places.state(&id)?).ok().and_then(|state| state.unreadable_file) {
             found.entry(file).or_default().push(id);
         }
     }
     Ok(found)
 }
 
-/// Removes the row of a trace that could not be read, unless it was read meanwhile.
+/// The traces of a dataset that are there in another form.
 ///
 /// # Errors
 /// [`Error::NotWritten`].
-pub fn remove_unreadable(places: &Places, id: &TraceId) -> Result<(), Error> {
+pub fn of_other_form(places: &Places, format: Format) -> Result<BTreeMap<TraceId, Format>, Error> {
+    let mut found = BTreeMap::new();
+    for id in states(places)? {
+        let other = State::read(&places.state(&id)?).ok().map(|state| state.format).filter(|other| *other != format);
+        found.extend(other.map(|other| (id, other)));
+    }
+    Ok(found)
+}
+
+/// Removes a trace, if its state is still so. Its row in `traces` goes first, so that nobody sees a part of it.
+///
+/// # Errors
+/// [`Error::NotWritten`].
+pub fn remove(places: &Places, id: &TraceId, is_due: impl Fn(&State) -> bool) -> Result<(), Error> {
     let _one_at_a_time = lock_dataset(places)?;
     let path = places.state(id)?;
-    if !State::read(&path).is_ok_and(|state| state.error.is_some()) {
+    if !State::read(&path).is_ok_and(|state| is_due(&state)) {
         return Ok(());
     }
-    // It has nothing but this row.
-    remove_parts(places, Table::Traces, id, |_| false)?;
-    places.remove_empty(Table::Traces, id);
+    for table in Table::ALL.into_iter().rev() {
+        remove_parts(places, table, id, |_| false)?;
+        places.remove_empty(table, id);
+    }
     unless_done(fs::remove_file(&path)).map_err(Error::not_written(&path))
 }
 
@@ -316,10 +336,13 @@ mod tests {
             unreadable_file: None,
             tags: Tags::default(),
             name: None,
+            file: None,
             events: None,
             symbols: None,
             symbols_missing: Vec::new(),
             doubts: Vec::new(),
+            files: Vec::new(),
+            session: None,
             rows: 0,
             bytes: 0,
         }

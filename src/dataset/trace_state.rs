@@ -8,6 +8,7 @@ use crate::analysis::export::schema::Table;
 use crate::dataset::format::Format;
 use crate::dataset::identity::TraceId;
 use crate::dataset::paths::Places;
+use crate::dataset::session::Session;
 use crate::dataset::table_files;
 use crate::dataset::tags::Tags;
 use serde::{Deserialize, Serialize};
@@ -50,6 +51,8 @@ pub struct State {
     pub tags: Tags,
     /// The name that the user gave it; `None` where it has its path.
     pub name: Option<String>,
+    /// A digest of `traces.trace_file`; `None` in a state of a version before.
+    pub file: Option<String>,
     /// Names of the records in `events`; `None` where it was not asked for.
     pub events: Option<String>,
     /// A digest of the folders in which symbol files were looked for; `None` where `stacks` was not asked for.
@@ -58,9 +61,13 @@ pub struct State {
     pub symbols_missing: Vec<String>,
     /// What makes numbers of its tables wrong, at most [`MOST_DOUBTS`].
     pub doubts: Vec<String>,
-    /// Rows of all tables.
+    /// Names that its files have as traces of their own; none in a state of a version before.
+    pub files: Vec<TraceId>,
+    /// Its session, where it is one file.
+    pub session: Option<Session>,
+    /// Rows of the tables that the last export wrote.
     pub rows: u64,
-    /// Bytes of all files.
+    /// Bytes of their files.
     pub bytes: u64,
 }
 
@@ -83,6 +90,8 @@ struct Stored {
     #[serde(default)]
     name: Option<String>,
     #[serde(default)]
+    file: Option<String>,
+    #[serde(default)]
     events: Option<String>,
     #[serde(default)]
     symbols: Option<String>,
@@ -90,6 +99,10 @@ struct Stored {
     symbols_missing: Vec<String>,
     #[serde(default)]
     doubts: Vec<String>,
+    #[serde(default)]
+    files: Vec<TraceId>,
+    #[serde(default)]
+    session: Option<Session>,
     rows: u64,
     bytes: u64,
 }
@@ -110,10 +123,13 @@ impl From<State> for Stored {
             unreadable_file: state.unreadable_file,
             tags: state.tags,
             name: state.name,
+            file: state.file,
             events: state.events,
             symbols: state.symbols,
             symbols_missing: state.symbols_missing,
             doubts: state.doubts,
+            files: state.files,
+            session: state.session,
             rows: state.rows,
             bytes: state.bytes,
         }
@@ -140,10 +156,13 @@ impl TryFrom<Stored> for State {
             unreadable_file: stored.unreadable_file,
             tags: stored.tags,
             name: stored.name,
+            file: stored.file,
             events: stored.events,
             symbols: stored.symbols,
             symbols_missing: stored.symbols_missing,
             doubts: stored.doubts,
+            files: stored.files,
+            session: stored.session,
             rows: stored.rows,
             bytes: stored.bytes,
         })

@@ -40,7 +40,7 @@ impl<D: Dimension> Condition<D> {
         }
         let patterns = match dimension.facet().values {
             Values::Process => Patterns::of_processes(patterns),
-            _ => Patterns::new(patterns),
+            _ => Patterns::of_labels(patterns),
         };
         if patterns.all().all(|pattern| pattern.text.is_empty()) {
             return Err(Error::Usage(format!(
@@ -48,14 +48,7 @@ impl<D: Dimension> Condition<D> {
             )));
         }
         for pattern in patterns.all().filter(|pattern| pattern.is_literal()) {
-            let Some(known) = dimension.facet().values.closed() else { break };
-            if !known
-                .iter()
-                .map(String::as_str)
-                .chain([NO_LABEL])
-                .any(|label| label.eq_ignore_ascii_case(&pattern.text))
-            {
-                let advice = spelling::advice(&pattern.text, known.iter().map(String::as_str));
+            if let Some(advice) = excluded(dimension.facet().values, &pattern.text) {
                 return Err(Error::Usage(format!("{name} is never \"{}\"{advice}", pattern.text)));
             }
         }
@@ -96,7 +89,9 @@ impl<D: Dimension> Condition<D> {
             let is_closed = condition.is_closed();
             let is_empty = condition.patterns.select_nothing();
             let can_be_absent = is_closed && !(is_empty && tells_empty);
-            let missed = |pattern: &&Pattern| !(pattern.has_matched() || can_be_absent && pattern.is_literal());
+            let is_true_zero = !tells_empty && condition.takes_all();
+            let missed =
+                |pattern: &&Pattern| !(pattern.has_matched() || is_true_zero || can_be_absent && pattern.is_literal());
             let before: Vec<String> = conditions.iter().take(number).map(Condition::text).collect();
             let of_what = match before.is_empty() {
                 true => String::new(),
@@ -117,9 +112,11 @@ impl<D: Dimension> Condition<D> {
     }
 
     /// After a run: true when a condition let nothing pass, and none of its patterns is a name that is known to exist. Of a
-    /// known name, nothing is a true 0; of another one it may be misspelled. What lets no known name pass never matches.
+    /// known name, nothing is a true 0; of another one it may be misspelled. What lets no known name pass never matches. Nor is
+    /// anything misspelled in a condition that takes every label: there was none, and that is a true 0 too.
     pub(crate) fn has_no_match(conditions: &[Condition<D>]) -> bool {
         let deciding = conditions.iter().find(|condition| condition.patterns.select_nothing());
+        let deciding = deciding.filter(|condition| !condition.takes_all());
         deciding.is_some_and(|Condition { dimension, patterns, .. }| {
             let known = dimension.facet().values.closed();
             let is_name = patterns.wanted().iter().any(Pattern::is_literal);
@@ -127,10 +124,46 @@ impl<D: Dimension> Condition<D> {
         })
     }
 
+    /// True where every label passes: `*`, or patterns that all known names meet.
+    fn takes_all(&self) -> bool {
+        let known = self.dimension.facet().values.closed();
+        let take_known = |known: Vec<_>| known.iter().all(|name| self.patterns.could_pass(&[name]));
+        self.patterns.take_all() || known.is_some_and(take_known)
+    }
+
     /// True where all labels are known before a trace is read.
     pub(crate) fn is_closed(&self) -> bool {
         self.dimension.facet().values.closed().is_some()
     }
+}
+
+/// What the labels can be, to follow "it is never TEXT"; `None` where one can be this text.
+fn excluded(values: Values, text: &str) -> Option<String> {
+    let number = text.parse::<i128>().ok();
+    // People read labels of several words where there is no number: "no session", "Unknown (0x1f)", "up to 4 KiB".
+    let is_in_words = text.contains(' ') || text.eq_ignore_ascii_case("unknown");
+    match values {
+        Values::Text | Values::Process => None,
+        _ if text.eq_ignore_ascii_case(NO_LABEL) => None,
+        Values::Number | Values::PowerOfTwo if is_in_words => None,
+        Values::Number => number.is_none().then(|| "; it is a whole number".to_owned()),
+        Values::PowerOfTwo => {
+            // The greatest size is 2⁶⁴, which does not fit.
+            let is_class = |number: u64| number == 0 || number == u64::MAX || number.is_power_of_two();
+            let is_size = number.and_then(|number| u64::try_from(number).ok()).is_some_and(is_class);
+            (!is_size).then(|| "; it is a power of two, as in 4096".to_owned())
+        }
+        Values::OneOfOrNumber(_) if number.is_some() => None,
+        Values::OneOfOrNumber(names) => not_among(text, &names()),
+        Values::UpTo(_) | Values::YesNo | Values::OneOf(_) => not_among(text, &values.closed().unwrap_or_default()),
+    }
+}
+
+/// Advice where a text is none of these names.
+fn not_among(text: &str, names: &[impl AsRef<str>]) -> Option<String> {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    let is_known = names.iter().any(|name| name.eq_ignore_ascii_case(text));
+    (!is_known).then(|| spelling::advice(text, names))
 }
 
 #[cfg(test)]
@@ -150,6 +183,8 @@ mod tests {
             Kind: facet("kind", Values::OneOf(|| vec!["Image", "MapFile"]));
             Cold: facet("cold", Values::YesNo);
             Priority: facet("priority", Values::UpTo(7));
+            Size: facet("size", Values::PowerOfTwo);
+            Source: facet("source", Values::OneOfOrNumber(|| vec!["main", "slow"]));
         }
     }
 
@@ -180,12 +215,20 @@ mod tests {
             ("process=lsass*", &[0, 1]),
             ("process=Unknown*", &[3, 4]),
             ("process=unknown", &[3, 4]),
-            ("process=Unknown (-1)", &[6]),
+            ("process=Unk*", &[3, 4]),
+            ("process=*Unknown*", &[3, 4]),
+            ("process=?nknown*", &[3, 4]),
+            ("process=u*", &[3, 4]),
+            ("process=!*known*", &[0, 1, 2, 5, 6]),
+            ("process=unknown (-1)", &[6]),
+            ("process=!Unknown (-1)", &[0, 1, 2, 3, 4, 5]),
             ("process=shared*", &[6]),
             ("process=a (b).exe", &[5]),
             ("process=!Unknown*;!lsass.exe", &[2, 5, 6]),
             ("process=*", &[0, 1, 2, 3, 4, 5, 6]),
             ("name=lsass.exe", &[]),
+            ("name=Unknown*", &[3, 4]),
+            ("name=*", &[0, 1, 2, 3, 4, 5, 6]),
         ] {
             let condition = Condition::<Example>::parse(text).unwrap();
             let passes = (0..labels.len()).filter(|&at| condition.matches([&labels[at]])).collect::<Vec<_>>();
@@ -205,12 +248,21 @@ mod tests {
             ("cold=yes", "did you mean \"true\"?"),
             ("priority=9", "known are 0, 1, 2, 3, 4, 5, 6, 7"),
             ("priority=8", "known are 0"),
+            ("process_id=abc", "process_id is never \"abc\"; it is a whole number"),
+            ("process_id=4;!x", "is never \"x\""),
+            ("size=3", "size is never \"3\"; it is a power of two"),
+            ("size=big", "is never \"big\""),
+            ("source=foo", "source is never \"foo\"; known are main, slow"),
+            ("source=sloww", "did you mean \"slow\"?"),
             ("nane=x", "unknown dimension \"nane\"; did you mean \"name\"?"),
         ] {
             let error = Condition::<Example>::parse(text).unwrap_err().to_string();
             assert!(error.contains(says), "{text}: {error}");
         }
-        for text in ["kind=IMAGE;!mapfile", "kind=Im*", "cold=True", "priority=7", "name=anything", "process-id=x"] {
+        let named = ["kind=IMAGE;!mapfile", "kind=Im*", "cold=True", "priority=7", "name=anything", "source=Slow;7"];
+        let numbers = ["process-id=4", "process_id=1*;-1;n/a", "process_id=Unknown (0x1f);no session;unknown"];
+        let sizes = ["size=0;1;4096", "size=18446744073709551615;3*;up to 4 KiB"];
+        for text in named.into_iter().chain(numbers).chain(sizes) {
             Condition::<Example>::parse(text).unwrap();
         }
     }

@@ -12,19 +12,23 @@ pub enum Values {
     Process,
     /// A whole number where it is known, else a text.
     Number,
+    /// 0 or a power of two.
+    PowerOfTwo,
     /// A whole number from 0 to this one.
     UpTo(u64),
     /// `true` or `false`.
     YesNo,
     /// One of these names.
     OneOf(fn() -> Vec<&'static str>),
+    /// One of these names, or the number of what has none.
+    OneOfOrNumber(fn() -> Vec<&'static str>),
 }
 
 impl Values {
     /// All labels that can be, where they are known.
     pub fn closed(self) -> Option<Vec<String>> {
         match self {
-            Values::Text | Values::Process | Values::Number => None,
+            Values::Text | Values::Process | Values::Number | Values::PowerOfTwo | Values::OneOfOrNumber(_) => None,
             Values::UpTo(most) => Some((0..=most).map(|number| number.to_string()).collect()),
             Values::YesNo => Some([true, false].map(|value| value.to_string()).to_vec()),
             Values::OneOf(names) => Some(names().into_iter().map(str::to_owned).collect()),
@@ -54,6 +58,9 @@ impl Facet {
 pub trait Dimension: Copy + PartialEq + 'static {
     /// All dimensions in the order in which they are listed to users.
     const ALL: &'static [Self];
+
+    /// By how many of them rows can be grouped.
+    const MOST: usize = Self::ALL.len();
 
     /// Name, title and values.
     fn facet(self) -> Facet;
@@ -90,11 +97,11 @@ pub trait Dimension: Copy + PartialEq + 'static {
         })
     }
 
-    /// The dimensions of `a,b,c`.
+    /// The dimensions of `a,b,c`, as the `group_by` of a query has them.
     ///
     /// # Errors
-    /// A usage error for an unknown name, a name that occurs twice, or more than `most` names.
-    fn parse_list(names: &str, most: usize) -> Result<Vec<Self>, Error> {
+    /// A usage error for an unknown name, a name that occurs twice, or more than [`Dimension::MOST`].
+    fn parse_list(names: &str) -> Result<Vec<Self>, Error> {
         let mut list = Vec::new();
         for name in names.split(',') {
             let dimension = Self::parse(name)?;
@@ -103,8 +110,8 @@ pub trait Dimension: Copy + PartialEq + 'static {
             }
             list.push(dimension);
         }
-        match list.len() > most {
-            true => Err(Error::Usage(format!("there can be at most {most} dimensions"))),
+        match list.len() > Self::MOST {
+            true => Err(Error::Usage(format!("there can be at most {} dimensions", Self::MOST))),
             false => Ok(list),
         }
     }
@@ -136,9 +143,9 @@ pub(crate) const fn joined<D: Copy, const N: usize>(parts: &[&[D]]) -> [D; N] {
 }
 
 /// Makes a [`Dimension`] type of a list. `List: LIST;` is one dimension with its facet, `Process(ProcessFacet);` stands for all
-/// facets of a fact.
+/// facets of a fact; `[7]` after the name says by how many of them rows can be grouped, where that is not by all.
 macro_rules! dimensions {
-    ($(#[$meta:meta])* pub enum $type:ident { $($variant:ident $(($fact:ty))? $(: $facet:expr)?;)* }) => {
+    ($(#[$meta:meta])* pub enum $type:ident $([$most:expr])? { $($variant:ident $(($fact:ty))? $(: $facet:expr)?;)* }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[allow(missing_docs)] // named as on the command line; docs/json.md explains them
@@ -154,6 +161,7 @@ macro_rules! dimensions {
                 $type,
                 { $crate::dimensions::dimension_list::count($type::PARTS) },
             >($type::PARTS);
+            $(const MOST: usize = $most;)?
 
             fn facet(self) -> $crate::dimensions::Facet {
                 match self {
@@ -193,7 +201,7 @@ mod tests {
     }
 
     dimensions! {
-        pub enum Example {
+        pub enum Example [2] {
             Name: facet("name", Values::Text);
             ProcessId: facet("process_id", Values::Number);
             Kind: facet("kind", Values::OneOf(|| vec!["Image", "MapFile"]));
@@ -220,9 +228,9 @@ mod tests {
     #[test]
     fn names_are_parsed_in_either_spelling() {
         assert_eq!(Example::parse(" Process-ID").unwrap(), Example::ProcessId);
-        assert_eq!(Example::parse_list("process_id,name", 2).unwrap(), [Example::ProcessId, Example::Name]);
+        assert_eq!(Example::parse_list("process_id,name").unwrap(), [Example::ProcessId, Example::Name]);
         assert!(Example::parse("x").unwrap_err().to_string().contains("name, process_id"));
-        assert!(Example::parse_list("name,NAME", 2).unwrap_err().to_string().contains("name is named twice"));
-        assert!(Example::parse_list("process_id,name", 1).unwrap_err().to_string().contains("at most 1"));
+        assert!(Example::parse_list("name,NAME").unwrap_err().to_string().contains("name is named twice"));
+        assert!(Example::parse_list("process_id,name,kind").unwrap_err().to_string().contains("at most 2"));
     }
 }

@@ -105,14 +105,14 @@ impl Label {
         let number = || text.parse::<u64>().ok().map(Label::number);
         let read = match values {
             _ if text == NO_LABEL => Some(Label::nothing()),
-            Values::Number | Values::UpTo(_) => number(),
+            Values::Number | Values::UpTo(_) | Values::PowerOfTwo => number(),
             Values::YesNo => text.parse().ok().map(Label::flag),
             Values::OneOf(names) => names()
                 .into_iter()
                 .enumerate()
                 .find(|(_, name)| *name == text)
                 .map(|(number, name)| Label::listed(number, name)),
-            Values::Text | Values::Process => None,
+            Values::Text | Values::Process | Values::OneOfOrNumber(_) => None,
         };
         read.unwrap_or_else(|| Label::name(text))
     }

@@ -47,7 +47,7 @@ alone! {
     FREE_STACK: "free_stack", "Stack that freed", Values::Text;
     FREE_FUNCTION: "free_function", "Function that freed", Values::Text;
     REASON: "reason", "Freed by", Values::Text;
-    SIZE: "size", "Size", Values::Number;
+    SIZE: "size", "Size", Values::PowerOfTwo;
     PAGE_SIZE: "pages", "Pages", Values::OneOf(|| vec!["normal", "large"]);
     TAG: "tag", "Tag", Values::Text;
     POOL: "pool", "Pool", Values::OneOf(|| vec!["paged", "nonpaged"]);

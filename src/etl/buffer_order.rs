@@ -21,26 +21,20 @@ pub struct Span {
     pub sorted: bool,
 }
 
-/// Rank of each buffer among records of equal time, and whether it differs from the order in the file.
-///
-/// The rank is the buffer's index in the file, or, when sequence numbers do not ascend per processor (a circular file
-/// that wrapped, a shuffled one), its place by sequence number.
-pub fn ranks(buffers: &[Buffer]) -> (Vec<u32>, bool) {
-    let mut latest = HashMap::new();
-    let ascending =
-        buffers.iter().skip(1).all(|b| latest.insert((b.file, b.processor), b.sequence).is_none_or(|l| l < b.sequence));
-    let mut rank: Vec<u32> = (0..buffers.len() as u32).collect();
-    if !ascending {
-        let mut order = rank.clone();
-        let place = |i: u32| buffers.get(i as usize).map_or((0, 0), |b| (b.file, b.sequence));
-        order.sort_by_key(|&i| (i != 0, place(i), i)); // the header buffer stays first
-        for (place, &buffer) in (0u32..).zip(&order) {
-            if let Some(slot) = rank.get_mut(buffer as usize) {
-                *slot = place;
-            }
+/// Rank of each buffer among records of equal time: by its file and sequence number, which ascends on each processor, wherever it lies in
+/// the file. Most files have their buffers in this order; those of a circular file that wrapped, and of others, lie elsewhere. Which of
+/// two processors was first is not recorded. Where numbers repeat, that of the processor decides.
+pub fn ranks(buffers: &[Buffer]) -> Vec<u32> {
+    let place = |i: u32| buffers.get(i as usize).map_or((0, 0, 0), |b| (b.file, b.sequence, b.processor));
+    let mut order: Vec<u32> = (0..buffers.len() as u32).collect();
+    order.sort_by_key(|&i| (i != 0, place(i), i)); // the header buffer stays first
+    let mut rank = vec![0; buffers.len()];
+    for (place, &buffer) in (0u32..).zip(&order) {
+        if let Some(slot) = rank.get_mut(buffer as usize) {
+            *slot = place;
         }
     }
-    (rank, !ascending)
+    rank
 }
 
 /// Index of the oldest data buffer of a circular file that wrapped, by the log-file header alone; `None` for any other.

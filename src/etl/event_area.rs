@@ -1,7 +1,7 @@
 //! The event area of one buffer: a chain of records at multiples of 8.
 //!
 //! A record's size leads to the next record. Where the chain breaks (no record, a size that is too small or passes the
-//! end, filler before the end) the place is reported, and reading continues at the next valid record (`resync`).
+//! end, filler where a record has room) the place is reported, and reading continues at the next valid record (`resync`).
 
 use crate::error::{Damage, DamageLog};
 use crate::etl::buffer::{BUFFER_HEADER_BYTES, Buffer};
@@ -261,11 +261,13 @@ impl<'a> Records<'a> {
     /// The chain is broken here, or ends with filler: continues at the next valid record, if there is one.
     #[cold]
     fn resume(&mut self) -> Option<RawRecord<'a>> {
-        if resync::is_filler_to_the_end(self.bytes, self.at) {
+        let is_filler = resync::is_filler_to_the_end(self.bytes, self.at);
+        // Writers count no filler as data: where the smallest record has room, one was overwritten.
+        if is_filler && self.bytes.len() - self.at < HeaderType::Message.header_bytes() {
             self.at = self.bytes.len();
             return None;
         }
-        let next = resync::next_valid(self.bytes, self.at, self.stamps);
+        let next = if is_filler { None } else { resync::next_valid(self.bytes, self.at, self.stamps) };
         self.breaks.get_or_insert_default().push(Break::new(self.bytes, self.at, next));
         self.at = next.unwrap_or(self.bytes.len()); // no valid record follows: the iterator ends
         next.and_then(|_| self.next())
@@ -328,8 +330,24 @@ mod tests {
         bytes.resize(24, 0xaa);
         bytes.extend(perfinfo(16));
         assert_eq!(walk(&bytes), (vec![19, 16], vec![]));
-        bytes.extend([0xff; 16]);
+        bytes.extend([0xff; 7]);
         assert_eq!(walk(&bytes), (vec![19, 16], vec![]));
+    }
+
+    #[test]
+    fn filler_where_a_record_has_room_is_damage() {
+        for (records, filler) in [(1, 8), (1, 16), (2, 400), (0, 8), (0, 0x3b8)] {
+            let bytes = [perfinfo(16).repeat(records), vec![0xff; filler]].concat();
+            let (sizes, damage) = walk(&bytes);
+            assert_eq!(sizes, vec![16; records]);
+            let [damage] = &damage[..] else { panic!("{damage:?}") };
+            assert_eq!(damage.offset, FileOffset(0x48 + 16 * records as u64));
+            assert!(damage.what.ends_with(&format!("({filler} bytes passed over)")), "{damage:?}");
+            assert!(
+                damage.expected.starts_with("a record marker") && damage.found.starts_with("bytes [ff"),
+                "{damage:?}"
+            );
+        }
     }
 
     #[test]

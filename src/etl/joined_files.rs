@@ -67,6 +67,12 @@ impl EtlFile {
         Ok(())
     }
 
+    /// What files of one recording have in common beside their boot, as text.
+    pub(crate) fn platform(&self) -> String {
+        let (clock, header) = (&self.clock, &self.header);
+        format!("{} {} {} {}", clock.kind.name(), clock.frequency_hz, header.pointer_bytes, header.os_build)
+    }
+
     /// The bytes of the first file.
     pub(super) fn own_bytes(&self) -> &[u8] {
         self.input.bytes()

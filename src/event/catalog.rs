@@ -3,8 +3,8 @@
 //! Names are those of WPA ("Memory: PageInMemory"), with the alias that xperf uses where it is known. Sources:
 //! `docs/formats.md` and `hooks`; provider names are those of their public manifests.
 
-use super::hook_name::KernelName;
 use super::hooks;
+use super::hooks_macro::KernelName;
 use super::merged::{IMAGE_ID, SYS_CONFIG};
 use super::payload::hook_of_class;
 use crate::etl::record_id::{HookId, RecordId};

@@ -3,12 +3,12 @@
 //! One line for each id. Ids that are missing have no public layout or are not needed: their records are counted only.
 
 use super::cswitch::{CompactSwitches, ContextSwitch, ReadyThread};
-use super::file_io::{FileName, FileNameKind, MapView, SameFile};
+use super::file_name_and_view::{FileName, FileNameKind, MapView, SameFile};
 use super::header_group::{
     DebugId, GroupMasks, LastDroppedTimes, LogFile, MasksPhase, PartitionInfo, ProviderBinary, read_build_lab,
 };
-use super::heap::HeapRange;
-use super::heap_block::HeapRecord;
+use super::heap::HeapRecord;
+use super::heap_range::HeapRange;
 use super::hooks::*;
 use super::image::{Image, read_address};
 use super::memory_counters::{KernelMemUsage, MemInfo, MmStats, WorkingSets};

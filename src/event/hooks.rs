@@ -1,10 +1,10 @@
 //! Hook ids of kernel events and their names.
 //!
-//! An event with a decoder has its id and its name beside its layout, by [`hooks!`](super::hook_name); the others, which are only counted,
+//! An event with a decoder has its id and its name beside its layout, by [`hooks!`](super::hooks_macro); the others, which are only counted,
 //! are listed here. Sources: `docs/formats.md`; beyond it the type names of the public Windows MOF classes and trace
 //! headers, written the way WPA and xperf write them.
 
-use super::hook_name::KernelName;
+use super::hooks_macro::KernelName;
 use crate::etl::record_id::HookId;
 use std::sync::LazyLock;
 
@@ -17,7 +17,7 @@ macro_rules! families {
     };
 }
 families! {
-    cswitch disk_io file_io header_group heap heap_block image memory_counters page page_access page_fault perfinfo pool pool_snapshot
+    cswitch disk_io file_name_and_view header_group heap_range heap image memory_counters page page_access page_fault perfinfo pool pool_snapshot
     process registry_hive section stack system_config system_disk system_service thread virtual_memory
 }
 

@@ -13,8 +13,8 @@ pub(crate) mod dispatch;
 pub(crate) mod fields;
 pub(crate) mod fixed_text;
 pub(crate) mod group_mask_bits;
-pub(crate) mod hook_name;
 pub(crate) mod hooks;
+pub(crate) mod hooks_macro;
 pub mod layouts;
 pub mod outcome;
 pub mod payload;
@@ -32,11 +32,11 @@ pub use crate::byte_reader::{Narrow, Wide};
 pub(crate) use dispatch::is_judged_by_length;
 pub use dispatch::{Decoded, Event, decode};
 pub use fixed_text::FixedText;
-pub(crate) use layouts::{clr, disk_io, heap_block};
+pub(crate) use layouts::{clr, disk_io, heap};
 pub use layouts::{
-    cswitch, file_io, header_group, heap, image, memory_counters, merged, page, page_access, page_fault, perfinfo,
-    pool, pool_snapshot, process, registry_hive, section, stack, system_config, system_disk, system_service, thread,
-    virtual_memory,
+    cswitch, file_name_and_view, header_group, heap_range, image, memory_counters, merged, page, page_access,
+    page_fault, perfinfo, pool, pool_snapshot, process, registry_hive, section, stack, system_config, system_disk,
+    system_service, thread, virtual_memory,
 };
 pub(crate) use outcome::Read;
 pub use outcome::{Fault, Finding, Malformed, Oddity, Parsed, Surplus};

@@ -2,7 +2,7 @@
 //!
 //! Shares no layout code with the decoders.
 
-use super::heap::HeapRange;
+use super::heap_range::HeapRange;
 use super::merged::{AddedByMerge, FileVersionField};
 use super::{Decoded, Event, Fault, Oddity, decode};
 use crate::etl::record::{HeaderType, Record};

@@ -34,7 +34,7 @@ enum Kind {
 impl Kind {
     fn of(value: &Value) -> Kind {
         match value {
-            Value::Nothing | Value::Absent | Value::Object(_) | Value::Course(_) => Kind::Nothing,
+            Value::Nothing | Value::Absent | Value::Unknown | Value::Object(_) | Value::Course(_) => Kind::Nothing,
             Value::Text(_) | Value::More(..) => Kind::Text,
             Value::List(_) => Kind::Texts,
             Value::Numbers(_) => Kind::Numbers,

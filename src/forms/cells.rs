@@ -56,6 +56,7 @@ pub(super) fn shown(value: &Value, units: Units) -> String {
     };
     match value {
         Value::Nothing | Value::Absent | Value::Object(_) | Value::CountIfAny(0) => String::new(),
+        Value::Unknown => "unknown".to_owned(),
         Value::Difference(0) | Value::SizeDifference(0) | Value::DurationDifference(0) => String::new(),
         Value::Text(text) => visible(text).into_owned(),
         Value::Course(course) => sparkline::shown(course, None),
@@ -92,7 +93,7 @@ fn joined(numbers: &[u64], between: &str) -> String {
 /// The number by which a value is sorted; `None` for texts.
 pub(super) fn number(value: &Value) -> Option<f64> {
     match value {
-        Value::Nothing | Value::Absent | Value::Object(_) | Value::Text(_) | Value::List(_) => None,
+        Value::Nothing | Value::Absent | Value::Unknown | Value::Object(_) | Value::Text(_) | Value::List(_) => None,
         Value::Course(_) | Value::Numbers(_) | Value::Flag(_) | Value::More(..) => None,
         Value::Number(number) | Value::CountIfAny(number) | Value::Bytes(number) | Value::Duration(number) => {
             Some(*number as f64)
@@ -108,7 +109,7 @@ pub(super) fn number(value: &Value) -> Option<f64> {
 /// A value for programs, as text.
 pub(super) fn plain(value: &Value) -> Cow<'_, str> {
     Cow::Owned(match value {
-        Value::Nothing | Value::Absent | Value::Object(_) | Value::Course(_) => String::new(),
+        Value::Nothing | Value::Absent | Value::Unknown | Value::Object(_) | Value::Course(_) => String::new(),
         Value::Text(text) => return visible(text),
         Value::List(texts) => texts.join("+"),
         Value::Numbers(numbers) => joined(numbers, "+"),

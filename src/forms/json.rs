@@ -141,7 +141,7 @@ struct Cell<'a>(&'a Value);
 impl Serialize for Cell<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
-            Value::Nothing | Value::Absent | Value::Course(_) => serializer.serialize_none(),
+            Value::Nothing | Value::Absent | Value::Unknown | Value::Course(_) => serializer.serialize_none(),
             Value::Numbers(numbers) => numbers.serialize(serializer),
             Value::Object(values) => {
                 serializer.collect_map(values.iter().map(|(name, value)| (name.as_ref(), Cell(value))))

@@ -5,7 +5,7 @@
 use crate::analysis::check::verdict::Verdict;
 use crate::analysis::check::{BudgetResult, TraceResult};
 use crate::answer::answer_type::Warnings;
-use crate::answer::check::{explained, files};
+use crate::answer::check::explained;
 use crate::answer::numbers::Unit;
 use crate::escape::visible;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
@@ -70,7 +70,7 @@ fn warning(line: &str) -> String {
 pub fn document(traces: &[TraceResult], of_baseline: &Warnings, is_strict: bool, unit: Unit) -> Result<String, String> {
     let mut report = Report::new("pfnset check");
     for trace in traces {
-        let name = visible(&files(trace)).into_owned();
+        let name = visible(&trace.names()).into_owned();
         let mut suite = TestSuite::new(name.clone());
         suite.add_test_cases(trace.budgets.iter().map(|result| case_of(result, &name, unit)));
         let grave = || first_grave(&trace.warnings).or_else(|| first_grave(of_baseline));

@@ -3,19 +3,19 @@
 //! writes it.
 
 pub(crate) mod arrow;
-pub(crate) mod ascii;
+pub(crate) mod ascii_stand_ins;
 pub(crate) mod bar;
 pub(crate) mod budgets;
 mod cells;
 mod collapsed;
+pub(crate) mod column_widths;
 pub mod csv;
 pub(crate) mod event_rows;
 mod firefox;
-pub(crate) mod fit;
 pub(crate) mod html;
 pub(crate) mod json;
 pub(crate) mod junit;
-pub(crate) mod lines;
+pub(crate) mod line_wrapping;
 pub(crate) mod many_traces;
 pub(crate) mod markdown;
 pub mod pages;

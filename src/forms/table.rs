@@ -3,8 +3,8 @@
 use crate::analysis::table::{Align, Column, Fit, Table};
 use crate::answer::Units;
 use crate::forms::cells::{cells, for_table, heading};
-use crate::forms::fit::{self, GAP, Natural, WIDEST_WORD};
-use crate::forms::lines;
+use crate::forms::column_widths::{self, GAP, Natural, WIDEST_WORD};
+use crate::forms::line_wrapping;
 use std::io::{self, Write};
 use unicode_width::UnicodeWidthStr;
 
@@ -18,7 +18,7 @@ pub fn text(out: &mut dyn Write, table: &Table, units: Units, width: u16) -> io:
     let names = |column: &usize| table.columns.get(*column);
     let units = for_table(units, table);
     let hidden: Vec<String> = hidden.iter().filter_map(names).map(|column| heading(column, units.size)).collect();
-    lines::not_shown(out, &hidden, width)
+    line_wrapping::not_shown(out, &hidden, width)
 }
 
 /// The same for a table with many columns, the lowest ranks of which are left out without their names.
@@ -35,9 +35,10 @@ pub fn ranked(out: &mut dyn Write, table: &Table, units: Units, width: u16) -> i
 fn print(out: &mut dyn Write, table: &Table, units: Units, width: u16) -> io::Result<Vec<usize>> {
     let rows = rows(table, units, width);
     let natural = natural(table, &rows);
-    let shown = fit::fitting(&table.columns, &natural, width.into());
-    let part =
-        |row: &Vec<String>| if is_across(table, row) { Vec::new() } else { fit::lines(row, &table.columns, &shown) };
+    let shown = column_widths::fitting(&table.columns, &natural, width.into());
+    let part = |row: &Vec<String>| {
+        if is_across(table, row) { Vec::new() } else { column_widths::lines(row, &table.columns, &shown) }
+    };
     let parts: Vec<Vec<Vec<String>>> = rows.iter().map(part).collect();
     let mut widths = vec![0; shown.len()];
     for cells in parts.iter().flatten() {
@@ -54,7 +55,7 @@ fn print(out: &mut dyn Write, table: &Table, units: Units, width: u16) -> io::Re
             writeln!(out, "{rule}")?;
         }
         match row.first().filter(|_| is_across(table, row)) {
-            Some(text) => lines::wrapped(out, text, width)?,
+            Some(text) => line_wrapping::wrapped(out, text, width)?,
             None => lines.iter().try_for_each(|line| writeln!(out, "{line}"))?,
         }
         if number == 0 {
@@ -69,7 +70,7 @@ fn print(out: &mut dyn Write, table: &Table, units: Units, width: u16) -> io::Re
 pub fn fits(table: &Table, units: Units, width: u16) -> bool {
     let natural = natural(table, &rows(table, units, width));
     let all = natural.iter().map(|natural| natural.cell).enumerate();
-    fit::fitting(&table.columns, &natural, width.into()) == all.collect::<Vec<_>>()
+    column_widths::fitting(&table.columns, &natural, width.into()) == all.collect::<Vec<_>>()
 }
 
 /// Headings and lines as they are printed.

@@ -4,8 +4,8 @@
 use crate::answer::answer_type::Warnings;
 use crate::answer::{Answer, Block, Rows};
 use crate::escape::visible;
-use crate::forms::fit::Fitted;
-use crate::forms::lines::{paragraph, wrap};
+use crate::forms::column_widths::Fitted;
+use crate::forms::line_wrapping::{paragraph, wrap};
 use crate::forms::{Look, bar, sparkline, table};
 use crate::units::counted;
 use anstyle::{AnsiColor, Style};
@@ -54,15 +54,30 @@ pub(super) fn whole(answer: &Answer<'_>, look: Look, out: &mut dyn Write) -> io:
     below(answer, look, out)
 }
 
-/// What an answer is of: its first line without warnings.
+/// What an answer is of: its first line without warnings. Where each of several tables has such a line, that of the last one, which is
+/// the table in sight.
 fn title(answer: &Answer<'_>) -> Option<String> {
-    let of_screen = || match answer.screen.as_ref()?.first()? {
-        Block::Heading(text) | Block::Title(text) | Block::Text(text) => Some(text.clone()),
-        Block::Rows(number) => answer.tables.get(*number)?.table().title.clone(),
-        _ => None,
+    let of_screen = || {
+        let blocks = answer.screen.as_ref()?;
+        let first = blocks.first()?;
+        let is_alike = |block: &&Block| std::mem::discriminant(*block) == std::mem::discriminant(first);
+        let last = || blocks.iter().rfind(is_alike);
+        match first {
+            Block::Heading(_) | Block::Title(_) if answer.tables.len() > 1 => last().and_then(text_of),
+            Block::Heading(_) | Block::Title(_) | Block::Text(_) => text_of(first),
+            Block::Rows(number) => answer.tables.get(*number)?.table().title.clone(),
+            _ => None,
+        }
     };
-    let of_tables = || answer.tables.first()?.table().title.clone();
+    let of_tables = || answer.tables.last()?.table().title.clone();
     answer.headline.first().cloned().or_else(of_screen).or_else(of_tables)
+}
+
+fn text_of(block: &Block) -> Option<String> {
+    match block {
+        Block::Heading(text) | Block::Title(text) | Block::Text(text) => Some(text.clone()),
+        _ => None,
+    }
 }
 
 /// Writes what `write` does; where that is longer than the terminal, it repeats the gravest of these warnings at the end.
@@ -273,6 +288,7 @@ pub fn warnings(out: &mut dyn Write, warnings: &Warnings, look: Look) -> io::Res
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::table::Table;
     use crate::trace::trust::Warning;
 
     #[test]
@@ -313,6 +329,28 @@ mod tests {
         assert_eq!(end(7), ["! 20 notes above"]);
         assert_eq!(end(9), ["Title", "! 20 notes above"]);
         assert_eq!(lines(10, 0, 9).last().unwrap(), "Title");
+    }
+
+    /// The heading of the first snapshot stood below the table of the last one.
+    #[test]
+    fn of_several_tables_the_title_of_the_last_is_repeated() {
+        let last_line = |first: Option<&str>| {
+            let of_table = |number: usize| {
+                let rows = std::iter::repeat_n(Block::Line("row".into()), 12);
+                std::iter::once(Block::Title(format!("Snapshot {number}"))).chain(rows)
+            };
+            let of_all = first.map(|text| Block::Heading(text.into()));
+            let answer = Answer {
+                tables: vec![Table::default().into(), Table::default().into()],
+                screen: Some(of_all.into_iter().chain((0..2).flat_map(of_table)).collect()),
+                ..Answer::new("s")
+            };
+            let mut out = Vec::new();
+            write(&answer, Look { width: 40, color: false, rows: Some(10) }, &mut out).unwrap();
+            String::from_utf8(out).unwrap().lines().last().unwrap().to_owned()
+        };
+        assert_eq!(last_line(None), "Snapshot 1");
+        assert_eq!(last_line(Some("2 traces: 1 fails")), "2 traces: 1 fails");
     }
 
     #[test]

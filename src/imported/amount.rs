@@ -49,6 +49,12 @@ impl Amount {
         Limit(self.slack + other.slack)
     }
 
+    /// True where nothing but rounding, up or down, is between two amounts of the same memory.
+    pub(super) fn is_rounded(self, other: Amount) -> bool {
+        let slack = self.slack(other);
+        self.distance(other) <= slack.and(slack)
+    }
+
     /// A share of the larger of two amounts; `per_million` of 1,000,000 is all of it.
     pub fn share_of_larger(self, other: Amount, per_million: u64) -> Limit {
         let larger = self.parts.abs().max(other.parts.abs());

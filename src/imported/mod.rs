@@ -51,11 +51,15 @@ impl Exported {
         }
         let head = text.head(HEAD);
         if head.trim_start().starts_with(['{', '[']) {
-            return Ok(Exported::Pfnset(pfnset_json::read(&text.whole())?));
+            return pfnset_table(pfnset_json::read(&text.whole())?);
         }
         if pfnset_csv::is_one(text, &head) {
-            return pfnset_csv::read(text).map(Exported::Pfnset);
+            return pfnset_table(pfnset_csv::read(text)?);
         }
         WpaExport::new(input, options, known).map(Exported::Wpa)
     }
+}
+
+fn pfnset_table(table: PfnsetTable) -> Result<Exported, Reason> {
+    table.other_class().map_or(Ok(Exported::Pfnset(table)), |reason| Err(reason.into()))
 }

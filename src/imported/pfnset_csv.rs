@@ -3,7 +3,7 @@
 use crate::dimensions::single_dimensions;
 use crate::error::Reason;
 use crate::imported::file_kind::HEAD;
-use crate::imported::pfnset_table::{CountedBy, PfnsetForm, PfnsetRow, PfnsetSnapshot, PfnsetTable};
+use crate::imported::pfnset_table::{BY_LIST, CountedBy, PfnsetForm, PfnsetRow, PfnsetSnapshot, PfnsetTable};
 use crate::imported::selection::Selection;
 use crate::imported::wpa::columns::{Columns, ExportedTable, SNAPSHOT, Says};
 use crate::imported::wpa::culture::Culture;
@@ -11,6 +11,7 @@ use crate::imported::wpa::delimiter;
 use crate::imported::wpa::heading::Heading;
 use crate::imported::wpa::rows::Reading;
 use crate::imported::wpa::text::Text;
+use crate::model::category::Category;
 use std::collections::BTreeMap;
 
 /// Names of columns that tell rows apart. `pages` is a number here: the dimension of that name is one of allocations.
@@ -137,6 +138,8 @@ pub(super) fn read(text: Text<'_>) -> Result<PfnsetTable, Reason> {
     let says = |name: &&str| match *name {
         "pages" => Says::Pages,
         "pages_wpa" => Says::PagesByWpa,
+        of if BY_LIST.contains(&of) && BY_LIST.iter().all(|name| names.contains(name)) => Says::PagesOfLists,
+        "bytes" if names.contains(&"pages") => Says::BytesOfPages,
         "pfn" => Says::Pfn,
         _ => Says::Ignored,
     };
@@ -165,8 +168,10 @@ pub(super) fn read(text: Text<'_>) -> Result<PfnsetTable, Reason> {
         culture: Culture::default(),
         is_wanted: &|_, _| true,
         with_pages: false,
+        categories: Some(&Category::ALL.map(Category::name)),
     };
     let mut rows = reading.rows().map_err(|error| reading.error_text(&error))?;
+    let contradictions = reading.contradictions(&rows.noticed);
     rows.labels.iter_mut().flatten().for_each(|label| *label = without_quote(label).into());
     check_one_trace(&columns, &rows.labels)?;
     name_held_pages(&columns, &mut rows.labels);
@@ -200,6 +205,7 @@ pub(super) fn read(text: Text<'_>) -> Result<PfnsetTable, Reason> {
         dimensions: dimensions.map(str::to_owned).collect(),
         snapshots: snapshots.into_values().collect(),
         warnings: Vec::new(),
+        contradictions,
         selection: Selection::default(),
     })
 }
@@ -242,6 +248,8 @@ mod tests {
             let told = read(Text::new(format!("{each}{more}").as_bytes())).unwrap_err().text;
             assert!(told.contains(says), "{told}");
         }
+        let changed = read(Text::new(b"snapshot,category,pages,bytes\n0,Image,3,4096\n")).unwrap_err().text;
+        assert!(changed.contains("line 2, column \"bytes\": \"4096\" is another amount than the pages"), "{changed}");
         let broken = read(Text::new(b"snapshot,category,pages,bytes\n0,Image,x,1\n")).unwrap_err().text;
         assert!(broken.contains("line 2, column \"pages\": \"x\" is no number"), "{broken}");
     }

@@ -3,7 +3,11 @@
 use crate::imported::amount::{Amount, CountedRow};
 use crate::imported::selection::Selection;
 use crate::imported::wpa::columns::ExportedTable;
+use crate::model::category::Category;
 use crate::trace::trust::warning::{OF_TRACE, Warning, Warnings};
+
+/// Keys and columns of the pages of a row by the list that they are on: together they are its pages.
+pub(super) const BY_LIST: [&str; 5] = ["active_pages", "standby_pages", "modified_pages", "free_pages", "other_pages"];
 
 /// Form of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +44,8 @@ pub struct PfnsetTable {
     pub snapshots: Vec<PfnsetSnapshot>,
     /// What made its numbers doubtful when it was written.
     pub warnings: Vec<String>,
+    /// Where it contradicts itself: somebody changed it.
+    pub(crate) contradictions: Warnings,
     /// Which part of a trace it is, and which of the warnings make numbers wrong.
     pub(crate) selection: Selection,
 }
@@ -79,11 +85,29 @@ impl PfnsetTable {
         }
     }
 
+    /// That a row has another class than its category: somebody changed it.
+    pub(super) fn other_class(&self) -> Option<String> {
+        let at = |name: &str| self.dimensions.iter().position(|dimension| dimension == name);
+        let (class, category) = (at("class")?, at("category")?);
+        let wrong = |row: &PfnsetRow| {
+            let (class, category) = (row.labels.get(class)?, row.labels.get(category)?);
+            let known = Category::ALL.into_iter().find(|known| known.name().eq_ignore_ascii_case(category))?;
+            let own = known.class().name();
+            (!own.eq_ignore_ascii_case(class)).then(|| {
+                format!(
+                    "a row has class {class} and category {category}, which is of class {own}: it was changed after pfnset wrote it; \
+                     write it again"
+                )
+            })
+        };
+        self.snapshots.iter().flat_map(|snapshot| &snapshot.rows).find_map(wrong)
+    }
+
     /// What was wrong when it was written.
     pub(crate) fn warnings_of_file(&self) -> Warnings {
         let mut warnings = self.selection.warnings(self.form == PfnsetForm::Json, &self.warnings);
         warnings.extend(self.guessed_last());
-        warnings
+        self.contradictions.iter().cloned().chain(warnings).collect()
     }
 
     /// That a snapshot was taken for the last whole one because the later ones have fewer pages: they may be fragments, or of rows that
@@ -148,6 +172,7 @@ mod tests {
             dimensions: Vec::new(),
             snapshots,
             warnings: Vec::new(),
+            contradictions: Warnings::default(),
             selection: Selection::default(),
         };
         let last = |snapshots: Vec<PfnsetSnapshot>| table_of(snapshots).last().map(|snapshot| snapshot.index);

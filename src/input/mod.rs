@@ -14,7 +14,7 @@ mod zip;
 use crate::error::Error;
 use archive::Archive;
 use map::Mapping;
-pub(crate) use map::{lost_pages, unfinished};
+pub(crate) use map::{lost_pages, output_cleanup};
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::panic::resume_unwind;

@@ -30,10 +30,20 @@ pub fn unpack(packed: &[u8], member: Option<&str>, store: &mut Store<'_>) -> Res
     let name = choose(&names, member)?;
     let mut file = archive.by_name(name).map_err(|error| format!("{name}: {error}"))?;
     let size = file.size();
-    let ended = store.fill(&mut (&mut file).take(size))?;
     // The list of files says what all of them together unpack to.
-    let is_longer = ended.is_none() && file.read(&mut [0]).is_ok_and(|read| read > 0);
-    Ok(if is_longer { Some(format!("{name} is longer than its archive says")) } else { ended })
+    let mut content = (&mut file).take(size);
+    let ended = store.fill(&mut content)?;
+    let missing = content.limit();
+    if ended.is_some() {
+        return Ok(ended);
+    }
+    // The checksum is compared by a read at the end.
+    Ok(match file.read(&mut [0]) {
+        Ok(0) if missing > 0 => Some(format!("{name} is {missing} bytes shorter than its archive says")),
+        Ok(0) => None,
+        Ok(_) => Some(format!("{name} is longer than its archive says")),
+        Err(error) => Some(format!("{name}: {error}")),
+    })
 }
 
 type Archive<'a> = ZipArchive<std::io::Cursor<&'a [u8]>>;

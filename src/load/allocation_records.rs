@@ -7,13 +7,13 @@ use crate::etl::EtlFile;
 use crate::etl::buffer_order::ranks;
 use crate::etl::record::{RawRecord, Record};
 use crate::etl::record_id::HookId;
-use crate::event::heap_block::{HeapAlloc, HeapFree, HeapRecord};
+use crate::event::heap::{HeapAlloc, HeapFree, HeapRecord};
 use crate::event::hooks::*;
 use crate::event::payload::{HEAP, heap_hook, hook_of};
 use crate::event::pool::{PoolAction, PoolPiece};
 use crate::event::virtual_memory::VirtualRange;
 use crate::event::{Decoded, Event, Payload, Phase, decode};
-use crate::load::allocations::AllocationKind;
+use crate::load::allocation_kinds::AllocationKind;
 use crate::load::record_runs::{Timed, in_order};
 use crate::load::timed_records::for_each_moment;
 use crate::moment::Moment;
@@ -158,7 +158,7 @@ pub struct AllocationReader<'e> {
 impl<'e> AllocationReader<'e> {
     /// A reader of this file.
     pub fn new(etl: &'e EtlFile, kind: AllocationKind) -> AllocationReader<'e> {
-        let (rank, _) = ranks(&etl.buffers);
+        let rank = ranks(&etl.buffers);
         AllocationReader { etl, rank, hooks: kind.hooks() }
     }
 

@@ -119,7 +119,7 @@ pub struct RowReader<'t> {
 impl<'t> RowReader<'t> {
     /// For a trace with these schemas.
     pub fn new(etl: &'t EtlFile, schemas: &'t Schemas<'t>) -> RowReader<'t> {
-        RowReader { etl, rank: ranks(&etl.buffers).0, schemas }
+        RowReader { etl, rank: ranks(&etl.buffers), schemas }
     }
 
     /// Reads buffers in parallel: `each` gets the rows of one buffer after the other, of the records that `is_wanted`.

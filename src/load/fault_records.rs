@@ -7,13 +7,13 @@ use crate::etl::buffer_order::ranks;
 use crate::etl::record::RawRecord;
 use crate::etl::record_id::HookId;
 use crate::event::disk_io::DiskEvent;
-use crate::event::file_io::{FileNameKind, ViewKind};
+use crate::event::file_name_and_view::{FileNameKind, ViewKind};
 use crate::event::hooks::*;
 use crate::event::page_fault::{FaultKind, HardFault};
 use crate::event::process::ProcessPhase;
 use crate::event::{Decoded, Event, Payload, decode};
-use crate::load::stacks::addresses::AddressRecord;
 use crate::load::stacks::first_walk::ThreadRecord;
+use crate::load::stacks::image_and_method_records::AddressRecord;
 use crate::load::timed_records::for_each_moment;
 use crate::moment::{At, Moment};
 use foldhash::HashMap as FastMap;
@@ -62,7 +62,7 @@ pub struct FaultRecords {
 impl FaultRecords {
     /// Walks over all records.
     pub fn new(etl: &EtlFile, owner: &OwnerOf<'_>) -> FaultRecords {
-        let (rank, _) = ranks(&etl.buffers);
+        let rank = ranks(&etl.buffers);
         let parts = etl.fold_buffers(FaultRecords::default, |records, area| {
             for_each_moment(area, &rank, etl.before_first(), |raw, hook, moment| {
                 if hook.is_none_or(is_wanted) {

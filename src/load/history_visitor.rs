@@ -10,8 +10,8 @@ use crate::etl::buffer_order::ranks;
 use crate::etl::event_area::{EventArea, Records};
 use crate::etl::record::{RawRecord, Record};
 use crate::etl::record_id::HookId;
-use crate::event::file_io::MapView;
-use crate::event::heap::HeapRange;
+use crate::event::file_name_and_view::MapView;
+use crate::event::heap_range::HeapRange;
 use crate::event::hooks::*;
 use crate::event::memory_counters::MmStats;
 use crate::event::page::{PageIdentity, PageKind};
@@ -20,15 +20,15 @@ use crate::event::registry_hive::Hive;
 use crate::event::working_set_change::WorkingSetEvent;
 use crate::event::{Event, Phase};
 use crate::load::count_only::CountOnly;
-use crate::load::event_values::*;
 use crate::load::history::{History, SystemHistory};
-use crate::load::mem_info_ws::WorkingSetRecord;
+use crate::load::owned_events::*;
 use crate::load::page_run::{PageRun, cut_and_sort};
 use crate::load::scheduling::SchedulingScan;
 use crate::load::space_events::{RundownRun, is_many};
 use crate::load::survey::Survey;
 use crate::load::trace_parts::Parts;
 use crate::load::walk::{KindRun, Run, Visitor};
+use crate::load::working_set_samples::WorkingSetRecord;
 use crate::moment::{At, Moment};
 use crate::units::{PAGE_BYTES, Ticks, is_kernel_address};
 
@@ -107,7 +107,7 @@ impl<'r> HistoryVisitor<'r> {
 impl History {
     /// Reads the whole trace, counts its records, and collects these parts of it.
     pub(crate) fn new(etl: &EtlFile, parts: Parts) -> (Survey, History) {
-        let (rank, _) = ranks(&etl.buffers);
+        let rank = ranks(&etl.buffers);
         let visitor = || HistoryVisitor::new(parts, &rank, etl.code_page);
         if !parts.has(Parts::SCHEDULING) {
             let (survey, visitors) = Survey::with_visitors(etl, visitor);

@@ -1,18 +1,17 @@
 //! Loading: reads all records of a trace once, in parallel, counts them and collects what the model needs.
 
+pub(crate) mod allocation_kinds;
 pub(crate) mod allocation_records;
-pub(crate) mod allocation_rule;
-pub(crate) mod allocations;
+pub(crate) mod allocation_rules;
 pub(crate) mod count_only;
 pub(crate) mod creator_threads;
 pub(crate) mod event_kind_counts;
 pub(crate) mod event_row;
-pub(crate) mod event_values;
 pub(crate) mod fault_records;
 pub(crate) mod history;
 mod history_visitor;
-pub(crate) mod mem_info_ws;
-pub(crate) mod misfits;
+pub(crate) mod misfitting_payloads;
+pub(crate) mod owned_events;
 pub(crate) mod page_run;
 pub(crate) mod pool_rundown;
 pub(crate) mod presence;
@@ -28,4 +27,5 @@ pub(crate) mod thread_records;
 pub(crate) mod timed_records;
 pub mod trace_parts;
 pub(crate) mod walk;
-pub(crate) mod working_set_events;
+pub(crate) mod working_set_changes;
+pub(crate) mod working_set_samples;

@@ -3,7 +3,7 @@
 
 use crate::event::Phase;
 use crate::event::pool_snapshot::{PoolEntry, PoolForm, PoolSnapshot, PoolSnapshotKind};
-use crate::load::event_values::PoolEvent;
+use crate::load::owned_events::PoolEvent;
 use crate::moment::{At, Moment};
 use crate::units::PointerSize;
 use std::collections::BTreeMap;

@@ -306,7 +306,7 @@ pub struct SchedulingReader<'e> {
 impl<'e> SchedulingReader<'e> {
     /// A reader of this file.
     pub fn new(etl: &'e EtlFile) -> SchedulingReader<'e> {
-        let (rank, _) = ranks(&etl.buffers);
+        let rank = ranks(&etl.buffers);
         SchedulingReader { etl, rank, wait_reasons: wait_reasons_of_build(etl.header.os_build) }
     }
 

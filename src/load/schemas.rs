@@ -161,7 +161,7 @@ impl Found {
 impl<'m> Schemas<'m> {
     /// Walks over all records. `of_user`: manifests for events of which the trace says nothing.
     pub fn new(etl: &EtlFile, of_user: &'m [UserManifest]) -> Schemas<'m> {
-        let (rank, _) = ranks(&etl.buffers);
+        let rank = ranks(&etl.buffers);
         let parts = etl.fold_buffers(Found::default, |found, area| {
             for_each_moment(area, &rank, etl.before_first(), |raw, hook, moment| {
                 if hook.is_none() {

@@ -8,11 +8,11 @@ use crate::etl::EtlFile;
 use crate::etl::event_area::{EventArea, Records};
 use crate::etl::record::RawRecord;
 use crate::etl::record_id::HookId;
-use crate::event::file_io::MapView;
+use crate::event::file_name_and_view::MapView;
 use crate::event::hooks::{MAP_FILE_DC_END, MAP_FILE_DC_START, VIRTUAL_ALLOC_DC_END, VIRTUAL_ALLOC_DC_START};
 use crate::event::virtual_memory::VirtualRange;
 use crate::event::{Parsed, Payload, Phase};
-use crate::load::event_values::SpaceEvent;
+use crate::load::owned_events::SpaceEvent;
 use crate::load::walk::Run;
 use crate::moment::{At, Moment};
 use crate::units::{PointerSize, Ticks, is_kernel_address};
@@ -290,8 +290,8 @@ pub struct SpaceReader {
 #[cfg(test)]
 mod tests {
     use crate::etl::EtlFile;
-    use crate::load::event_values::SpaceEvent;
     use crate::load::history::History;
+    use crate::load::owned_events::SpaceEvent;
     use crate::load::space_events::{SpaceReader, UnrolledSpaces};
     use crate::load::trace_parts::Parts;
     use std::path::Path;

@@ -10,7 +10,7 @@ use crate::etl::record::HeaderType;
 use crate::etl::record_id::HookId;
 use crate::event::payload::hook_of;
 use crate::load::event_kind_counts::{KindCount, KindCounts};
-use crate::load::misfits::Misfits;
+use crate::load::misfitting_payloads::Misfits;
 use crate::units::{FileTime, Ticks};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -14,7 +14,7 @@ use crate::event::merged::AddedByMerge;
 use crate::event::system_config::DeviceFamily;
 use crate::load::count_only::CountOnly;
 use crate::load::event_kind_counts::{KindCount, KindCounts, KindKey, Tallies, Tally};
-use crate::load::misfits::{Misfit, Misfits};
+use crate::load::misfitting_payloads::{Misfit, Misfits};
 use crate::load::survey::{MasksChange, RecordingKey, Survey};
 use crate::load::walk::{KindRun, Run, Visitor, walk};
 use crate::units::Ticks;

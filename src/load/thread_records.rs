@@ -10,7 +10,7 @@ use crate::moment::At;
 
 /// All thread events, in record order.
 pub fn thread_records(etl: &EtlFile) -> Vec<At<ThreadRecord>> {
-    let (rank, _) = ranks(&etl.buffers);
+    let rank = ranks(&etl.buffers);
     let found = etl.fold_buffers(Vec::new, |all: &mut Vec<At<ThreadRecord>>, area| {
         for_each_moment(area, &rank, etl.before_first(), |raw, hook, moment| {
             let is_wanted =

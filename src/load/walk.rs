@@ -8,7 +8,7 @@ use crate::etl::event_area::{EventArea, Records};
 use crate::etl::record::{HeaderError, HeaderType, RawRecord, Record};
 use crate::etl::record_id::HookId;
 use crate::event::{Decoded, Event, decode};
-use crate::load::misfits::Misfit;
+use crate::load::misfitting_payloads::Misfit;
 use crate::units::Ticks;
 
 /// Receives the records of a walk. There is one visitor for each thread; which one gets which buffer is not determined.

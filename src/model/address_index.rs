@@ -373,9 +373,9 @@ impl AddressIndex {
 mod tests {
     use super::*;
     use crate::event::Phase;
-    use crate::event::file_io::ViewKind;
+    use crate::event::file_name_and_view::ViewKind;
     use crate::event::virtual_memory::VirtualRange;
-    use crate::load::event_values::SpaceEvent;
+    use crate::load::owned_events::SpaceEvent;
     use crate::model::address_space::AddressSpace;
     use crate::moment::Moment;
     use crate::random_cases::cases;

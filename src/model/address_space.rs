@@ -4,9 +4,9 @@
 //! regions only from events *during* the trace, not from rundowns.
 
 use crate::event::Phase;
-use crate::event::file_io::ViewKind;
+use crate::event::file_name_and_view::ViewKind;
 use crate::event::virtual_memory::VirtualRange;
-use crate::load::event_values::SpaceEvent;
+use crate::load::owned_events::SpaceEvent;
 use crate::model::range_map::RangeMap;
 use crate::moment::Moment;
 use foldhash::HashMap as FastMap;

@@ -7,7 +7,7 @@
 //! are undone in reverse order.
 
 use crate::event::Phase;
-use crate::load::event_values::SpaceEvent;
+use crate::load::owned_events::SpaceEvent;
 use crate::model::address_space::{AddressSpace, MappedView, Source};
 use crate::model::process::Instance;
 use crate::model::range_map::RangeMap;

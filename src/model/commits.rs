@@ -5,7 +5,7 @@
 
 use crate::event::Phase;
 use crate::event::virtual_memory::VirtualRange;
-use crate::load::event_values::SpaceEvent;
+use crate::load::owned_events::SpaceEvent;
 use crate::model::address_space::AddressSpace;
 use crate::model::range_map::RangeMap;
 use crate::moment::{At, Moment};

@@ -1,7 +1,7 @@
 //! File names by file key and time. A key is reused after its file is deleted.
 
-use crate::event::file_io::FileNameKind;
-use crate::load::event_values::FileEvent;
+use crate::event::file_name_and_view::FileNameKind;
+use crate::load::owned_events::FileEvent;
 use crate::moment::{At, Moment};
 use foldhash::HashMap as FastMap;
 

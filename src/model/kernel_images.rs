@@ -1,7 +1,7 @@
 //! Kernel images over time: which image holds an address. Images are unloaded, and others take their addresses.
 
 use crate::event::Phase;
-use crate::load::event_values::ImageEvent;
+use crate::load::owned_events::ImageEvent;
 use crate::model::process_name::last_part;
 use crate::model::range_map::RangeMap;
 use crate::moment::At;

@@ -2,10 +2,10 @@
 //! database.
 
 use crate::event::Phase;
-use crate::event::file_io::ViewKind;
+use crate::event::file_name_and_view::ViewKind;
 use crate::event::pool::PoolTag;
-use crate::load::event_values::KernelBlock;
 use crate::load::history::{SpaceHistory, SystemHistory};
+use crate::load::owned_events::KernelBlock;
 use crate::model::page_owner_key::key_bits;
 use crate::model::range_map::RangeMap;
 use crate::moment::{At, Moment};

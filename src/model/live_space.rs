@@ -5,7 +5,7 @@
 
 use crate::event::Phase;
 use crate::event::virtual_memory::VirtualRange;
-use crate::load::event_values::SpaceEvent;
+use crate::load::owned_events::SpaceEvent;
 use crate::model::address_index::{AddressIndex, Leaves};
 use crate::model::address_space::{AddressSpace, Layer};
 use crate::model::address_space_at::space_at;
@@ -123,7 +123,7 @@ impl LiveSpace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::file_io::ViewKind;
+    use crate::event::file_name_and_view::ViewKind;
     use crate::random_cases::cases;
     use proptest::prelude::*;
 

@@ -2,8 +2,8 @@
 
 use crate::event::process::ProcessPhase;
 use crate::load::creator_threads::CreatorThreads;
-use crate::load::event_values::{ProcessEvent, ProcessImage};
 use crate::load::history::SystemHistory;
+use crate::load::owned_events::{ProcessEvent, ProcessImage};
 use crate::model::process_name;
 use crate::moment::{At, Moment};
 use crate::units::Ticks;
@@ -208,6 +208,14 @@ impl Processes {
     pub fn alive(&self, process_id: u32, moment: Moment) -> Option<usize> {
         let is_alive = |&i: &usize| self.instances.get(i).is_some_and(|process| process.is_alive(moment));
         self.instances_of(process_id).iter().rev().copied().find(is_alive)
+    }
+
+    /// The process that had the parent's id when a process began; `None` where none is known, and for a process that names itself. For
+    /// a process from before the trace it is the first one with that id, if that one did not start in the trace.
+    pub(crate) fn parent(&self, process: &Instance) -> Option<&Instance> {
+        let id = process.parent_id.filter(|id| *id != process.process_id)?;
+        let parent = self.alive(id, process.begin).and_then(|index| self.instances.get(index));
+        parent.filter(|parent| parent.begin <= process.begin)
     }
 
     /// Indices of all instances with this id, by time.

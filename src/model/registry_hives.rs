@@ -1,6 +1,6 @@
 //! Registry hives: which file paths are hives.
 
-use crate::load::event_values::HiveFile;
+use crate::load::owned_events::HiveFile;
 use crate::moment::At;
 use foldhash::HashSet as FastSet;
 

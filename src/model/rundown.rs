@@ -6,7 +6,7 @@
 
 use crate::event::Phase;
 use crate::event::hooks::{MAP_FILE_DC_END, PROCESS_DC_END, VIRTUAL_ALLOC_DC_END};
-use crate::load::event_values::SpaceEvent;
+use crate::load::owned_events::SpaceEvent;
 use crate::load::space_events::SpaceEvents;
 use crate::load::survey::Survey;
 use crate::moment::At;

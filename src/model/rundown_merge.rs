@@ -4,7 +4,7 @@
 //! while the rundown is being logged may or may not be in it, so differences in that interval are not contradictions.
 
 use crate::event::Phase;
-use crate::load::event_values::SpaceEvent;
+use crate::load::owned_events::SpaceEvent;
 use crate::model::address_space::{AddressSpace, HeapSpan, MappedView, Source, ThreadStack};
 use crate::model::range_map::RangeMap;
 use crate::model::rundown::{Episode, RundownKind, Rundowns};

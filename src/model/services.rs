@@ -54,7 +54,7 @@ fn by_command_line(process: &Instance) -> Option<&str> {
 mod tests {
     use super::*;
     use crate::event::process::ProcessPhase;
-    use crate::load::event_values::{ProcessEvent, RunningService};
+    use crate::load::owned_events::{ProcessEvent, RunningService};
     use crate::moment::{At, Moment};
     use crate::units::Ticks;
 

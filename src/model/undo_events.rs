@@ -2,7 +2,7 @@
 
 use crate::event::Phase;
 use crate::event::virtual_memory::VirtualRange;
-use crate::load::event_values::SpaceEvent;
+use crate::load::owned_events::SpaceEvent;
 use crate::model::address_space::{AddressSpace, HeapSpan, MappedView, Source, ThreadStack};
 use crate::moment::At;
 

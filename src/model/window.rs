@@ -111,7 +111,7 @@ impl Window {
     /// The window of a trace.
     ///
     /// # Errors
-    /// A usage error for a mark that is not there and for a window that ends before it begins.
+    /// A usage error for a mark that is not there, and for a window that is empty or ends before it begins.
     pub(crate) fn new(
         ends: Ends<'_>,
         from: Option<&Bound>,
@@ -196,6 +196,10 @@ impl Window {
                 seconds(window.from)
             )));
         }
+        if to.is_some() && window.to.time == window.from.time {
+            let at = seconds(window.from);
+            return Err(Error::Usage(format!("the window is empty: it begins and ends at {at:.6} s")));
+        }
         Ok(())
     }
 
@@ -243,6 +247,9 @@ fn named(marks: &[At<Box<str>>], name: &str, after: Moment) -> Result<(Moment, O
     let patterns = Patterns::new(name);
     let found = marks.iter().find(|mark| mark.moment > after && patterns.matches(&mark.value));
     found.map(|mark| (mark.moment, Some(mark.value.to_string()))).ok_or_else(|| {
+        if marks.iter().any(|mark| patterns.matches(&mark.value)) {
+            return Error::Usage(format!("the mark \"{name}\" is not after the begin of the window"));
+        }
         let all: Vec<String> = marks.iter().take(20).map(|mark| format!("\"{}\"", mark.value)).collect();
         let known =
             if all.is_empty() { "the trace has no marks".to_owned() } else { format!("known are {}", all.join(", ")) };
@@ -320,6 +327,11 @@ mod tests {
         assert_eq!(window(&list, Some("HALF WAY"), None), Ok((20, 30, Origin::User)));
         assert!(window(&list, Some("nowhere"), None).unwrap_err().contains("\"half way\""));
         assert!(window(&list, Some("0.5"), Some("20ms")).unwrap_err().contains("before it begins"));
+        for (from, to) in [("0.5", "0.5"), ("0.0201", "0.0209"), ("half way", "0.02")] {
+            assert!(window(&list, Some(from), Some(to)).unwrap_err().contains("the window is empty"), "{from} {to}");
+        }
+        // All of a trace with one moment, and its last mark, are no mistake.
+        assert_eq!(window(&[(1000, "last")], Some("last"), None), Ok((1000, 1000, Origin::User)));
     }
 
     #[test]

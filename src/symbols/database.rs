@@ -1,10 +1,10 @@
 //! A database: whether it is the one that an image was linked with, and the functions at addresses of the image.
 
 use super::PdbId;
+use super::bounded_bytes::{Bytes, Shared, is_used_up};
 use super::functions::{PROCEDURES, Place, Search};
 use super::source_lines::{Source, SourceChoice, Sources, names_of, stream_of_strings};
 use super::undecorated;
-use super::views::{Bytes, Shared, is_used_up};
 use foldhash::HashMap as FastMap;
 use pdb2::{DebugInformation, FallibleIterator as _, MachineType, PDB, Rva, SymbolData};
 use std::collections::{BTreeMap, BTreeSet};

@@ -3,13 +3,13 @@
 //! Nothing is asked over a network. The reader of the format is the crate `pdb2`; [`database`] bounds what it may do with a hostile file.
 //! Sources of the rules: `docs/stacks.md` ("Symbol files").
 
+mod bounded_bytes;
 pub mod database;
 pub mod folders;
 pub mod functions;
 mod name_cost;
 pub mod source_lines;
 pub mod undecorated;
-mod views;
 
 use std::path::PathBuf;
 use uuid::Uuid;

@@ -7,7 +7,7 @@ use crate::dimensions::single_dimensions::{DETAIL, MODULE};
 use crate::dimensions::{Dimension, FileFacet, ProcessFacet};
 use crate::event::hooks::*;
 use crate::model::category::Category::{self, *};
-pub use crate::trace::recorder_keyword::{Exchange, Recorded, Things};
+pub use crate::trace::recorded_by_keyword::{Exchange, Recorded, Things};
 
 fn names<D: Dimension>(dimensions: &[D]) -> Vec<&'static str> {
     dimensions.iter().map(|dimension| dimension.name()).collect()

@@ -5,8 +5,10 @@
 //! borrow the trace. Page records, accesses and scheduling records stay in the file, and are read where they lie.
 
 pub(crate) mod analysis_needs;
+#[cfg(feature = "cli")]
+pub(crate) mod machine;
 pub mod page_sequences;
-mod recorder_keyword;
+mod recorded_by_keyword;
 pub(crate) mod recording;
 pub mod trust;
 
@@ -15,7 +17,7 @@ use crate::etl::EtlFile;
 use crate::input::UnpackLimits;
 pub use crate::load::event_kind_counts::KindCount;
 use crate::load::history::{CounterHistory, FileHistory, History, SchedulingHistory, SpaceHistory, SystemHistory};
-pub use crate::load::misfits::{Misfit, Misfits};
+pub use crate::load::misfitting_payloads::{Misfit, Misfits};
 pub use crate::load::survey::{MasksChange, Survey};
 pub use crate::load::trace_parts::Parts;
 use crate::model::page_owner_key::OwnerKeys;

@@ -4,8 +4,9 @@ use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::etl::record_id::HookId;
 use crate::event::hooks::{MASKS_AFTER_CHANGE, MASKS_BEFORE_CHANGE, PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2};
-use crate::input::UnpackLimits;
+use crate::input::{STANDARD_INPUT, UnpackLimits};
 use crate::load::presence::holds;
+use crate::units::FileTime;
 use std::path::{Path, PathBuf};
 
 /// Adds another file of the same recording.
@@ -31,17 +32,51 @@ pub(crate) fn is_one(first: &Path, other: &Path, limits: &UnpackLimits) -> bool 
     add(&mut all, "", other).is_ok()
 }
 
+/// The two words that tell files of one recording apart: the sessions of the kernel and of other providers.
+const KERNEL: &str = "kernel";
+const USER: &str = "user";
+
+/// The name of the other session's file, where a name has the word kernel: `user.etl` for `kernel.etl`, `a_user.etl.gz` for
+/// `a_kernel.etl.gz`.
+pub(crate) fn user_name(kernel: &str) -> Option<String> {
+    let lower = kernel.to_ascii_lowercase();
+    let is_letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    let is_word = |at: usize| {
+        let (before, after) = (lower.get(..at), lower.get(at + KERNEL.len()..));
+        !is_letter(before.and_then(|text| text.chars().next_back()))
+            && !is_letter(after.and_then(|text| text.chars().next()))
+    };
+    let at = lower.match_indices(KERNEL).map(|(at, _)| at).filter(|at| is_word(*at)).last()?;
+    // Lower case letters of ASCII stand where the others did.
+    Some(format!("{}{USER}{}", lower.get(..at)?, lower.get(at + KERNEL.len()..)?))
+}
+
+/// What names are compared by: the folder or archive as it is written, and the name there without capital letters.
+pub(crate) fn place_and_name(path: &Path) -> (&[u8], String) {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    let name_at = bytes.iter().rposition(|byte| matches!(byte, b'/' | b'\\' | b'!')).map_or(0, |at| at + 1);
+    let (place, name) = bytes.split_at(name_at);
+    (place, String::from_utf8_lossy(name).to_lowercase())
+}
+
 /// The files of a recording in one order, however they are named: that of the kernel's session first, which holds its keywords; others
-/// by the starts of their sessions. Where one cannot be read, the order is that of the names.
+/// by the starts of their sessions. Where one cannot be read, the order is that of the names. Standard input is read once, later: it is
+/// taken for the kernel's file where no other is that, else for the last.
 pub(crate) fn in_order(first: &Path, further: &[PathBuf], limits: &UnpackLimits) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = std::iter::once(first.to_owned()).chain(further.iter().cloned()).collect();
     let key = |path: &PathBuf| {
+        if path.as_os_str() == STANDARD_INPUT {
+            return Some(None);
+        }
         let etl = EtlFile::open_within(path, limits).ok()?;
-        Some((!holds(&etl, &[MASKS_AFTER_CHANGE, MASKS_BEFORE_CHANGE]), etl.header.start_time))
+        Some(Some((!holds(&etl, &[MASKS_AFTER_CHANGE, MASKS_BEFORE_CHANGE]), etl.header.start_time)))
     };
     let keys = if further.is_empty() { None } else { files.iter().map(key).collect::<Option<Vec<_>>>() };
     if let Some(keys) = keys {
-        let mut sorted: Vec<_> = keys.into_iter().zip(files).collect();
+        let has_kernels = keys.iter().flatten().any(|(is_other, _)| !is_other);
+        let streamed = if has_kernels { (true, FileTime(u64::MAX)) } else { (false, FileTime(0)) };
+        let keys = keys.into_iter().map(|key| key.unwrap_or(streamed));
+        let mut sorted: Vec<_> = keys.zip(files).collect();
         sorted.sort_by_key(|(key, _)| *key);
         files = sorted.into_iter().map(|(_, path)| path).collect();
     }

@@ -26,7 +26,7 @@ fn ask(bytes: &[u8], names: &str, window: Option<(u64, u64)>, t0: u64) -> CpuUse
 
 fn ask_file(trace: &pfnset::trace::Trace, names: &str, window: Option<(u64, u64)>, t0: u64) -> CpuUse {
     let mut query = CpuQuery { timeline: Some(Nanos(37_000)), ..CpuQuery::default() };
-    query.group_by(names).expect("dimensions");
+    query.group_by = pfnset::dimensions::Dimension::parse_list(names).expect("dimensions");
     let bound = |stamp: u64| Some(Bound::Time(Nanos(i128::from(stamp - t0) * 100)));
     if let Some((from, to)) = window {
         (query.from, query.to) = (bound(from), bound(to));
@@ -261,10 +261,49 @@ proptest! {
         for names in ["process,thread", "process"] {
             let found = with_file(&bytes, |trace| {
                 let mut query = CpuQuery { timeline: Some(Nanos(37_000)), ..CpuQuery::default() };
-                query.group_by(names).expect("dimensions");
+                query.group_by = pfnset::dimensions::Dimension::parse_list(names).expect("dimensions");
                 CpuUse::answer(trace, &query).ok()
             });
             found.iter().for_each(check_sums);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(32))]
+
+    /// What owned a moment does not depend on where a window ends, beside lost buffers too.
+    #[test]
+    fn windows_side_by_side_add_up_beside_holes(
+        seed: u64,
+        processors in 1usize..4,
+        threads in 1usize..12,
+        moments in 300usize..1500,
+        lost in prop::collection::vec(2u64..30, 1..5),
+        cuts in prop::collection::vec(1usize..1000, 12),
+    ) {
+        let Some((machine, session, ..)) = live(seed, processors, threads, moments) else { return Ok(()) };
+        let t0 = session.t0;
+        let bytes = Trace::new(session).push_all(machine.records()).lose_buffers(&lost).finish();
+        let kept = with_file(&bytes, |trace| CpuUse::answer(trace, &CpuQuery::default()).map(|set| set.window_bounds));
+        let Ok((from, to)) = kept else { return Ok(()) };
+        let (from, to) = (t0 + from as u64, t0 + to as u64);
+        let of = |from: u64, to: u64| -> Vec<[u64; 5]> {
+            let set = ask(&bytes, "thread", Some((from, to)), t0);
+            check_sums(&set);
+            set.by_processor.iter().map(|times| times.by_use).collect()
+        };
+        let whole = of(from, to);
+        for cut in cuts {
+            let middle = from + (to - from) * cut as u64 / 1000;
+            if middle <= from || middle >= to {
+                continue;
+            }
+            let mut sum = of(from, middle);
+            for (sum, more) in sum.iter_mut().flatten().zip(of(middle, to).iter().flatten()) {
+                *sum += more;
+            }
+            prop_assert_eq!(&sum, &whole, "{} of {}..{}", middle - t0, from - t0, to - t0);
         }
     }
 }
@@ -286,23 +325,21 @@ fn machines_race_repeat_and_log_packets() {
 
 /// A thread is readied on one processor and runs on another at the same tick: the file's order decides which came first.
 #[test]
-fn records_of_equal_time_count_in_the_order_of_the_file() {
+fn records_of_equal_time_count_in_the_order_of_the_buffers() {
     for is_ready_first in [true, false] {
         let session = session(2);
         let switch =
             |new: u32, old: u32| thread::Switch { new, old, state: 5, ..thread::Switch::default() }.rec(Ptr::P8, 4);
         let at = |rec: Rec, processor: u16, tick: u64| rec.on(processor).at(session.t0 + tick);
-        let mut trace = Trace::new(session.clone()).push_all([
-            at(switch(8, 0), 0, 100),
-            at(switch(12, 0), 1, 105),
-            at(switch(0, 8), 0, 110),
-            at(thread::ready(Ptr::P8, 8, 1, 0, 0), 1, 120),
-            at(switch(8, 0), 0, 120),
-        ]);
-        for processor in if is_ready_first { [1, 0] } else { [0, 1] } {
-            trace = trace.flush(processor);
-        }
-        let trace = trace.push_all([at(switch(0, 8), 0, 130), at(switch(0, 12), 1, 140)]);
+        let of_first = [at(switch(8, 0), 0, 100), at(switch(0, 8), 0, 110), at(switch(8, 0), 0, 120)];
+        let of_second = [at(switch(12, 0), 1, 105), at(thread::ready(Ptr::P8, 8, 1, 0, 0), 1, 120)];
+        // Whose buffer is begun first has the lower sequence number, wherever it lies in the file.
+        let trace = Trace::new(session.clone());
+        let trace = match is_ready_first {
+            true => trace.push_all(of_second).push_all(of_first),
+            false => trace.push_all(of_first).push_all(of_second),
+        };
+        let trace = trace.flush(0).flush(1).push_all([at(switch(0, 8), 0, 130), at(switch(0, 12), 1, 140)]);
         let set = ask(&trace.finish(), "thread", None, session.t0);
         check_sums(&set);
         let row = set.rows.iter().find(|row| row.labels == ["8"]).expect("the thread");

@@ -6,7 +6,7 @@ use etl_writer::payloads::memory::{COMMIT, DECOMMIT, RESERVE, virtual_alloc, vir
 use etl_writer::payloads::pages::{IN_MEMORY, Identity, list};
 use etl_writer::payloads::pool::{self, BigPool, Counted};
 use etl_writer::payloads::process::{self, Process};
-use etl_writer::{Ptr::P8, Rec, Session, Trace};
+use etl_writer::{Ptr::P8, Rec, Session, Trace, file_of};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -49,6 +49,56 @@ fn pool_and_heap_are_exact() {
     assert_eq!(total["freed_by"]["heap_destroy"], json!({ "bytes": 8241, "count": 14 }));
 }
 
+/// Rows and conditions by function leave out what has no stack; nothing said how much that is.
+#[test]
+fn pieces_without_a_stack_are_told() {
+    for (of, pieces, without) in [("commit", 33, 3), ("pool", 17, 2), ("heap", 23, 3)] {
+        let of_keys = |more: &[&str]| {
+            let asked = [&["allocations", "stacks-keys.etl", "--of", of, "-q", "--format", "json"], more].concat();
+            serde_json::from_str::<Value>(&out(&asked)).expect("JSON")
+        };
+        let rows = of_keys(&["--group-by", "function"]);
+        let by_name =
+            |name: &str| rows["rows"].as_array().expect("rows").iter().find(|row| row["function"] == name).cloned();
+        let no_stack = by_name("[no stack]").expect("a row");
+        let chosen = of_keys(&["--where", "function=hal*"]);
+        for set in [&rows, &chosen] {
+            let stacks = &set["stacks"];
+            let number = |key: &str| stacks[key].as_u64().expect("a number");
+            assert_eq!(number("allocated_pieces"), pieces, "{of}");
+            assert_eq!(pieces - number("allocated_pieces_with_stack"), without, "{of}");
+            let bytes = number("allocated_bytes") - number("allocated_bytes_with_stack");
+            assert_eq!([&json!(without), &json!(bytes)], [&no_stack["allocated_count"], &no_stack["allocated_bytes"]]);
+            let warning = format!("{without} of {pieces} pieces (");
+            assert!(set["warnings"].to_string().contains(&warning), "{}", set["warnings"]);
+            assert!(stacks.get("freed_pieces").is_none());
+        }
+        let freed = of_keys(&["--group-by", "free_function"]);
+        assert!(freed["stacks"]["freed_pieces"].is_u64() && freed["stacks"].get("allocated_pieces").is_none());
+        assert!(of_keys(&[]).get("stacks").is_none());
+    }
+}
+
+/// What a dimension can never have gave a warning and code 0.
+#[test]
+fn labels_that_cannot_be_are_refused() {
+    for (of, condition, says) in [
+        ("commit", "reason=foo", "reason is never \"foo\"; known are decommit, release, free"),
+        ("heap", "source=foo", "source is never \"foo\"; known are lookaside"),
+        ("commit", "size=3", "size is never \"3\"; it is a power of two"),
+        ("commit", "thread=x", "thread is never \"x\"; it is a whole number"),
+        ("pool", "session=abc", "session is never \"abc\""),
+    ] {
+        assert_refused(&["allocations", TRACE, "--of", of, "--where", condition], says);
+    }
+    assert_refused(&["processes", TRACE, "--where", "pid=abc"], "pid is never \"abc\"; it is a whole number");
+    assert_refused(&["faults", "faults-x86.etl", "--where", "disk=x"], "disk is never \"x\"");
+    assert_refused(&["cpu", "cpu-compressed.etl", "--where", "processor=x"], "processor is never \"x\"");
+    for (of, condition) in [("heap", "source=1*;7"), ("commit", "size=1*;4096"), ("commit", "reason=free*;lost")] {
+        assert_eq!(run(&["allocations", TRACE, "--of", of, "--where", condition]).code, 0, "{condition}");
+    }
+}
+
 #[test]
 fn conditions_select_pieces() {
     let kept = json_of(&["--where", "reason=outstanding", "--group-by", "process"]);
@@ -60,6 +110,27 @@ fn conditions_select_pieces() {
     let leaks = json_of(&["--preset", "leaks"]);
     assert_eq!(leaks["total"]["at_end_bytes"], leaks["total"]["impacting_bytes"]);
     assert!(leaks["total"]["impacting_bytes"].as_u64() < json_of(&[])["total"]["impacting_bytes"].as_u64());
+}
+
+/// Tables tell processes of one name and id apart by their start, and no condition knew that label.
+#[test]
+fn a_label_with_a_start_chooses_that_process() {
+    let rows = |pattern: &str| -> Vec<Vec<String>> {
+        let condition = format!("process={pattern}");
+        let line = ["allocations", TRACE, "-q", "--group-by", "process", "--format", "markdown", "--unit", "kib"];
+        let shown = out(&[&line[..], &["--top", "1000", "--where", &condition]].concat());
+        let rows = shown.lines().filter(|line| line.starts_with("| ") && line.contains(".exe ("));
+        rows.map(|line| line.split('|').map(|cell| cell.trim().to_owned()).collect()).collect()
+    };
+    let all = rows("*");
+    let told_apart: Vec<_> = all.iter().filter(|row| row[1].contains(" from ")).collect();
+    assert!(told_apart.len() > 5, "{all:?}");
+    for row in told_apart {
+        assert_eq!(rows(&row[1]), std::slice::from_ref(row));
+        assert!(!rows(&format!("!{}", row[1])).contains(row));
+        let of_all: Vec<_> = rows(row[1].split(" from ").next().expect("name and id"));
+        assert!(of_all.len() > 1 && of_all.contains(row), "{of_all:?}");
+    }
 }
 
 #[test]
@@ -347,4 +418,58 @@ fn commit_that_is_not_in_ram() {
     );
     let ran = run(&["allocations", TRACE, "--preset", "not-resident"]);
     assert!(ran.code == 4 && ran.err.contains("InMemory"), "{ran:?}");
+}
+
+/// A buffer that is missing at a known time hid that more was lost at no known time.
+#[test]
+fn losses_without_a_time_are_told_beside_those_with_one() {
+    let of = |events_lost: u32, lost: &'static [u64]| {
+        let session = Session { processors: 1, events_lost, ..Session::windows10() };
+        let t0 = session.t0;
+        let mut trace = Trace::new(session);
+        trace.add(&Process::new(40, "app.exe").rec(P8, 4, process::DC_START).at(t0 + 1));
+        for second in 1..5u64 {
+            let base = 0x10_0000 * second;
+            trace.add(&virtual_alloc(P8, base, 0x1000, 40, RESERVE | COMMIT).at(t0 + second * 10_000_000));
+            trace = trace.flush_all();
+        }
+        let file = file_of(&trace.lose_buffers(lost).finish());
+        out(&["allocations", file.path().to_str().expect("a plain name")])
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    let (dated, undated) = ("missing between", "at times that the trace does not tell");
+    let both = of(7, &[2]);
+    assert!(both.contains(dated) && both.contains(undated), "{both}");
+    let one = of(0, &[2]);
+    assert!(one.contains(dated) && !one.contains(undated), "{one}");
+    let other = of(7, &[]);
+    assert!(!other.contains(dated) && other.contains(undated), "{other}");
+}
+
+/// An address that one processor frees and another one allocates at one time stamp: sums followed the order of their buffers in the file.
+#[test]
+fn records_of_equal_time_have_one_order_wherever_their_buffers_lie() {
+    let session = || Session { processors: 2, buffer_size: 0x400, ..Session::windows10() };
+    let begin = session().t0 + 1000;
+    let of = |hook, number: u64| pool::pool(P8, hook, 1, *b"Test", 64, 0xffff_a000_0000_0000 + number % 3 * 0x1000);
+    let records = (0..90u64).map(|number| {
+        let (hook, processor) = if number % 2 == 0 { (pool::ALLOC, 1) } else { (pool::FREE, 0) };
+        of(hook, number / 2).at(begin + number / 2 * 5).on(processor)
+    });
+    let records: Vec<Rec> = records.collect();
+    let folder = tempfile::tempdir().expect("a folder");
+    let told = |trace: Trace| {
+        std::fs::write(folder.path().join("pool.etl"), trace.finish()).expect("room");
+        let asked = ["allocations", "pool.etl", "--of", "pool", "-q", "--format", "json"];
+        finish(pfnset(&asked).current_dir(folder.path())).out
+    };
+    let trace = || Trace::new(session()).push_all(records.clone());
+    let first = told(trace());
+    let by_processor = |is_reversed: bool| {
+        told(trace().edit_buffers(move |buffers| buffers.sort_by_key(|buffer| (buffer.processor == 0) == is_reversed)))
+    };
+    assert!(first.contains("\"allocations\": 45"), "{first}");
+    assert!([by_processor(false), by_processor(true), told(trace().shuffled(3))].iter().all(|other| *other == first));
 }

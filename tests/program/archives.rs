@@ -345,3 +345,22 @@ fn traces_of_an_archive_do_not_unpack_the_same_bytes_again_and_again() {
         assert_eq!((ran.code, std::fs::read_dir(out.join("traces")).unwrap().count()), (0, 3), "{}", ran.err);
     }
 }
+
+#[test]
+fn a_changed_bit_in_a_zip_archive_is_told_by_its_checksum() {
+    let (trace, folder) = (trace(), tempfile::tempdir().unwrap());
+    let whole = zip(&[("T.ETL", &trace)], zip::CompressionMethod::Stored);
+    let content = whole.windows(16).position(|bytes| *bytes == trace[..16]).unwrap();
+    let mut changed = whole.clone();
+    changed[content + 0x36570] ^= 1;
+    let mut longer = whole.clone();
+    // The size in the list of files (APPNOTE.TXT, 4.3.12).
+    let list = whole.windows(4).rposition(|bytes| bytes == b"PK\x01\x02").unwrap();
+    let size = u32::from_le_bytes(whole[list + 24..list + 28].try_into().unwrap());
+    longer[list + 24..list + 28].copy_from_slice(&(size + 65536).to_le_bytes());
+    for (name, bytes) in [("changed.zip", changed), ("longer.zip", longer)] {
+        let ran = resident(&put(folder.path(), name, &bytes), &["--strict"]);
+        assert!(ran.code == 3 && ran.err.contains("T.ETL"), "{name}: {ran:?}");
+    }
+    assert_eq!(resident(&put(folder.path(), "whole.zip", &whole), &["--strict"]).code, 0);
+}

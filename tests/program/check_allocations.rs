@@ -168,6 +168,18 @@ fn what_nobody_tells_is_not_a_number() {
     assert_eq!(share("max = \"1 KiB\"\nmin = \"1 %\"").1["verdict"], "fail", "for certain");
 }
 
+/// A limit on a function passed without a word, though pieces without a stack can be of that function.
+#[test]
+fn a_budget_of_a_function_says_what_has_no_stack() {
+    let of_function = budget("heap", "peak", "where.function = \"*\"\nmax = \"1 GiB\"");
+    let (code, result) = judged(KEYS, &of_function);
+    assert_eq!((code, &result["verdict"]), (0, &"pass".into()), "{result}");
+    let warnings = result["warnings"].to_string();
+    assert!(warnings.contains("3 of 23 pieces (") && warnings.contains("without a stack"), "{result}");
+    let (_, of_all) = judged(KEYS, &budget("heap", "peak", "max = \"1 GiB\""));
+    assert!(!of_all["warnings"].to_string().contains("without a stack"), "{of_all}");
+}
+
 #[test]
 fn dimensions_of_another_kind_are_refused() {
     for (analysis, rest, says) in [

@@ -5,7 +5,7 @@ use crate::cpu_stacks::known;
 use crate::program::{out, run};
 use etl_writer::Ptr::P8;
 use etl_writer::payloads::perf;
-use etl_writer::payloads::thread::Switch;
+use etl_writer::payloads::thread::{Switch, ready};
 use etl_writer::{Rec, Session, Trace, file_of};
 use serde_json::{Value, json};
 
@@ -93,7 +93,7 @@ fn waits_without_ready_records_are_told() {
 }
 
 /// A trace of one processor, on which thread 44 runs from the first to the second of these ticks.
-fn switches(from: u64, to: u64, more: &[Rec]) -> tempfile::NamedTempFile {
+pub fn switches(from: u64, to: u64, more: &[Rec]) -> tempfile::NamedTempFile {
     let session = Session { processors: 1, ..Session::windows10() };
     let begin = session.t0;
     let switch = |tick: u64, old, new| Switch { new, old, ..Switch::default() }.rec(P8, 4).at(begin + tick);
@@ -115,7 +115,8 @@ fn an_interrupt_cannot_begin_before_time() {
     };
     let alone: u64 = cpu(&[]);
     assert!(alone > 0);
-    for begin in [0xf600_0000_0000_0000, u64::MAX, i64::MAX as u64] {
+    // 1 is before the trace, as any begin that one flipped bit makes smaller: a budget passed for it.
+    for begin in [0xf600_0000_0000_0000, u64::MAX, i64::MAX as u64, 1] {
         assert_eq!(cpu(&[perf::dpc(P8, 0x0f44, begin, 0x1000)]), alone, "{begin:#x}");
     }
 }
@@ -159,4 +160,118 @@ fn time_with_and_without_interrupts_is_not_compared() {
         );
         assert_eq!(of["warnings"].to_string().contains("no event of the keyword DPC is in the trace (time in deferred procedure calls: threads are charged with it)"), trace == without, "{of}");
     }
+}
+
+/// Each of both is in the trace, and no process is both.
+#[test]
+fn conditions_on_processes_that_no_process_meets_together_are_no_match() {
+    let text = [
+        budget("both", "cpu_ms", "where.process = \"burn.exe\"\nwhere.pid = 1468\nmax = \"1\""),
+        budget("other", "waiting_ms", "where.command_line = \"*svchost*\"\nwhere.process = \"burn.exe\"\nmax = \"1\""),
+        budget("own", "cpu_ms", "where.process = \"burn.exe\"\nwhere.pid = 996\nmax = \"10 s\""),
+    ]
+    .concat();
+    let (code, results) = check("cpu-compressed.etl", &text);
+    let verdicts: Vec<&Value> = results.iter().map(|result| &result["verdict"]).collect();
+    assert_eq!((code, verdicts), (1, vec![&json!("no match"), &json!("no match"), &json!("pass")]), "{results:?}");
+}
+
+/// One bad record of a million made budgets invalid that every other command answers with a note; most of them make numbers wrong
+/// everywhere.
+#[test]
+fn records_that_do_not_fit_are_judged_as_by_cpu() {
+    let bad = Switch::default().rec(P8, 4).cut_payload(4);
+    let text = budget("all", "cpu_ms", "max = \"10 s\"");
+    let judged = |bad: &[Rec]| {
+        let file = switches(1000, 9000, bad);
+        let trace = file.path().to_str().expect("UTF-8");
+        let cpu = run(&["cpu", trace, "-q", "--strict", "--format", "json"]);
+        (check(trace, &text), cpu)
+    };
+    let ((code, results), cpu) = judged(std::slice::from_ref(&bad));
+    assert_eq!((code, &results[0]["verdict"], cpu.code), (0, &json!("pass"), 0), "{} {}", results[0], cpu.err);
+    let ((code, results), cpu) = judged(&[bad.clone(), bad.clone(), bad]);
+    assert_eq!((code, &results[0]["verdict"], cpu.code), (3, &json!("invalid"), 3), "{}", results[0]);
+    assert!(cpu.err.contains("do not fit their layout and are left out: what they tell"), "{}", cpu.err);
+}
+
+/// A processor without any switch may have run one thread all the time: a budget that this time could exceed passed.
+#[test]
+fn time_of_a_processor_without_switches_can_take_a_value_above_its_limit() {
+    let trace = "cpu-compressed.etl";
+    let own = "where.process = \"explorer.exe\"\n";
+    let text = [
+        budget("below", "cpu_ms", "max = \"900\""),
+        budget("above", "cpu_ms", "max = \"700\""),
+        budget("far", "cpu_ms", "max = \"1.1 s\""),
+        budget("least", "cpu_ms", "min = \"700\""),
+        budget("share", "cpu_ms", &format!("{own}max = \"20 %\"")),
+        budget("large share", "cpu_ms", &format!("{own}max = \"60 %\"")),
+        budget("whole", "cpu_ms", "max = \"100 %\"\nwatch = \"100 %\""),
+    ]
+    .concat();
+    let (_, results) = check(trace, &text);
+    let verdicts: Vec<&str> = results.iter().filter_map(|result| result["verdict"].as_str()).collect();
+    assert_eq!(verdicts, ["invalid", "fail", "pass", "watch", "invalid", "pass", "watch"], "{results:#?}");
+    assert!(results[0]["reason"].as_str().is_some_and(|text| text.contains("is unknown for 299.")), "{}", results[0]);
+}
+
+/// Verdict and reason of each budget of a trace against a baseline.
+fn against(baseline: &str, trace: &str, budgets: &str) -> Vec<(String, String)> {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(file.path(), budgets).expect("a file");
+    let path = file.path().to_str().expect("UTF-8");
+    let ran = run(&["check", trace, "--budgets", path, "--baseline", baseline, "-q", "--format", "json"]);
+    let json: Value = serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {ran:?}"));
+    let text = |budget: &Value, key: &str| budget[key].as_str().unwrap_or_default().to_owned();
+    let budgets = json["traces"][0]["budgets"].as_array().expect("budgets");
+    budgets.iter().map(|budget| (text(budget, "verdict"), text(budget, "reason"))).collect()
+}
+
+/// `max` was invalid for time that nobody knows the threads of, and `max_growth` of the same value passed.
+#[test]
+fn unknown_time_can_be_growth_too() {
+    let text = ["0", "299", "300", "900"].map(|ms| budget(ms, "cpu_ms", &format!("max_growth = \"{ms}\"")));
+    let found = against("cpu-compressed.etl", "cpu-compressed.etl", &text.concat());
+    let verdicts: Vec<&str> = found.iter().map(|(verdict, _)| verdict.as_str()).collect();
+    assert_eq!((verdicts[0], verdicts[1]), ("invalid", "invalid"), "{found:?}");
+    assert!(verdicts[2] != "invalid" && verdicts[3] != "invalid", "{found:?}");
+    assert!(found[0].1.contains("is unknown for 299.9") && found[0].1.contains("more growth"), "{found:?}");
+}
+
+/// Without ReadyThread waits last longer, so growth against such a recording was too small.
+#[test]
+fn waits_that_end_elsewhere_are_not_compared() {
+    let files = [switches(1000, 9000, &[ready(P8, 44, 0, 0, 0)]), switches(1000, 9000, &[])];
+    let [with, without] = files.each_ref().map(|file| file.path().to_str().expect("UTF-8"));
+    let text = budget("waits", "waiting_ms", "max_growth = \"10 s\"");
+    let says = "recorded with the keyword ReadyThread";
+    for (baseline, trace, is_judged) in
+        [(without, with, false), (with, without, false), (with, with, true), (without, without, true)]
+    {
+        let found = against(baseline, trace, &text);
+        assert_eq!((found[0].0 == "invalid", found[0].1.contains(says)), (!is_judged, !is_judged), "{found:?}");
+    }
+}
+
+/// A warning said that lengths of time are wrong, and budgets of them passed beside it.
+#[test]
+fn times_that_are_wrong_are_not_judged() {
+    let mut bytes = std::fs::read(crate::program::fixtures().join("faults-x86.etl")).expect("a trace");
+    let frequency: [u8; 8] = 2_337_949u64.to_le_bytes();
+    let at = bytes.windows(8).position(|found| found == frequency).expect("the clock's frequency");
+    bytes[at..at + 8].copy_from_slice(&(2_337_949u64 / 10).to_le_bytes());
+    let file = tempfile::Builder::new().suffix(".etl").tempfile().expect("a file");
+    std::fs::write(file.path(), bytes).expect("a file");
+    let of_faults = |name: &str, measure| {
+        format!("[[budget]]\nname = \"{name}\"\nanalysis = \"faults\"\nmeasure = \"{measure}\"\nmin = \"1\"\n")
+    };
+    let text = [of_faults("waits", "fault_wait_ms"), of_faults("number", "hard_faults")].concat();
+    let (code, results) = check(file.path().to_str().expect("UTF-8"), &text);
+    assert_eq!((code, &results[0]["verdict"], &results[1]["verdict"]), (3, &json!("invalid"), &json!("pass")));
+    assert!(
+        results[0]["reason"].as_str().is_some_and(|text| text.contains("THE CLOCK IS IMPOSSIBLE")),
+        "{}",
+        results[0]
+    );
 }

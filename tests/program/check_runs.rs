@@ -141,7 +141,7 @@ fn what_grew_has_the_labels_of_tables() {
 /// Numbers at the ends of what can be counted are no numbers of pages, and no fault of the program.
 #[test]
 fn limits_and_baselines_beyond_all_memory_are_judged() {
-    let folder = folder(&format!("{FILES}min = \"90000000000000 %\"\n"));
+    let folder = folder(&format!("{FILES}min = \"4000000000000 pages\"\n"));
     let ran = check(&folder, "resident-small.etl --budgets budgets.toml");
     assert!(ran.code == 1 && ran.out.contains(" below min "), "{ran:?}");
     fs::write(folder.path().join("budgets.toml"), format!("{FILES}max_growth = \"0\"\nmax = \"1 page\"\n")).unwrap();
@@ -155,7 +155,7 @@ fn limits_and_baselines_beyond_all_memory_are_judged() {
         }
         fs::write(&path, base.to_string()).unwrap();
         let ran = check(&folder, "resident-small.etl --budgets budgets.toml --baseline base.json");
-        assert!(ran.code == 1 && ran.out.contains("what grew most"), "{ran:?}");
+        assert!(ran.code == 1 && ran.out.contains("the saved value of \"Files\" contradicts itself"), "{ran:?}");
     }
 }
 
@@ -190,4 +190,41 @@ fn a_heading_from_outside_is_no_unit() {
     let folder = folder("[[budget]]\nname = \"Cache/(unit)\"\nmax = \"1 GiB\"\n");
     let ran = check(&folder, "resident-small.etl refset-small.etl --budgets budgets.toml -q");
     assert!(ran.out.contains("  Cache/(unit)\n"), "{}", ran.out);
+}
+
+/// Parts of a peak add up to more than the peak, and looked as if they were what was held then.
+#[test]
+fn parts_of_a_peak_are_said_to_be_of_other_times() {
+    let budget = |measure: &str| {
+        format!("[[budget]]\nname = \"{measure}\"\nanalysis = \"refset\"\nmeasure = \"{measure}\"\nmax = \"1 page\"\n")
+    };
+    let folder = folder(&[budget("peak"), budget("held_at_stop")].concat());
+    let trace = crate::program::fixtures().join("refset-proved.etl");
+    let ran = check(&folder, &format!("{} --budgets budgets.toml -q", trace.display()));
+    let told = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let parts = "its largest parts, by process and category";
+    assert!(
+        ran.code == 1 && told.contains(&format!("{parts} (each its own peak, at its own time: they do not add up):")),
+        "{told}"
+    );
+    assert!(told.contains(&format!("{parts}: ")), "what is held at the end is held at one time: {told}");
+}
+
+/// Accesses are a sum over the scenario: growth against one of another length was judged without a word.
+#[test]
+fn accesses_of_scenarios_of_other_lengths_are_told() {
+    let folder =
+        folder("[[budget]]\nname = \"all\"\nanalysis = \"refset\"\nmeasure = \"accessed\"\nmax_growth = \"1 page\"\n");
+    check(&folder, "refset-small.etl --budgets budgets.toml --save-baseline base.json -q");
+    let line = "refset-small.etl --budgets budgets.toml --baseline base.json --format json -q";
+    let same = check(&folder, line);
+    assert!(same.code == 0 && !same.out.contains("sums grow with the time"), "{same:?}");
+    let path = folder.path().join("base.json");
+    let saved = std::fs::read_to_string(&path).unwrap();
+    let key = "\"span_ns\": ";
+    let longer = saved.replacen(key, &format!("{key}9"), 1);
+    assert_ne!(saved, longer);
+    std::fs::write(&path, longer).unwrap();
+    let other = check(&folder, line);
+    assert!(other.code == 0 && other.out.contains("sums grow with the time"), "{other:?}");
 }

@@ -241,11 +241,77 @@ fn numbers_of_an_incomplete_page_sequence_are_doubtful_everywhere() {
     for (command, says) in [
         ("resident begin.etl", "MemInfo says"),
         ("processes begin.etl", "MemInfo says"),
+        ("pages begin.etl", "MemInfo says"),
         ("resident half.etl", "are missing in"),
         ("processes half.etl", "are missing in"),
+        ("pages half.etl", "are missing in"),
         ("memory half.etl", "are missing in"),
     ] {
         let ran = run(&folder, &format!("{command} --strict --format csv"));
         assert!(ran.code == 3 && ran.err.contains(says), "{command}: {ran:?}");
+    }
+    // The rows of pages are those of its totals: so are the warnings.
+    for name in ["begin.etl", "half.etl"] {
+        let told = ["resident", "pages"].map(|command| run(&folder, &format!("{command} {name} --format csv")).err);
+        assert_eq!(told[0], told[1]);
+    }
+}
+
+/// A class follows from the category: a baseline without it was refused, and one that somebody changed was believed.
+#[test]
+fn the_class_of_a_baseline_is_that_of_its_categories() {
+    let folder = folder("[[budget]]\nname = \"Files\"\nwhere = { class = \"File\" }\nmax_growth = \"0 %\"\n");
+    for (form, own, changed) in
+        [("json", "\"class\": \"File\"", "\"class\": \"Kernel\""), ("csv", ",File,", ",Kernel,")]
+    {
+        let line = |by: &str| format!("resident resident-small.etl --group-by {by} --format {form} -o base -q");
+        let checked = || check(&folder, "resident-small.etl --budgets budgets.toml --baseline base --format json -q");
+        for by in ["category", "class", "class,category"] {
+            assert_eq!(run(&folder, &line(by)).code, 0);
+            let found = json(&checked());
+            let budget = budget_of(&found, 0);
+            assert!(
+                budget["verdict"] == "pass" && budget["baseline_value"] == budget["value"],
+                "{form} {by}: {budget}"
+            );
+        }
+        let base = folder.path().join("base");
+        let text = fs::read_to_string(&base).expect("a baseline");
+        fs::write(&base, text.replacen(own, changed, 1)).expect("a baseline");
+        let ran = checked();
+        let says = "a row has class Kernel and category";
+        assert!(ran.code == 3 && ran.err.contains(says), "{form}: {ran:?}");
+        assert!(run(&folder, "diff resident-small.etl base").err.contains(says));
+    }
+}
+
+/// `refset --strict` failed beside them, and budgets of the same numbers passed.
+#[test]
+fn an_account_that_does_not_add_up_is_no_value() {
+    let measures = ["held_at_stop", "peak", "reaccesses", "accessed"];
+    let budget = |measure: &str| {
+        format!("[[budget]]\nname = \"{measure}\"\nanalysis = \"refset\"\nmeasure = \"{measure}\"\nmax = \"1 GiB\"\n")
+    };
+    let folder = folder(&measures.map(budget).concat());
+    for name in ["refset-proved.etl", "stacks-keys.etl"] {
+        copy(name, &folder, name);
+    }
+    let verdicts = |name: &str| {
+        let ran = check(&folder, &format!("{name} --budgets budgets.toml --format json -q"));
+        let found = json(&ran);
+        let budgets = found["traces"][0]["budgets"].as_array().expect("budgets").clone();
+        (ran.code, budgets.iter().map(|budget| budget["verdict"].clone()).collect::<Vec<_>>(), ran.out)
+    };
+    let (code, proved, _) = verdicts("refset-proved.etl");
+    assert_eq!((code, proved), (0, vec!["pass".into(); 4]));
+    let wrong: [Value; 4] = ["invalid", "invalid", "invalid", "pass"].map(Value::from);
+    for (name, says) in [
+        ("refset-small.etl", "the account differs from the final page sequence by 2.31 %"),
+        ("stacks-keys.etl", "accesses could not be attributed"),
+    ] {
+        assert_eq!(run(&folder, &format!("refset {name} --strict -q")).code, 3);
+        let (code, found, told) = verdicts(name);
+        assert_eq!((code, &found[..]), (3, &wrong[..]), "{name}: {told}");
+        assert!(told.contains(says), "{told}");
     }
 }

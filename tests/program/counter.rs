@@ -169,3 +169,46 @@ fn wrong_usage_is_code_2_and_the_samples_are_never_overwritten() {
     let ran = samples(b"Counter,CounterType,RawValue\na,0x10000,1\n", &["-o", "samples.csv"]);
     assert!(ran.code == 2 && ran.err.contains("is the file of samples itself"), "{ran:?}");
 }
+
+/// The instance of WMI's rows stands in its own column: samples of all instances were those of one counter.
+#[test]
+fn instances_beside_the_counter_are_kept_apart() {
+    let rows = "Counter,Name,CounterType,RawValue,TimeStamp,SystemFrequency\n\
+                x,0,272696320,100,10,10\nx,1,272696320,500,10,10\nx,0,272696320,200,20,10\nx,1,272696320,900,20,10\nx,,65536,7,,\n";
+    let two = "needs-two-samples";
+    assert_eq!(values(rows.as_bytes()), [two, two, "100.000000", "400.000000", "7.000000"]);
+    let ran = samples(rows.as_bytes(), &["--format", "csv"]);
+    assert!(ran.out.contains("x (1),1.000000,") && ran.out.contains("\nx,,PERF_COUNTER_RAWCOUNT,7"), "{ran:?}");
+}
+
+/// Of a time in `SecondValue` and one in another column there is no difference: it was taken all the same.
+#[test]
+fn second_values_that_are_half_filled_in_are_not_mixed_with_others() {
+    let rows = "Counter,CounterType,RawValue,SecondValue,TimeStamp,SystemFrequency\n\
+                y,272696320,100,500,10,10\ny,272696320,200,,20,10\ny,272696320,300,700,30,10\ny,272696320,400,710,40,10\n\
+                z,272696320,100,500,,10\nz,272696320,200,,20,10\n";
+    let (two, each) = ("needs-two-samples", "100.000000");
+    assert_eq!(values(rows.as_bytes()), [two, each, each, each, two, "no-time"]);
+    let json: Value = serde_json::from_str(&samples(rows.as_bytes(), &["--format", "json"]).out).expect("JSON");
+    let times: Vec<&Value> = json["rows"].as_array().expect("rows").iter().map(|row| &row["time_s"]).collect();
+    assert_eq!(times[..4], [&json!(0.0), &Value::Null, &json!(20.0), &json!(21.0)]);
+}
+
+#[test]
+fn clocks_that_disagree_are_told() {
+    let notes = |ticks: u64, system: u64, counter_type: &str| {
+        let rows = format!(
+            "Counter,CounterType,RawValue,TimeStamp,SystemFrequency,Timestamp_Sys100NS\n\
+             x,{counter_type},100,1000,1000,0\nx,{counter_type},200,{ticks},1000,{system}\n"
+        );
+        let json: Value = serde_json::from_str(&samples(rows.as_bytes(), &["--format", "json"]).out).expect("JSON");
+        json["rows"][1]["notes"].clone()
+    };
+    let rate = "272696320";
+    assert_eq!(
+        (notes(2000, 100_000_000, rate), notes(2000, 10_500_000, rate)),
+        (json!(["clocks-disagree"]), json!([]))
+    );
+    // Steps of the system's clock, and a value that needs no time.
+    assert_eq!((notes(1010, 156_250, rate), notes(2000, 100_000_000, "65536")), (json!([]), json!([])));
+}

@@ -232,7 +232,11 @@ fn samples_of_idle_threads_count_alone() {
     let named =
         |rows: &[(&str, u64)]| rows.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect::<Vec<_>>();
     assert_eq!(rows(&["--group-by", "processor"]), named(&[("0", 3), ("1", 0)]));
-    assert_eq!(rows(&["--group-by", "thread"]), named(&[("0", 5), ("44", 2)]), "the row of the idle thread is its own");
+    assert_eq!(
+        rows(&["--group-by", "thread"]),
+        named(&[("\"DPC\"", 1), ("0", 4), ("44", 2)]),
+        "the row of the idle thread is its own, and not that of a call on top of it"
+    );
     let idle = ["--group-by", "processor", "--where", "process=Idle*"];
     assert_eq!(rows(&idle), named(&[("0", 3), ("1", 1)]), "all that was asked for");
     let nested = of(&["--group-by", "processor,process"]);
@@ -246,6 +250,23 @@ fn samples_of_idle_threads_count_alone() {
         (vec!["3".to_owned(), "1".to_owned()], vec!["3".to_owned()])
     );
     assert!(nested.contains("; 4 met an idle thread"), "{nested}");
+}
+
+/// A processor without a context switch is a row with the condition on it as without.
+#[test]
+fn a_condition_chooses_a_processor_of_which_nothing_is_known() {
+    let rows = |more: &[&str]| json_of(&[&["--group-by", "processor"], more].concat())["rows"].clone();
+    let all = rows(&[]);
+    for number in 0..6 {
+        let one = rows(&["--where", &format!("processor={number}")]);
+        let of_all = all.as_array().expect("rows").iter().filter(|row| row["processor"] == number);
+        assert_eq!(one.as_array().expect("rows").iter().collect::<Vec<_>>(), of_all.collect::<Vec<_>>(), "{number}");
+    }
+    let ran = run(&["cpu", "cpu-compressed.etl", "--where", "processor=5"]);
+    let told = "No thread is known that ran there: without a context switch, 299.95 ms of processor 5 are unknown";
+    assert!(ran.out.contains(told) && !ran.err.contains("nothing"), "{ran:?}");
+    let ran = run(&["cpu", "cpu-compressed.etl", "--where", "processor=6"]);
+    assert!(ran.err.contains("processor \"6\" matches nothing"), "{ran:?}");
 }
 
 /// In rows of many threads the idle ones have a row of their own, whatever other threads there are.
@@ -317,7 +338,8 @@ fn times_of_a_hostile_window_are_added() {
         out(&["cpu", &path, "-q", "--group-by", group_by, "--timeline", "10000000000"]);
     }
     let folder = tempfile::tempdir().expect("a folder");
-    out(&["export", &path, "-q", "--out", &folder.path().to_string_lossy()]);
+    let ran = run(&["export", &path, "-q", "--out", &folder.path().to_string_lossy()]);
+    assert!(ran.code == 0 && ran.err.contains("TIMES CONTRADICT THE HEADER"), "{ran:?}");
 }
 
 #[test]
@@ -339,6 +361,7 @@ fn flags_without_effect_are_refused() {
         ("--timeline 0", "longer than 0"),
         ("--from 0.2 --to 0.1", "before it begins"),
         ("--from nowhere", "no mark matches"),
+        ("--from work-end --to work-start", "the mark \"work-start\" is not after the begin of the window"),
         ("--group-by modules", "unknown dimension"),
     ] {
         let ran = run(&[&["cpu", TRACE], &arguments.split(' ').collect::<Vec<_>>()[..]].concat());
@@ -429,4 +452,36 @@ fn windows_side_by_side_add_up_where_switches_are_missing() {
         }
         assert_eq!(sum, whole, "{middle}");
     }
+}
+
+/// Samples, their span and those of idle threads are of all processes, above a table of those that were chosen.
+#[test]
+fn samples_above_chosen_rows_are_said_to_be_of_all() {
+    let of = |more: &[&str]| out(&[&["cpu", SAMPLED, "-q"], more].concat());
+    let all = "51 samples from 1.013490 s to 1.995496 s";
+    assert!(of(&["--where", "process=lsass*"]).contains(&format!("\nWithout the conditions: {all}")));
+    assert!(of(&[]).contains(&format!("\n{all}")));
+}
+
+/// No process seemed to have a service where nothing lists them.
+#[test]
+fn a_trace_that_lists_no_services_says_so() {
+    let says = "the trace lists no services";
+    for (command, trace) in
+        [("cpu", "cpu-compressed.etl"), ("cpu", SAMPLED), ("resident", SAMPLED), ("refset", "refset-small.etl")]
+    {
+        for asks in [["--group-by", "service"], ["--where", "service=*"]] {
+            let ran = run(&[&[command, trace, "--format", "csv"][..], &asks].concat());
+            assert!(ran.err.contains(says), "{command} {trace} {asks:?}: {ran:?}");
+        }
+        assert!(!run(&[command, trace, "--format", "csv"]).err.contains(says), "{command} {trace}");
+    }
+    assert!(run(&["pages", SAMPLED, "--format", "csv", "--where", "service=*"]).err.contains(says));
+}
+
+/// Clock ticks are compared with exact times: a JSON object of samples has none.
+#[test]
+fn ticks_are_refused_where_samples_answer() {
+    let ran = run(&["cpu", SAMPLED, "--tick", "1ms", "--format", "json"]);
+    assert!(ran.code == 2 && ran.err.contains("--tick is beside exact times"), "{ran:?}");
 }

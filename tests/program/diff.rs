@@ -349,7 +349,7 @@ fn what_matches_nothing_is_not_equal() {
         assert_eq!(ran.code, 1, "{ran:?}");
         assert!(ran.err.contains("matches nothing"), "{ran:?}");
         match form {
-            "table" => assert!(ran.out.contains("No match: no row of either side"), "{}", ran.out),
+            "table" => assert!(ran.out.contains("No match: nothing of either side"), "{}", ran.out),
             "json" => assert_eq!(json(&ran)["equal"], false),
             _ => {}
         }

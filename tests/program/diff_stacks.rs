@@ -269,3 +269,16 @@ fn what_cannot_be_compared_is_refused() {
         assert!(ran.code == code && ran.out.is_empty() && ran.err.contains(says), "{arguments:?}: {ran:?}");
     }
 }
+
+/// That no record has a stack was followed by a line that no event has one.
+#[test]
+fn that_a_side_has_no_stacks_is_said_once() {
+    let (_, found) = diff(&[OTHER, TRACE, "--of", "samples"]);
+    let of = |side: &str| -> Vec<String> {
+        let all = found["warnings"].as_array().expect("a list").iter().filter_map(Value::as_str);
+        all.filter(|text| text.starts_with(side) && text.contains("stack")).map(str::to_owned).collect()
+    };
+    assert_eq!(of("LEFT: ").len(), 1, "{found:#}");
+    assert!(of("LEFT: ")[0].contains("no record of the trace has a stack"), "{found:#}");
+    assert!(of("RIGHT: ").iter().all(|text| !text.contains("no record")), "{found:#}");
+}

@@ -1,7 +1,7 @@
 //! `--each`: many traces, one answer each, whatever comes of one of them.
 
 use crate::one_of_each;
-use crate::program::{Ran, finish, fixtures, pfnset};
+use crate::program::{Ran, finish, fixtures, out, pfnset};
 use crate::random_cases::one_in;
 use etl_writer::{MemorySpec, generate_memory};
 use insta::assert_snapshot;
@@ -156,4 +156,15 @@ fn codes_tell_the_worst_of_all_and_wrong_usage_comes_first() {
     let ran = run(&folder, "resident --each monday.etl week/two.etl --where process=csrss*;nobody* --group-by class");
     assert!(ran.code == 0 && ran.err.contains("\"nobody*\" matches nothing"), "{}", ran.err);
     assert!(!ran.err.contains("csrss"), "{}", ran.err);
+}
+
+/// Between others, a trace with working sets alone had an empty block, or none.
+#[test]
+fn each_trace_says_what_it_has_instead_of_counters() {
+    let told = "no samples of page lists; rows by process are the working sets of 26 processes";
+    for more in [&[][..], &["--timeline", "all"], &["--timeline", "10ms"]] {
+        let text = out(&[&["memory", "--each", "refset-proved.etl", "resident-small.etl", "-q"], more].concat());
+        assert!(text.replace('\n', " ").contains(told) && text.contains("refset-proved.etl"), "{text}");
+    }
+    assert!(out(&["memory", "refset-proved.etl", "-q", "--timeline", "all"]).contains(told));
 }

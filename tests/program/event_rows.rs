@@ -118,6 +118,10 @@ fn conditions_are_those_of_the_rows() {
             ["1", "2"].iter().any(|cpu| is(row, "processor", cpu)) && row["event"].to_string().starts_with("\"Memory")
         }),
         (&["--where", "provider=!kernel"], &|row| !is(row, "provider", "kernel")),
+        // Names by which --provider and --name know them, and no row shows.
+        (&["--where", "provider=DiskIo;Memory"], &|row| is(row, "provider", "DiskIo") || is(row, "provider", "Memory")),
+        (&["--where", "provider=!DiskIo"], &|row| !is(row, "provider", "DiskIo")),
+        (&["--where", "event=0x0220;HardFault"], &|row| is(row, "event", "0x0220") || is(row, "event", "HardFault")),
         (&["--field", "byteCount=4096"], &|row| row["fields"]["ByteCount"] == 4096),
         (&["--field", "ByteCount=!4096", "--field", "ReadOffset=0"], &|row| {
             row["fields"]["ByteCount"].is_u64()

@@ -116,6 +116,30 @@ fn all_that_was_read_is_listed_by_offset() {
     assert_eq!(json["ranges"]["rows"].as_array(), Some(&rows));
 }
 
+/// Times of the CSV were rounded: from such a time on the fault was outside of the window.
+#[test]
+fn times_of_ranges_are_exact_in_csv() {
+    for of in ["ranges", "again"] {
+        let form = |form: &str| out(&["faults", "faults-x86.etl", "-q", "--of", of, "--format", form]);
+        let csv = form("csv");
+        let mut reader = csv::Reader::from_reader(csv.as_bytes());
+        let heads = reader.headers().expect("a heading").clone();
+        let place = |name: &str| heads.iter().position(|head| head == name).expect("a column");
+        let places = ["first_s", "last_s"].map(place);
+        let found: Vec<[f64; 2]> = reader
+            .records()
+            .map(|row| row.expect("a row"))
+            .map(|row| places.map(|at| row[at].parse().expect("seconds")))
+            .collect();
+        let exact: Vec<[f64; 2]> = (form("jsonl").lines())
+            .map(|line| serde_json::from_str::<Value>(line).expect("JSON"))
+            .map(|row| ["first_s", "last_s"].map(|key| row[key].as_f64().expect("seconds")))
+            .collect();
+        assert!(!found.is_empty(), "{of}");
+        assert_eq!(found, exact, "{of}");
+    }
+}
+
 /// The sum over all ranges is what the faults say, whatever is chosen.
 #[test]
 fn ranges_add_up_to_what_was_read_again() {
@@ -181,5 +205,50 @@ fn what_rows_are_ordered_by_stays_in_narrow_tables() {
         assert_eq!(header(with, of, "60"), ["File", "Read", "Again", "Waited", "In RAM"]);
         assert_eq!(header(with, of, "50"), ["File", "Read", "Again", "Waited"]);
         assert_eq!(header(without, of, "50"), ["File", "Read", "Again", "Waited"]);
+    }
+}
+
+/// Waits that nothing tells were 0 ns, and `info --strict` called the trace sound.
+#[test]
+fn waits_that_nothing_tells_are_no_zeros() {
+    let whole = Session::windows10();
+    let session = Session { processors: 1, end_time: whole.start_time + 210_000_000, ..whole };
+    let at = |second: u64| session.t0 + second * SECOND;
+    // Their begin is after their end.
+    let broken = |second: u64| hard_fault(P8, at(second) + 1, 0, 0x10_0000, DATA, 4, 4096).at(at(second));
+    let of = |records: Vec<Rec>| file_of(&Trace::new(session.clone()).push_all(records).finish());
+    let all = of(vec![broken(2), broken(3)]);
+    let path = all.path().to_str().expect("UTF-8");
+    let says = "the begin of 2 of 2 hard faults cannot be true: how long threads waited then is unknown";
+    let screen = out(&["faults", path, "-q"]);
+    assert!(screen.contains(says) && screen.contains("how long threads waited is unknown"), "{screen}");
+    for more in [&["--of", "hard"][..], &["--of", "again"], &["--timeline", "1s"], &[]] {
+        let screen = out(&[&["faults", path, "-q"], more].concat());
+        assert!(screen.contains("  unknown"), "{screen}");
+        // Steps without a fault have no wait.
+        assert!(!screen.contains(" 0 ns") || more.first() == Some(&"--timeline"), "{screen}");
+        let csv = run(&[&["faults", path, "--format", "csv"], more].concat());
+        assert!(csv.err.contains(says), "{csv:?}");
+    }
+    let json: Value =
+        serde_json::from_str(&run(&["faults", path, "-q", "--format", "json", "--timeline", "1s"]).out).expect("JSON");
+    let waits = |of: &Value| json!([of["waited_ns"], of["malformed"]]);
+    assert_eq!([waits(&json["hard"]), waits(&json["hard"]["rows"][0])], [json!([null, 2]), json!([null, 2])]);
+    assert_eq!([&json["timeline"][0], &json["timeline"][2]].map(waits), [json!([0, 0]), json!([null, 1])]);
+    // One judgement.
+    for command in ["faults", "info"] {
+        let ran = run(&[command, path, "--strict", "--format", "csv"]);
+        assert!(ran.code == 3 && ran.err.contains(says), "{command}: {ran:?}");
+    }
+    // Few of many leave the sums what they are.
+    let few =
+        of([vec![broken(1)], (20..38).map(|tenth| fault(DATA, (0, 4096), at(0) + tenth * SECOND / 10)).collect()]
+            .concat());
+    for command in ["faults", "info"] {
+        let ran = run(&[command, few.path().to_str().expect("UTF-8"), "--strict", "--format", "csv"]);
+        assert!(
+            ran.code == 0 && ran.err.contains("the begin of 1 of 19 hard faults cannot be true"),
+            "{command}: {ran:?}"
+        );
     }
 }

@@ -449,3 +449,10 @@ fn labels_of_what_has_no_module_can_be_conditions() {
     assert_eq!(rows("module=[no stack]"), ["[no stack]"]);
     assert!(rows("module=no module").contains(&"n/a".to_owned()));
 }
+
+/// It cuts working sets: beside conditions that choose none of them it changed nothing.
+#[test]
+fn top_is_refused_where_counters_alone_are_chosen() {
+    let ran = run(&["memory", "resident-small.etl", "--where", "list=standby", "--top", "1"]);
+    assert!(ran.code == 2 && ran.err.contains("--where chooses counters alone"), "{ran:?}");
+}

@@ -20,7 +20,8 @@ const CLR: &str = "e13c0d23-ccbc-4e12-931b-d9cc2eee27e4";
 
 /// A browser starts, a click is marked, and its thread waits for a document that had left RAM.
 fn trace() -> Vec<u8> {
-    let session = Session { processors: 1, ..Session::windows10() };
+    let whole = Session::windows10();
+    let session = Session { processors: 1, end_time: whole.start_time + 131_000_000, ..whole };
     let at = |tenths: u64| session.t0 + tenths * SECOND / 10;
     let by = |rec: Rec, tenths: u64| rec.by(THREAD, BROWSER).at(at(tenths));
     let fault = |tenths: u64| {

@@ -1,7 +1,8 @@
 //! The first screen of `pfnset memory`: columns of time that stand one below the other, and a title of what the conditions choose.
 
-use crate::program::{out, run};
-use etl_writer::{MemorySpec, file_of, generate_memory};
+use crate::program::{fixtures, out, run};
+use etl_writer::payloads::counters::MemInfo;
+use etl_writer::{MemorySpec, Ptr, Session, Trace, file_of, generate_memory};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io::Cursor;
@@ -91,4 +92,71 @@ fn a_timeline_in_steps_says_which_samples_it_has() {
         }
         assert!(!text(&[&["--timeline", "all"], by].concat()).contains("in no row"));
     }
+}
+
+/// A count since boot that fell added 0, and its way back a rate that no machine has, without a word.
+#[test]
+fn counts_since_boot_that_fall_are_told() {
+    let session = Session { processors: 1, ..Session::windows10() };
+    let of = |counts: &[u64]| {
+        let sample = |(second, &count): (u64, &u64)| {
+            let info = MemInfo { zero: 9, repurposed: [1000, 0, count, 0, 0, 0, 0, 0], ..MemInfo::default() };
+            info.rec(Ptr::P8, 3).at(session.t0 + second * 10_000_000)
+        };
+        file_of(&Trace::new(session.clone()).push_all((1..).zip(counts).map(sample)).finish())
+    };
+    let fell = of(&[5_000_000, 0, 5_000_010]);
+    let path = fell.path().to_str().expect("a plain name");
+    let says = "pages repurposed since boot fall in 1 place, first of priority 2 from 5,000,000 to 0 at 2.000000 s";
+    for (command, more) in
+        [("memory", &["-q", "--strict"][..]), ("memory", &["--strict", "--format", "csv"]), ("info", &["--strict"])]
+    {
+        let ran = run(&[&[command, path], more].concat());
+        let shown = format!("{}{}", ran.out, ran.err).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(ran.code == 3 && shown.contains(says), "{command}: {ran:?}");
+    }
+    let sound = of(&[5_000_000, 5_000_000, 5_000_010]);
+    let ran = run(&["memory", sound.path().to_str().expect("a plain name"), "--strict"]);
+    assert!(ran.code == 0 && !ran.out.contains("since boot fall"), "{ran:?}");
+}
+
+#[test]
+fn a_page_sequence_that_memory_counters_contradict_gives_no_sound_size_of_memory() {
+    let mut trace = std::fs::read(fixtures().join("resident-small.etl")).unwrap();
+    let counters = [240u64.to_le_bytes(), 60u64.to_le_bytes()].concat();
+    let at = trace.windows(16).position(|bytes| *bytes == counters).expect("Zero and Free of MemInfo");
+    trace[at..at + 16].rotate_left(8);
+    let file = file_of(&trace);
+    let ran = run(&["memory", file.path().to_str().unwrap(), "--strict"]);
+    assert!(ran.code == 3 && ran.out.contains("Zero: 240 pages counted, MemInfo says 60"), "{ran:?}");
+}
+
+/// The overview judged growth between the samples of each process, the rows that it points to by who came or went.
+#[test]
+fn growth_is_the_same_in_the_overview_in_rows_and_in_csv() {
+    let spec = MemorySpec { processes: 12, ..MemorySpec::default() };
+    let (file, _) = generate_memory(&spec, Cursor::new(Vec::new())).expect("memory is large enough");
+    let file = file_of(&file.into_inner());
+    let path = file.path().to_str().expect("a plain name");
+    let of = |more: &[&str]| out(&[&["memory", path, "-q"], more].concat());
+    let sorted = ["--group-by", "process", "--sort", "growth", "--format", "markdown", "--unit", "pages"];
+    let shown = of(&[&sorted[..], &["--columns", "growth/s,start,end", "--top", "1000"]].concat());
+    // `| p5-0.exe (20) | +12 | 1,234 |  |`: a blank cell where the process was not there.
+    let rows: Vec<Vec<&str>> = (shown.lines().filter(|line| line.ends_with('|') && line.contains(" (")))
+        .map(|line| line.split('|').map(str::trim).collect())
+        .collect();
+    assert!(rows.iter().any(|row| row[3].is_empty()) && rows.iter().any(|row| row[4].is_empty()), "{shown}");
+    let rate = |cell: &str| cell.replace([',', '+'], "").replace('\u{2212}', "-").parse::<i64>().unwrap_or(0);
+    let rates: Vec<(&str, i64)> = rows.iter().map(|row| (row[1], rate(row[2]))).collect();
+    assert!(rates.len() > 5 && rates.is_sorted_by(|a, b| a.1 >= b.1), "{shown}");
+    let csv = of(&["--group-by", "process", "--format", "csv"]);
+    for row in csv::Reader::from_reader(csv.as_bytes()).records().map(|row| row.expect("a row")) {
+        let number = |place: usize| row[place].parse::<f64>().expect("a number");
+        let growth = (number(5) - number(4)) / (number(3) - number(2));
+        assert!(rates.iter().any(|(label, rate)| *label == &row[0] && (*rate as f64 - growth).abs() < 0.51), "{row:?}");
+    }
+    let overview = of(&["--unit", "pages", "--top", "3"]);
+    let fastest = overview.split("Fastest growing").nth(1).expect("what grew").lines().skip(2).take(3);
+    let fastest: Vec<String> = fastest.map(|line| line.split_inclusive(')').next().unwrap_or("").to_owned()).collect();
+    assert_eq!(fastest, rates.iter().take(3).map(|(label, _)| (*label).to_owned()).collect::<Vec<_>>(), "{overview}");
 }

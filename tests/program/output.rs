@@ -221,8 +221,8 @@ struct InfoSession {
     end_utc: Option<String>,
     boot_utc: Option<String>,
     duration_s: f64,
-    events_lost: u32,
-    buffers_lost: u32,
+    events_lost: Option<u32>,
+    buffers_lost: Option<u32>,
     stopped: bool,
     merged: bool,
 }
@@ -332,6 +332,7 @@ fn info_json_is_its_contract() {
     let trace = file_of(&Trace::new(Session { end_time: 0, clock: 2, ..Session::vista() }).finish());
     let text = run(&["info", trace.path().to_str().unwrap(), "--format", "json"]).out;
     let info: Info = serde_json::from_str(&text).unwrap();
+    assert_eq!((info.session.events_lost, info.session.buffers_lost), (Some(0), Some(0)), "numbers by contract");
     assert_eq!((info.session.end_utc, info.session.stopped, info.session.pointer_bits), (None, false, 32));
     assert_eq!((info.session.clock.as_str(), info.session.clock_frequency_hz), ("system_time", 10_000_000));
     assert!(serde_json::from_str::<Value>(&text).unwrap()["session"].get("end_utc").is_some_and(Value::is_null));

@@ -213,10 +213,13 @@ fn pages_of_a_process_whose_key_no_event_told_are_unknown_and_not_none() {
 }
 
 #[test]
-fn without_page_records_any_snapshot_is_unknown() {
+fn without_page_records_no_snapshot_is_shown_and_none_can_be_chosen() {
     let file = family();
-    let all = json_of(file.path().to_str().unwrap(), &["--snapshot", "0"]);
+    let path = file.path().to_str().unwrap();
+    let all = json_of(path, &[]);
     assert_eq!((&all["snapshot"], &all["total"]), (&Value::Null, &json!(5)));
+    let chosen = run(&["processes", path, "--snapshot", "0"]);
+    assert!(chosen.code == 2 && chosen.err.contains("the trace holds no page records"), "{chosen:?}");
 }
 
 #[test]
@@ -229,6 +232,36 @@ fn idle_is_not_its_own_parent() {
     let all = json_of(file.path().to_str().unwrap(), &["--sort", "name"]);
     let parents: Vec<_> = all["processes"].as_array().unwrap().iter().map(|row| row["parent"].clone()).collect();
     assert_eq!(parents, [Value::Null, json!("Idle (0)")]);
+    // The table of export named Idle.
+    let dataset = tempfile::tempdir().unwrap();
+    let ran = run(&[
+        "export",
+        file.path().to_str().unwrap(),
+        "-q",
+        "--format",
+        "csv",
+        "--out",
+        dataset.path().to_str().unwrap(),
+    ]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let partition = std::fs::read_dir(dataset.path().join("processes")).unwrap().next().unwrap().unwrap().path();
+    let mut table = csv::Reader::from_path(partition.join("part-0.csv")).unwrap();
+    let at = table.headers().unwrap().iter().position(|name| name == "parent").unwrap();
+    let exported: Vec<String> = table.records().map(|row| row.unwrap()[at].to_owned()).collect();
+    assert_eq!(exported, ["", "Idle (0)"]);
+}
+
+/// A process that begins in the trace and names its own id was its own parent.
+#[test]
+fn no_process_is_its_own_parent() {
+    let session = Session { processors: 1, ..Session::windows10() };
+    let odd = Process { parent: 48, key: 0x1000, ..Process::new(48, "odd.exe") }.rec(P8, 4, process::START).by(44, 40);
+    let file = file_of(&Trace::new(session.clone()).push(odd.at(session.t0 + 10_000)).finish());
+    let row = &json_of(file.path().to_str().unwrap(), &[])["processes"][0];
+    assert_eq!(
+        (&row["process"], &row["parent"], &row["parent_pid"]),
+        (&json!("odd.exe (48)"), &Value::Null, &json!(48))
+    );
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! with real outputs.
 
 use crate::program::{commands, finish, out, pfnset};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// The marked outputs: name and command line.
@@ -87,5 +88,61 @@ fn examples_work_in_every_shell() {
         let unquoted = example.split('"').step_by(2).collect::<String>();
         assert!(!example.contains(['\'', '!', '|', '&']), "{example}");
         assert!(!unquoted.contains(['*', ';']), "quotes: {example}");
+    }
+}
+
+/// The texts in backticks.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+/// The forms that a command has, by its help.
+fn forms(help: &str) -> BTreeSet<String> {
+    let section = help.lines().map(str::trim).skip_while(|line| !line.starts_with("--format "));
+    let section = section.skip(1).take_while(|line| !line.starts_with("--") && !line.starts_with("-o"));
+    let mut forms = BTreeSet::new();
+    for line in section {
+        if let Some((name, _)) = line.strip_prefix("- ").and_then(|line| line.split_once(':')) {
+            forms.insert(name.to_owned());
+        }
+        let list = line.strip_prefix("[possible values: ").and_then(|list| list.strip_suffix(']'));
+        forms.extend(list.into_iter().flat_map(|list| list.split(", ")).map(str::to_owned));
+    }
+    forms
+}
+
+/// The list of flags that are common to most commands promised some to commands that have them not.
+#[test]
+fn flags_are_those_of_the_commands_that_are_named() {
+    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).expect("README.md");
+    let named = |line: &str| Some(line.strip_prefix("| `pfnset ")?.split([' ', '`']).next()?.to_owned());
+    let helps: BTreeMap<String, String> =
+        readme.lines().filter_map(named).map(|command| (command.clone(), out(&["help", &command]))).collect();
+    assert!(helps.len() > 15, "{helps:?}");
+    let (_, table) = readme.split_once("| flags | commands |\n|---|---|\n").expect("the table of flags");
+    let rows = table.lines().take_while(|line| line.starts_with("| `-"));
+    let rows: Vec<String> = rows.map(|row| row.replace("\\|", "\u{0}")).collect();
+    assert!(rows.len() > 3, "{rows:?}");
+    for row in &rows {
+        let (flags, commands) = row.trim_matches(['|', ' ']).split_once(" | ").expect("two cells");
+        let (without, others) = commands.split_once("; other forms: ").unwrap_or((commands, ""));
+        let without: BTreeSet<&str> = quoted(without).collect();
+        for (command, help) in &helps {
+            for flag in quoted(flags) {
+                let flag = flag.split(' ').next().expect("a name");
+                let is_it = |line: &str| {
+                    line.trim_start().split([' ', ',']).any(|word| word == flag) && line.trim_start().starts_with('-')
+                };
+                assert_eq!(help.lines().any(is_it), !without.contains(command.as_str()), "{command} {flag}");
+            }
+            let of_all = quoted(flags).find_map(|flag| flag.strip_prefix("--format "));
+            let Some(of_all) = of_all.filter(|_| !without.contains(command.as_str())) else { continue };
+            let own = others.split(", ").find(|own| quoted(own).next() == Some(command.as_str()));
+            let more = own.and_then(|own| quoted(own).nth(1)).unwrap_or_default();
+            let common = if own.is_some_and(|own| !own.contains(" also ")) { "" } else { of_all };
+            let lists = [common, more];
+            let told = lists.iter().flat_map(|list| list.split('\u{0}')).filter(|form| !form.is_empty());
+            assert_eq!(forms(help), told.map(str::to_owned).collect(), "{command} --format");
+        }
     }
 }

@@ -116,7 +116,49 @@ fn losses_are_told_for_each_file() {
     assert_eq!((with("info", alone, &[]).code, with("info", alone, &["--strict"]).code), (0, strictest(alone)));
     let info = with("info", &[first, second], &["--format", "json"]);
     let info: serde_json::Value = serde_json::from_str(&info.out).unwrap();
+    // The first file lost nothing: the advice is for the second one.
+    assert!(info["loss"]["advice"].as_str().is_some_and(|advice| advice.contains("1 KiB")), "{}", info["loss"]);
     assert_eq!((&info["loss"]["missing_buffers"], info["loss"]["holes"].as_array().unwrap().len()), (&1.into(), 1));
+}
+
+/// A second file that lost something: `info --each` and `export` had the counters of the first one, while events and damage were sums.
+#[test]
+fn losses_of_all_files_are_one_sum() {
+    let folder = tempfile::tempdir().unwrap();
+    let pair = folder.path().join("pair");
+    std::fs::create_dir(&pair).unwrap();
+    let rec = |n: u64| Rec::perf(Ptr::P8, 0x0f2e, 2, vec![0; 64]).at(beside().t0 + n * 1000);
+    for (end_time, lost) in [(beside().end_time, Some([5, 2])), (0, None)] {
+        let mine = Session { events_lost: 1, buffers_lost: 2, ..session() };
+        let first = put(&pair, "kernel.etl", &Trace::new(mine).push_all(records(1, Vec::new())).finish());
+        let other = Session { buffer_size: 0x400, compression: Compression::None, mode: 1, ..beside() };
+        let bytes = Trace::new(Session { events_lost: 4, end_time, ..other }).push_all((0..100).map(rec));
+        let files = [first, put(&pair, "user.etl", &bytes.lose_buffers(&[4]).finish())];
+
+        let info: serde_json::Value =
+            serde_json::from_str(&with("info", &files, &["--format", "json", "-q"]).out).unwrap();
+        let [events, buffers] = ["events_lost", "buffers_lost"].map(|key| info["session"][key].as_u64());
+        assert_eq!((events.zip(buffers), &info["loss"]["missing_buffers"]), (Some((5, 2)), &1.into()));
+        assert_eq!(info["session"]["stopped"], lost.is_some());
+        let of_second = lost.map_or(serde_json::Value::Null, |_| 4.into());
+        assert_eq!((&info["files"][0]["events_lost"], &info["files"][1]["events_lost"]), (&1.into(), &of_second));
+
+        let each = with("info", &[], &["--each", pair.to_str().unwrap(), "--format", "csv", "-q"]).out;
+        let dataset = folder.path().join(format!("dataset-{end_time}"));
+        let asked = ["--out", dataset.to_str().unwrap(), "--format", "csv", "--tables", "traces", "-q"];
+        assert_eq!(with("export", std::slice::from_ref(&pair), &asked).code, 0);
+        let part = std::fs::read_dir(dataset.join("traces")).unwrap().next().unwrap().unwrap().path();
+        let expected = lost.map_or(["", "", "1"].map(str::to_owned), |[e, b]| [e, b, 1].map(|n| n.to_string()));
+        for table in [each, std::fs::read_to_string(part.join("part-0.csv")).unwrap()] {
+            let mut lines = csv::ReaderBuilder::new().from_reader(table.as_bytes());
+            let names = lines.headers().unwrap().clone();
+            let row = lines.records().next().unwrap().unwrap();
+            let of = |name: &str| row[names.iter().position(|own| own == name).unwrap()].to_owned();
+            assert_eq!(["events_lost", "buffers_lost", "missing_buffers"].map(of), expected, "{table}");
+        }
+        let pages = with("pages", &files, &["--format", "xperf", "-q"]).out;
+        assert!(pages.contains("Events Lost: 5, Buffers lost: 2"), "{}", &pages[..600]);
+    }
 }
 
 #[test]
@@ -260,9 +302,10 @@ fn export_takes_the_files_of_a_recording_as_one_trace() {
     let other = run("export a.etl --out two --format csv");
     assert_eq!(
         (other.code, std::fs::read_dir(folder.path().join("two/traces")).unwrap().count()),
-        (0, 2),
-        "another trace"
+        (0, 1),
+        "it is a part of the trace that is there"
     );
+    assert!((other.err.clone() + &other.out).contains("a.etl"), "and that is said: {other:?}");
     assert_eq!(run("export . --with b.etl --out four").code, 2);
 }
 

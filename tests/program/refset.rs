@@ -422,3 +422,27 @@ fn a_timeline_takes_conditions_and_groups() {
     let ran = run(&["refset", TRACE, "--timeline", "5ms", "--group-by", "release_reason"]);
     assert!(ran.code == 2 && ran.err.contains("release_reason is only known"), "{ran:?}");
 }
+
+/// Rows of impacting pages are net: a row of -13 pages once had a share of 5.1 %, under a title of pages held.
+#[test]
+fn rows_of_both_signs_have_no_shares_and_say_what_they_are() {
+    let of = |more: &[&str]| {
+        let line = ["refset", "refset-small.etl", "-q", "--from", "0.045", "--to", "0.06", "--group-by", "category"];
+        out(&[&line, more].concat())
+    };
+    let net = of(&["--where", "impact=Impacting", "--top", "6"]);
+    assert!(net.contains("\nImpact from ") && net.contains(" -13 ") && !net.contains(" %  "), "{net}");
+    assert!(
+        !net.contains("Share") && net.contains("Impacting pages count where they came in the window and stayed"),
+        "{net}"
+    );
+    assert!(of(&["--where", "impact=*"]).contains("rows and totals of them are net growth"));
+    // Pages of one sign are parts of a whole.
+    let transient = of(&["--where", "impact=Transient"]);
+    assert!(transient.contains("Share") && !transient.contains("net growth"), "{transient}");
+    let by_impact = out(&["refset", "refset-small.etl", "-q", "--group-by", "impact"]);
+    assert!(
+        by_impact.contains("charged pages a physical page once") && by_impact.contains("net growth"),
+        "{by_impact}"
+    );
+}

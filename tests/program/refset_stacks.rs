@@ -230,7 +230,7 @@ fn check_and_diff_have_functions() {
     };
     assert_eq!([3, 2].map(|limit| budget(limit).code), [0, 1], "{:?}", budget(2));
     assert!(budget(3).out.contains("1 of 10 page accesses have no stack"), "{:?}", budget(3));
-    let none = run(&["check", "--budgets", &budgets, "refset-small.etl", "-q"]);
+    let none = run(&["check", "--budgets", &budgets, "refset-proved.etl", "-q"]);
     assert!(none.code == 3 && none.out.contains("no record of a page access has a stack"), "{none:?}");
     // One page less is read.
     let other = path("other.etl");

@@ -98,7 +98,7 @@ fn pages_of_no_process_are_named_for_people_and_labelled_for_programs() {
     for (dimension, shared, none) in
         [("process", "Unknown (-1)", "n/a"), ("process_name", "Unknown (-1)", "n/a"), ("pid", "-1", "n/a")]
     {
-        let rows = rows_of(&out(&["resident", TRACE, "--group-by", dimension, "--format", "json"]));
+        let rows = rows_of(&out(&["resident", TRACE, "-q", "--group-by", dimension, "--format", "json"]));
         let owner = |label: &str| rows.iter().find(|row| row[dimension] == label).map(|row| row["owner"].clone());
         assert_eq!((owner(shared), owner(none)), (Some("shared".into()), Some("kernel_or_free".into())), "{dimension}");
         assert!(rows.iter().any(|row| row["owner"] == "process"));
@@ -109,7 +109,8 @@ fn pages_of_no_process_are_named_for_people_and_labelled_for_programs() {
             .any(|row| row["owner"] == "unknown" && row["process"] == "Unknown (99)")
     );
     let pages = |condition: &str| -> u64 {
-        let rows = rows_of(&out(&["resident", TRACE, "--where", condition, "--group-by", "list", "--format", "json"]));
+        let rows =
+            rows_of(&out(&["resident", TRACE, "-q", "--where", condition, "--group-by", "list", "--format", "json"]));
         rows.iter().map(|row| row["pages"].as_u64().unwrap()).sum()
     };
     for (label, words) in [("Unknown (-1)", "shared*"), ("n/a", "kernel, free, owner not recorded")] {

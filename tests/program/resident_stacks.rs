@@ -159,7 +159,9 @@ fn the_last_commit_that_nothing_ended_says_whose_a_page_is() {
         ("n/a | ProcessPrivate", 2),
     ]);
     assert_eq!(by(trace, "function,use", &["--where", "module=!*.dll;!ntos*"])[0], rest);
-    assert_eq!(by(trace, "use", &["--where", "function=no commit"])[0].values().sum::<i64>(), 4);
+    for condition in ["function=no commit", "module=no commit", "stack=no commit"] {
+        assert_eq!(by(trace, "use", &["--where", condition])[0].values().sum::<i64>(), 4, "{condition}");
+    }
     assert_eq!(by(trace, "function", &["--where", "function=n/a", "--where", "use=File"])[1], rows([("n/a", 1)]));
     let all = ["--classification", "wpa", "--where", "category=VirtualAlloc"];
     assert_eq!(by(trace, "function", &all)[1], rows([("ntoskrnl.exe+0x500", 2)]));
@@ -194,6 +196,25 @@ fn a_process_that_comes_after_another_of_its_id_has_its_own_commit() {
     assert_eq!(own, [rows([("second.exe (8) | n/a", 8), ("second.exe (8) | [no stack]", 1)])]);
 }
 
+/// Programs read the same of an address in no module: people read what the row has, and conditions tell them apart.
+#[test]
+fn no_commit_and_no_module_are_two_facts() {
+    let mut records = beginning();
+    let made_while_it_ran = perf::stack(P8, T0 + 100, 8, 12, &[0x77_0000, APP + 0x1010]).at(T0 + 101);
+    records.push(virtual_alloc(P8, BASE, 2 * PAGE, 8, RESERVE | COMMIT).at(T0 + 100));
+    records.push(made_while_it_ran);
+    records.extend(sequence(pages(), T0 + SECOND));
+    let file = file_of(&Trace::new(Session { processors: 1, ..Session::windows10() }).push_all(records).finish());
+    let trace = file.path().to_str().expect("UTF-8");
+    assert_eq!(by(trace, "module", &[])[0], rows([("n/a", 12)]));
+    let table = out(&["resident", trace, "-q", "--group-by", "module"]);
+    assert!(table.contains("no commit or no module"), "{table}");
+    for (condition, pages) in [("no module", 2), ("no commit", 10), ("n/a", 12)] {
+        let chosen = by(trace, "module", &["--where", &format!("module={condition}")]);
+        assert_eq!(chosen[0], rows([("n/a", pages)]), "{condition}");
+    }
+}
+
 #[test]
 fn the_share_without_a_stack_is_said() {
     let file = file_of(&known().finish());
@@ -217,7 +238,7 @@ fn the_share_without_a_stack_is_said() {
     let rows = told(&["--group-by", "module"]);
     let says = "Stacks are known of 7 of 12 pages (58.3 %) and of 6 of the 7 VirtualAlloc records of the trace. Pages that a record \
                 without a stack committed: 1; that none of the trace committed (kernel, files and sections, and from before the trace): 4.";
-    assert!(rows.contains(says) && rows.contains("no module"), "{rows}");
+    assert!(rows.contains(says) && rows.contains("no commit 4 "), "{rows}");
     assert!(told(&["--group-by", "stack"]).contains("no commit"));
     let screen = told(&["--where", "module=lib.dll"]);
     assert!(

@@ -1,6 +1,10 @@
 //! Samples: of what shares are, in `cpu` and in `stacks`, and what is said of time without samples.
 
 use crate::program::{finish, out, pfnset, run};
+use etl_writer::Ptr::P8;
+use etl_writer::payloads::perf;
+use etl_writer::payloads::thread::Switch;
+use etl_writer::{Session, Trace, file_of};
 use serde_json::Value;
 use std::path::Path;
 
@@ -18,6 +22,22 @@ fn shares_of_samples_and_exact_shares_name_what_they_are_of() {
     assert!(shown.contains(base), "{shown}");
     let csv = out(&["cpu", "cpu-compressed.etl", "--preset", "sampling", "--format", "csv", "-q"]);
     assert!(csv.starts_with("process,") && !csv.contains("Samples % is"), "{csv}");
+}
+
+/// Time of which nothing is known and threads that no event describes are one row beside samples, and two elsewhere.
+#[test]
+fn what_the_row_unknown_holds_is_said() {
+    let session = Session { processors: 2, ..Session::windows10() };
+    let t0 = session.t0;
+    let switch = |n: u64| Switch { new: [44, 0][n as usize % 2], old: [0, 44][n as usize % 2], ..Switch::default() };
+    let recs = (0..8).map(|n| switch(n).rec(P8, 4).at(t0 + (n + 1) * 10_000).on(0));
+    let sample = perf::sample(P8, 0x1000, 44, 0).at(t0 + 15_000).on(0);
+    let sentence = "Unknown is time of which nothing is known together with the threads that no event describes";
+    let both = Trace::new(session).push_all(recs).push(sample).finish();
+    let file = file_of(&both);
+    let shown = words(&["cpu", file.path().to_str().expect("a path"), "--preset", "sampling", "-q"]);
+    assert!(shown.contains(sentence), "{shown}");
+    assert!(!words(&["cpu", "cpu-compressed.etl", "--preset", "sampling", "-q"]).contains(sentence));
 }
 
 /// Shares of chosen stacks are of these, which only a line with all numbers told.
@@ -48,6 +68,32 @@ fn stacks_name_their_window_and_its_marks() {
     assert!(beyond.contains(" samples from the beginning to 0.00") && !beyond.contains("100.000000"), "{beyond}");
     let marked = words(&["stacks", "cpu-compressed.etl", "-q", "--from", "work*"]);
     assert!(marked.contains("1,130 samples from 0.075386 s \"work-start\" to the end (1.130 s"), "{marked}");
+}
+
+/// An event exactly at the end of a window counted in `stacks` and not in `cpu`, and twice in windows side by side.
+#[test]
+fn an_event_at_the_end_of_a_window_is_outside() {
+    let trace = of_several_intervals();
+    for (trace, kind, name) in [
+        (trace.as_str(), "samples", "PerfInfo: SampledProfile"),
+        ("faults-x86.etl", "hard-fault", "*HardFault"),
+        ("refset-proved.etl", "page-access", "*PageAccess*"),
+    ] {
+        let all = out(&["events", trace, "--rows", "--name", name, "--format", "csv", "-q"]);
+        let times: Vec<&str> = all.lines().skip(1).filter_map(|line| line.split(',').next()).collect();
+        let at = times[times.len() / 2];
+        let of = |more: &[&str]| {
+            let asked = [&["stacks", trace, "--of", kind, "--format", "json", "-q"], more].concat();
+            let json: Value = serde_json::from_str(&out(&asked)).expect("JSON");
+            json["totals"]["events"].as_u64().expect("a number") as usize
+        };
+        let earlier = times.iter().filter(|time| time.parse::<f64>().unwrap() < at.parse().unwrap()).count();
+        assert_eq!(
+            (of(&["--to", at]), of(&["--from", at]), of(&[])),
+            (earlier, times.len() - earlier, times.len()),
+            "{kind}"
+        );
+    }
 }
 
 /// An outermost frame was called innermost, and its events its own, without a word.

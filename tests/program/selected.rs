@@ -18,11 +18,11 @@ fn the_first_screen_of_memory_shows_what_conditions_choose() {
     let spec = MemorySpec { session: Session::windows10(), ..MemorySpec::default() };
     let (made, _) = generate_memory(&spec, Cursor::new(Vec::new())).expect("memory is large enough");
     let file = file_of(&made.into_inner());
-    let shown = |condition: &str| {
+    let shown = |more: &[&str]| {
         let path = file.path().to_str().expect("UTF-8");
-        run(&["memory", path, "-q", "--top", "2", "--where", condition]).out
+        run(&[&["memory", path, "-q", "--where"], more].concat()).out
     };
-    let (of_processes, of_counters) = (shown("process=*"), shown("list=Standby"));
+    let (of_processes, of_counters) = (shown(&["process=*", "--top", "2"]), shown(&["list=Standby"]));
     for (text, has_counters) in [(&of_processes, false), (&of_counters, true)] {
         assert_eq!(text.contains("Over time"), has_counters, "{text}");
         assert_eq!(text.contains("Largest working sets"), !has_counters, "{text}");
@@ -76,4 +76,31 @@ fn switches_of_a_total_without_idle_are_those_of_threads() {
     let sum: u64 = rows.filter(|line| !line.starts_with("Idle ")).filter_map(number).sum();
     let total = text.lines().find(|line| line.starts_with("Total without idle")).and_then(number);
     assert_eq!(total, Some(sum), "{text}");
+}
+
+/// Flags that changed nothing in a trace or a view, without a word.
+#[test]
+fn flags_without_an_effect_are_refused() {
+    for (line, says) in [
+        ("processes cpu-compressed.etl --snapshot 7", "there is no snapshot 7: the trace holds no page records"),
+        ("processes cpu-compressed.etl --snapshot last", "--snapshot is for pages of page records"),
+        ("processes cpu-compressed.etl --unit gib", "--unit is for pages of page records"),
+        ("allocations alloc-x86.etl --preset lifetimes --unit gib", "has times: --unit has no effect"),
+        ("memory faults-x86.etl --each --top 1", "--each has counters of the system: --top cuts rows of"),
+        ("stacks stacks-keys.etl --group-by process --fold hal.dll", "--fold changes stacks"),
+        ("stacks stacks-keys.etl --group-by process,thread --max-depth 1 --format csv", "--max-depth changes stacks"),
+    ] {
+        let ran = run(&line.split(' ').collect::<Vec<_>>());
+        assert!(ran.code == 2 && ran.out.is_empty() && ran.err.contains(says), "{line}: {ran:?}");
+    }
+    for line in [
+        "processes resident-small.etl --snapshot last --unit gib",
+        "memory faults-x86.etl --each",
+        "stacks stacks-keys.etl --group-by process --fold hal.dll --format json",
+        "stacks stacks-keys.etl --group-by process,function --fold hal.dll",
+        "stacks stacks-keys.etl --group-by process --max-depth 1 --leaf hal*",
+    ] {
+        let ran = run(&line.split(' ').collect::<Vec<_>>());
+        assert_eq!(ran.code, 0, "{line}: {ran:?}");
+    }
 }

@@ -3,6 +3,7 @@
 use crate::program::{finish, out, pfnset, run};
 use etl_writer::Ptr::P8;
 use etl_writer::payloads::process::{self, Process};
+use etl_writer::payloads::thread::Switch;
 use etl_writer::payloads::{memory, pool};
 use etl_writer::{Put, Rec, Session, Trace, file_of, guid};
 use serde_json::{Value, json};
@@ -301,4 +302,48 @@ fn stacks_of_no_event_are_told() {
     assert_eq!(ran.code, 4);
     let told = ran.err.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(told.contains("no event that its 29 stacks belong to"), "{told}");
+}
+
+#[test]
+fn a_trace_without_stacks_is_told_how_to_record_them() {
+    for format in ["table", "csv", "json"] {
+        let ran = run(&["stacks", "cpu-compressed.etl", "--format", format]);
+        let all = [ran.out, ran.err].concat();
+        assert!(all.contains("no record of the trace has a stack") && all.contains("-stackwalk"), "{format}: {all}");
+        assert!(!all.contains("\\x0a") && !all.contains("\\n  wpr"), "a warning is one line: {all}");
+    }
+    let told = run(&["stacks", TRACE]);
+    assert!(!told.out.contains("no record of the trace"), "{told:?}");
+}
+
+/// A thread that stops or goes on twice has not waited as long as its last stop is ago: the table and its comparison were sound.
+#[test]
+fn context_switches_that_are_missing_make_times_of_waiting_doubtful() {
+    let trace_of = |numbers: &[u64]| {
+        let session = Session { processors: 1, ..Session::windows10() };
+        let t0 = session.t0;
+        let ids = |n: u64| [[44, 0], [48, 44], [0, 48]][n as usize % 3];
+        let switch = |n: u64| Switch { new: ids(n)[0], old: ids(n)[1], ..Switch::default() };
+        let recs = numbers.iter().map(|&n| switch(n).rec(P8, 4).at(t0 + (n + 1) * 10_000).on(0));
+        file_of(&Trace::new(session).push_all(recs).finish())
+    };
+    let all: Vec<u64> = (0..30).collect();
+    let lacking: Vec<u64> = all.iter().copied().filter(|n| ![15, 22].contains(n)).collect();
+    let (whole, lacking) = (trace_of(&all), trace_of(&lacking));
+    let [whole, lacking] = [&whole, &lacking].map(|file| file.path().to_str().expect("a path"));
+    let of =
+        |trace: &str, more: &[&str]| run(&[&["stacks", trace, "--of", "cswitch", "--strict", "-q"], more].concat());
+    let sound = of(whole, &[]);
+    assert!(sound.code == 0 && !sound.err.contains("chain"), "{sound:?}");
+    let broken = of(lacking, &[]);
+    let text = "the chain of context switches is broken: 3 context switches are missing before threads that stop or go on twice";
+    assert!(broken.code == 3 && broken.out.contains("the chain of context switches is broken: 3"), "{broken:?}");
+    let json: Value = serde_json::from_str(&of(lacking, &["--format", "json"]).out).expect("JSON");
+    assert!(json["warnings"].to_string().contains(text), "{}", json["warnings"]);
+    assert_eq!(of(lacking, &["--to", "0.010"]).code, 0, "before the first one");
+    let compared = run(&["diff", lacking, whole, "--of", "cswitch", "--strict"]);
+    assert!(
+        compared.code == 3 && (compared.out + &compared.err).contains("the chain of context switches is"),
+        "{broken:?}"
+    );
 }

@@ -2,6 +2,8 @@
 
 use crate::program::{fixtures, run};
 use crate::random_cases::one_in;
+use etl_writer::payloads::memory::hard_fault;
+use etl_writer::{Ptr, Session, Trace, file_of};
 use std::path::PathBuf;
 
 /// The commands that judge their own numbers, or those of the trace.
@@ -80,8 +82,34 @@ fn what_info_does_not_check_it_names() {
         headline(&["resident-small.etl", "--strict"]),
         "Verdict: trust it with care; no loss was found, but there is 1 warning"
     );
+    let session = Session { processors: 1, ..Session::windows10() };
+    let fault = hard_fault(Ptr::P8, session.t0 + 10, 0, 0x10_0000, 7, 4, 4096).at(session.t0 + 20);
+    let sound = file_of(&Trace::new(session).push(fault).finish());
     assert_eq!(
-        headline(&["faults-x86.etl", "--strict"]),
+        headline(&[sound.path().to_str().expect("UTF-8"), "--strict"]),
         "Verdict: trust it; no loss, damage or cut was found, and the checks of pfnset faults passed"
     );
+}
+
+/// The reason of code 3 stood in the file alone.
+#[test]
+fn a_file_is_not_the_only_place_of_the_reason() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("out.txt").display().to_string();
+    for line in
+        ["refset refset-small.etl", "refset refset-small.etl --each", "diff refset-small.etl refset-small.etl --refset"]
+    {
+        let ran = run(&[&line.split(' ').collect::<Vec<_>>()[..], &["-q", "--strict", "-o", &file]].concat());
+        assert_eq!(ran.code, 3, "{line}: {ran:?}");
+        assert!(ran.err.contains("--strict: code 3, because numbers can be wrong: "), "{line}: {}", ran.err);
+    }
+    let shown = run(&["refset", "refset-small.etl", "-q", "--strict"]);
+    assert!(shown.code == 3 && shown.err.is_empty(), "it stands on the screen: {shown:?}");
+}
+
+/// One warning that makes numbers wrong was "1 warning, 1 of which makes numbers wrong".
+#[test]
+fn one_grave_warning_is_not_counted_twice() {
+    let told = run(&["info", "refset-proved.etl"]).out;
+    assert!(told.contains("there is 1 warning; it makes numbers wrong"), "{told}");
 }

@@ -39,7 +39,16 @@ pub fn on_a_terminal(test: &str, columns: u16, line: &str) -> Option<String> {
 fn a_comparison_fits_the_terminal() {
     let line = "pfnset diff resident-small.etl refset-small.etl";
     let Some(shown) = on_a_terminal("a_comparison_fits_the_terminal", 80, line) else { return };
+    assert!(shown.lines().count() <= ROWS, "{shown}");
     insta::assert_snapshot!("terminal_diff", shown);
+    for line in [
+        "pfnset diff resident-small.etl refset-proved.etl",
+        "pfnset diff alloc-x86.etl stacks-keys.etl --allocations",
+        "pfnset diff cpu-compressed.etl stacks-keys.etl --of cswitch",
+    ] {
+        let shown = on_a_terminal("a_comparison_fits_the_terminal", 100, line).expect("a terminal");
+        assert!(shown.contains("Different: ") && shown.lines().count() <= ROWS, "{shown}");
+    }
 }
 
 /// Where the rows are more than the terminal's lines, the sides and the verdict are told at the end again.
@@ -86,6 +95,22 @@ fn doubts_are_said_again_below_long_tables() {
     assert!(last.starts_with("! refset-small.etl: 1,224 PFNs between the first"), "{shown}");
     let short = on_a_terminal(test, 80, &format!("{each} --group-by class --top 1")).expect("as above");
     assert!(short.lines().count() < 24 && short.matches("1,224 PFNs").count() == 1, "{short}");
+}
+
+/// The heading of the first snapshot stood below the table of the last one.
+#[test]
+fn the_last_of_several_snapshots_is_the_one_named_below() {
+    let test = "the_last_of_several_snapshots_is_the_one_named_below";
+    let folder = tempfile::tempdir().expect("a folder");
+    let trace = folder.path().join("two.etl");
+    std::fs::write(&trace, crate::one_of_each::trace(2)).expect("room for a trace");
+    for more in ["", "--group-by process,category --top 30"] {
+        let line = format!("pfnset resident -q {} --snapshot all {more}", trace.display());
+        let Some(shown) = on_a_terminal(test, 80, &line) else { return };
+        let headings = |number| format!("napshot {number} of 2");
+        let [of_first, of_last] = [0, 1].map(|number| shown.matches(&headings(number)).count());
+        assert!(shown.lines().count() > 24 && (of_first, of_last) == (1, 2), "{shown}");
+    }
 }
 
 /// README says that the first two lines tell what a trace is good for: of eighty lines they were out of sight.

@@ -1,6 +1,6 @@
 //! Everything that is done with a trace, whatever it holds; and where recorded traces are.
 
-use pfnset::analysis::event_statistics::{EventFilter, EventStatistics};
+use pfnset::analysis::events::{EventFilter, EventStatistics};
 use pfnset::analysis::info::TraceInfo;
 use pfnset::analysis::pages::{PageListing, PageQuery};
 use pfnset::analysis::resident::ResidentSet;

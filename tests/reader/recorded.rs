@@ -3,7 +3,7 @@
 //! A trace is a file `NAME.etl` with `NAME.etl.expected.json` beside it.
 
 use crate::reading::recorded_traces;
-use pfnset::analysis::event_statistics::{EventFilter, EventStatistics};
+use pfnset::analysis::events::{EventFilter, EventStatistics};
 use pfnset::analysis::info::TraceInfo;
 use pfnset::answer::{Answer, events, info, numbers};
 use pfnset::etl::record_id::RecordId;

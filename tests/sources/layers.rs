@@ -18,7 +18,7 @@ const FORMS: [(&str, &[&str]); 7] = [
             "model::category",
         ],
     ),
-    ("forms/pages/", &["analysis::pages", "analysis::resident::dimension", "etl", "event", "model"]),
+    ("forms/pages/", &["analysis::pages", "analysis::resident::page_dimensions", "etl", "event", "model"]),
     ("forms/budgets.rs", &["analysis::check"]),
     ("forms/firefox.rs", &["analysis::stack_profile", "analysis::stacks"]),
     ("forms/event_rows.rs", &["escape", "event::fields", "forms", "load::event_row"]),

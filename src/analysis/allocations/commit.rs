@@ -10,7 +10,7 @@ use super::page_set::{PageCounts, PageSet};
 use super::piece_end::Closing;
 use super::resident_pages::PagesOf;
 use crate::event::virtual_memory::VirtualRange;
-use crate::load::allocation_rule::Verdict;
+use crate::load::allocation_rules::Verdict;
 use crate::moment::Moment;
 use crate::units::{PAGE_BYTES, PointerSize};
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! What is counted of commit beside its pieces, and how the state at the start is known.
 
-use crate::load::allocation_rule::LeftOut;
+use crate::load::allocation_rules::LeftOut;
 
 /// How the state of a process at its first record is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -5,16 +5,17 @@
 use super::figures::{AtSnapshot, BEFORE, Piece, RowState};
 use super::label_combination::Combination;
 use super::labels::{ABSENT, Labels};
+use super::many_questions::Selections;
 use super::piece_end::Closing;
 use super::pieces::PieceTaker;
 use super::process_lifetimes::Lives;
 use super::query::{AllocationQuery, Dimension};
 use super::row_totals::Counted;
-use super::selections::Selections;
+use super::stack_shares::StackShares;
 use super::timeline::TimelineTrack;
 use crate::analysis::cpu::time_grid::{Grid, TickRange};
 use crate::dimensions::Condition;
-use crate::load::allocations::AllocationKind;
+use crate::load::allocation_kinds::AllocationKind;
 use crate::load::stacks::frame_lists::{ListId, Lists};
 use crate::units::Ticks;
 
@@ -89,6 +90,8 @@ pub struct Counting<'t> {
     /// Takes each piece, where they are asked for one by one; then they are not added up.
     taker: Option<&'t mut dyn PieceTaker>,
     others: Selections<'t>,
+    /// Pieces with and without the stacks that are asked for.
+    pub stacks: StackShares,
 }
 
 /// The middle of a window.
@@ -108,6 +111,7 @@ impl<'t> Counting<'t> {
     ) -> Counting<'t> {
         let mut dimensions = group_by.to_vec();
         let of_others = others.iter().flat_map(|conditions| conditions.iter()).map(|condition| condition.dimension);
+        let stacks = StackShares::asked_by(query.dimensions().chain(of_others.clone()).chain(group_by.iter().copied()));
         let of_drivers = labels.wants_drivers().then_some(Dimension::Stack);
         for dimension in query.dimensions().chain(of_others).chain(of_drivers) {
             if !dimensions.contains(&dimension) {
@@ -136,6 +140,7 @@ impl<'t> Counting<'t> {
             scratch: Vec::new(),
             taker: None,
             others: Selections::new(others.iter().copied()),
+            stacks,
         }
     }
 
@@ -180,6 +185,9 @@ impl<'t> Counting<'t> {
     pub fn close(&mut self, opening: Opening, address: Option<u64>, bytes: u64, closing: Option<Closing>) {
         let closed = closing.map(|closing| (closing.moment.time, closing.reason));
         let piece = Piece { opened: opening.time, closed, bytes };
+        if self.stacks.is_any() {
+            self.count_stacks(opening, bytes, closing);
+        }
         let code = if self.is_late {
             let Some(code) = self.late_code(opening, &piece, closing) else { return };
             code
@@ -202,6 +210,23 @@ impl<'t> Counting<'t> {
         }
         if let Some((time, _)) = closed.filter(|_| self.is_late) {
             self.changes.push((time, row, -i128::from(bytes)));
+        }
+    }
+
+    /// Counts the stacks of a piece in the window.
+    fn count_stacks(&mut self, opening: Opening, bytes: u64, closing: Option<Closing>) {
+        let closing = closing.filter(|closing| closing.moment.time < self.window.to);
+        if opening.time >= self.window.to || closing.is_some_and(|closing| closing.moment.time < self.window.from) {
+            return;
+        }
+        if let Some(allocated) = &mut self.stacks.allocated {
+            let is_of_opening = |dimension: &Dimension| matches!(dimension, Dimension::Stack | Dimension::Function);
+            let at = self.dimensions.iter().position(is_of_opening);
+            let stack = at.and_then(|at| self.codes.get(opening.code).get(at)).copied();
+            allocated.add(stack.unwrap_or(ABSENT), bytes);
+        }
+        if let Some(freed) = &mut self.stacks.freed {
+            freed.add(closing.map_or(ABSENT, |closing| closing.stack(&self.labels)), bytes);
         }
     }
 

@@ -11,7 +11,7 @@ use super::warnings::{warnings, warnings_at_end};
 use crate::analysis::cpu::time_grid::TickRange;
 use crate::analysis::stacks::EventStacks;
 use crate::error::Error;
-use crate::load::allocations::AllocationKind;
+use crate::load::allocation_kinds::AllocationKind;
 use crate::trace::trust::warning::Warnings;
 use crate::trace::{Parts, Trace};
 
@@ -46,13 +46,13 @@ pub(crate) fn each_piece(
     let hole_until = lost_buffers::hole_until(trace);
     let lives = Lives::new(&trace.system().processes);
     let dimensions = dimensions(of, stacks.is_some());
-    let labels = Labels::new(trace.processes(), None, stacks);
+    let labels = Labels::new(trace, None, stacks);
     let mut list = PieceList::new(hole_until, each);
     let mut counting = Counting::new((lives, labels), of, (&query, &dimensions), (range, None), hole_until, &[]);
     counting.give_pieces(&mut list);
     let replayed = replay::replay(trace, of, &mut counting, None);
     let stacks = counting.into_labels().into_stacks();
-    let mut warnings = warnings(trace, of.needs(), &trace.missing(of.needs()), &replayed, false);
+    let mut warnings = warnings(trace, of.needs(), &trace.missing(of.needs()), &replayed, Vec::new());
     warnings.extend(warnings_at_end(of, list.doubtful_bytes, replayed.check));
     Ok((stacks, warnings))
 }

@@ -31,6 +31,9 @@ named_enum! {
 /// The label of pieces that nothing closed before the window's end.
 pub const OUTSTANDING: &str = "outstanding";
 
+/// `ETW_HEAP_EVENT_ALLOC`: the parts of a heap that serve requests, from 1 on.
+pub(super) const SOURCES: [&str; 6] = ["lookaside", "low_fragmentation", "main", "slow", "invalid", "segment_heap"];
+
 /// Bytes, and pieces.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Amount {

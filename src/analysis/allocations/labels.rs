@@ -1,17 +1,20 @@
 //! Names of the numbers that pieces are grouped by.
 
-use super::figures::{OUTSTANDING, Reason};
+use super::figures::{OUTSTANDING, Reason, SOURCES};
 use super::process_lifetimes::{LifeId, Lives};
 use super::query::Dimension;
 use super::tag_drivers::TagDrivers;
 use crate::analysis::stacks::{EventStacks, StackTexts};
 use crate::dimensions::Label;
+use crate::etl::clock::Clock;
 use crate::event::pool::PoolTag;
 use crate::model::process::Processes;
 use crate::moment::Moment;
+use crate::trace::Trace;
 use crate::units::{Ticks, count};
 use foldhash::HashMap as FastMap;
-use std::collections::BTreeMap;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, HashSet};
 
 /// What is not known, or is not there. Numbers of all dimensions stand in one list, which is looked up for each allocation.
 pub const ABSENT: u32 = u32::MAX;
@@ -45,6 +48,7 @@ impl<T: Clone + Eq + std::hash::Hash> Numbered<T> {
 #[derive(Debug)]
 pub struct Labels<'t> {
     processes: &'t Processes,
+    clock: Clock,
     /// Names under which processes are put together, by their labels.
     put_together: Option<&'t BTreeMap<String, String>>,
     stacks: Option<EventStacks>,
@@ -55,6 +59,8 @@ pub struct Labels<'t> {
     functions: Numbered<String>,
     /// Different stacks can have one text.
     stack_texts: StackTexts,
+    /// Names with ids that several processes had; looked for when a process is named first.
+    repeated: OnceCell<HashSet<Label>>,
     /// What rows of processes are told apart by.
     process_names: Numbered<ProcessName>,
 }
@@ -72,13 +78,25 @@ struct ProcessName {
 impl<'t> Labels<'t> {
     /// With the names of a trace.
     pub fn new(
-        processes: &'t Processes,
+        trace: &'t Trace,
         put_together: Option<&'t BTreeMap<String, String>>,
         stacks: Option<EventStacks>,
     ) -> Labels<'t> {
         let (heaps, functions, process_names) = (Numbered::new(), Numbered::new(), Numbered::new());
-        let (drivers, stack_texts) = (None, StackTexts::default());
-        Labels { processes, put_together, stacks, drivers, heaps, functions, stack_texts, process_names }
+        let (drivers, stack_texts, repeated) = (None, StackTexts::default(), OnceCell::new());
+        let (processes, clock) = (trace.processes(), trace.etl().clock);
+        Labels {
+            processes,
+            clock,
+            put_together,
+            stacks,
+            drivers,
+            heaps,
+            functions,
+            stack_texts,
+            repeated,
+            process_names,
+        }
     }
 
     /// The same, and looks for the drivers of pool tags in the stacks.
@@ -130,11 +148,24 @@ impl<'t> Labels<'t> {
     pub fn to_filter(&self, dimension: Dimension, number: u32, lives: &Lives) -> Vec<Label> {
         match dimension {
             _ if number == ABSENT && dimension != Dimension::Reason => vec![Label::nothing()],
-            Dimension::Process => vec![lives.label(number, self.processes)],
+            Dimension::Process => vec![self.told_apart(number, lives)],
             Dimension::Function | Dimension::FreeFunction => self.functions(number),
             Dimension::Stack | Dimension::FreeStack => vec![Label::name(self.stack_text(number))],
             Dimension::Tag => vec![self.of_row(dimension, number).without_filling()],
             _ => vec![self.of_row(dimension, number)],
+        }
+    }
+
+    /// The label of a process: people read from when on it ran where another one has the same name and id.
+    fn told_apart(&self, life: LifeId, lives: &Lives) -> Label {
+        let label = lives.label(life, self.processes);
+        let repeated = self.repeated.get_or_init(|| lives.repeated_labels(self.processes));
+        match lives.start(life).filter(|_| repeated.contains(&label)) {
+            Some(start) => {
+                let shown = format!("{label} from {:.3} s", self.clock.nanos(start).seconds());
+                label.shown_as(&shown)
+            }
+            None => label,
         }
     }
 
@@ -147,14 +178,14 @@ impl<'t> Labels<'t> {
         match dimension {
             _ if number == ABSENT => ABSENT,
             Dimension::Process => {
-                let label = lives.label(number, self.processes);
                 let name = match self.put_together {
                     Some(names) => {
+                        let label = lives.label(number, self.processes);
                         let label = names.get(label.as_str()).map_or(label, |name| Label::name(name.as_str()));
                         ProcessName { label, start: None, instance: None }
                     }
                     None => ProcessName {
-                        label,
+                        label: self.told_apart(number, lives),
                         start: lives.start(number),
                         instance: lives.instance(number, self.processes),
                     },
@@ -236,9 +267,8 @@ fn function_label(stack: u32, name: String) -> Label {
     if stack == EventStacks::NONE { Label::unknown(name) } else { Label::name(name) }
 }
 
-/// `ETW_HEAP_EVENT_ALLOC`: the part of a heap that served a request.
+/// The part of a heap that served a request.
 fn source_label(number: u32) -> Label {
-    const SOURCES: [&str; 6] = ["lookaside", "low_fragmentation", "main", "slow", "invalid", "segment_heap"];
     let name = (number as usize).checked_sub(1).and_then(|at| SOURCES.get(at));
     name.map_or_else(|| Label::name(number.to_string()), |name| Label::name(*name))
 }

@@ -5,8 +5,8 @@
 //! Source: `docs/allocations.md`.
 
 mod blocks;
-mod by_process;
 mod commit;
+mod commit_by_process;
 mod commit_counts;
 mod commit_replay;
 mod counting;
@@ -15,6 +15,7 @@ mod figures;
 mod label_combination;
 mod labels;
 mod lost_buffers;
+mod many_questions;
 mod page_set;
 mod piece_end;
 mod pieces;
@@ -27,14 +28,14 @@ mod replay_result;
 mod resident_pages;
 mod row_totals;
 mod rows;
-mod selections;
+mod stack_shares;
 #[cfg(feature = "cli")]
 mod tables;
 mod tag_drivers;
 mod timeline;
 mod warnings;
 
-pub(crate) use by_process::{CommitOfProcesses, ProcessCommit};
+pub(crate) use commit_by_process::{CommitOfProcesses, ProcessCommit};
 pub(crate) use each_piece::each_piece;
 pub use figures::Figures;
 pub(crate) use pieces::ListedPiece;
@@ -56,7 +57,7 @@ use crate::analysis::stacks::{EventStacks, StackTexts};
 use crate::dimensions::{Condition, Dimension as _};
 use crate::error::Error;
 use crate::event::hooks::{STACK, STACK_KEY_KERNEL};
-use crate::load::allocations::AllocationKind;
+use crate::load::allocation_kinds::AllocationKind;
 use crate::model::window::Window;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::analysis_needs::{AnalysisNeeds, COMMIT_ALLOCATIONS, HEAP_ALLOCATIONS, POOL_ALLOCATIONS};
@@ -70,6 +71,7 @@ use process_lifetimes::{LifeId, Lives};
 use replay_result::Replayed;
 use resident_pages::ResidentPages;
 use row_totals::Counted;
+use stack_shares::StackShares;
 
 /// Steps of the curve on the first screen.
 const CURVE_STEPS: u64 = 48;
@@ -164,6 +166,8 @@ pub struct AllocationSet {
     pub(crate) leaks_before: Option<Nanos>,
     /// Conditions that chose what is counted: dimensions and patterns.
     pub(crate) filter: Vec<(&'static str, String)>,
+    /// Of how many pieces the stacks are known that its rows or conditions ask for.
+    pub(crate) stacks: StackShares,
     /// Dimensions of the rows.
     pub dimensions: Vec<Dimension>,
     /// Rows in the query's order.
@@ -205,15 +209,16 @@ impl AllocationSet {
             None => Grid::new(range.from, curve_step(range, etl.clock.frequency_hz), etl.clock.frequency_hz),
         };
         let group_by = if query.group_by.is_empty() { vec![of.owner()] } else { query.group_by.clone() };
-        let of_stacks = |conditions: &[Condition<Dimension>]| conditions.iter().any(|c| c.dimension.is_of_stacks());
-        let wants_stacks = query.wants_stacks() || others.iter().any(|conditions| of_stacks(conditions));
+        let asked_by =
+            |conditions: &[Condition<Dimension>]| StackShares::asked_by(conditions.iter().map(|c| c.dimension));
+        let wants_stacks = query.wants_stacks() || others.iter().any(|conditions| asked_by(conditions).is_any());
         let wants_drivers = wants_drivers(trace, of, &group_by, wants_stacks);
         let symbols = if wants_stacks { query.symbols.clone() } else { SymbolFolders::default() };
         let (stacks, told) =
             (wants_stacks || wants_drivers).then(|| EventStacks::new(trace, of.hooks(), &symbols)).unzip();
         let hole_until = lost_buffers::hole_until(trace);
         let lives = Lives::new(&trace.system().processes);
-        let labels = Labels::new(trace.processes(), query.put_together.as_ref(), stacks);
+        let labels = Labels::new(trace, query.put_together.as_ref(), stacks);
         let labels = if wants_drivers { labels.with_drivers() } else { labels };
         let (query_by, grid) = ((query, &group_by[..]), Some(grid));
         let mut counting = Counting::new((lives, labels), of, query_by, (range, grid), hole_until, others);
@@ -222,6 +227,7 @@ impl AllocationSet {
         let instance = |life: &LifeId| counting.lives.instance(*life, trace.processes());
         let mut of_unknown_start: Vec<usize> = replayed.of_unknown_start.iter().filter_map(instance).collect();
         of_unknown_start.sort_unstable();
+        let stacks = counting.stacks;
         let (counted, of_others, mut labels) = counting.finish();
         labels.rank_stacks();
         let told: Vec<String> = told.into_iter().flatten().collect();
@@ -233,11 +239,11 @@ impl AllocationSet {
             in_commit: replayed.resident_in_commit,
         });
         let whole = Whole { of, window, range, replayed, of_unknown_start, snapshot, hole_until, group_by, told };
-        let mut set = whole.set(trace, query, counted, &labels, query.wants_stacks());
+        let mut set = whole.set(trace, query, counted, &labels, stacks.of(StackShares::asked_by(query.dimensions())));
         let sets = others
             .iter()
             .zip(of_others)
-            .map(|(own, counted)| whole.set(trace, query, counted, &labels, of_stacks(own)));
+            .map(|(own, counted)| whole.set(trace, query, counted, &labels, stacks.of(asked_by(own))));
         let sets = sets.collect();
         set.stack_texts = labels.into_stack_texts();
         Ok((set, sets))
@@ -299,18 +305,18 @@ impl Whole {
         query: &AllocationQuery,
         Counted { rows, total, is_balanced, timeline }: Counted,
         labels: &Labels<'_>,
-        has_stacks: bool,
+        stacks: StackShares,
     ) -> AllocationSet {
         let Whole { of, window, range, replayed, of_unknown_start, snapshot, hole_until, group_by, told } = self;
         let (of, range, clock) = (*of, *range, &trace.etl().clock);
         let missing = trace.missing(of.needs());
-        let lacks_stacks = has_stacks && labels.lacks_stacks();
-        let mut warnings = warnings::warnings(trace, of.needs(), &missing, replayed, lacks_stacks);
+        let of_stacks = warnings::lack_of_stacks(of.needs().name, stacks, labels.lacks_stacks());
+        let mut warnings = warnings::warnings(trace, of.needs(), &missing, replayed, of_stacks);
         if let Some(snapshot) = snapshot {
             warnings.add(of_snapshots(trace, &[snapshot.index]));
         }
         warnings.add(warnings::warnings_at_end(of, total.doubtful_bytes, replayed.check));
-        let told = told.iter().filter(|_| has_stacks);
+        let told = told.iter().filter(|_| stacks.is_any());
         warnings.extend(symbols_missing(of.needs().name, told.cloned()));
         AllocationSet {
             warnings,
@@ -331,6 +337,7 @@ impl Whole {
             hole_until: hole_until.map(|until| clock.nanos(until)),
             leaks_before: query.only_leaks.then(|| clock.nanos(counting::half(range))),
             filter: Condition::written(&query.conditions),
+            stacks,
             rows: rows::rows(rows, group_by, labels, query, clock),
             stack_texts: StackTexts::default(),
             dimensions: group_by.clone(),

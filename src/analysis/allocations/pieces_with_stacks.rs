@@ -13,7 +13,7 @@ use super::{lost_buffers, replay};
 use crate::analysis::cpu::time_grid::TickRange;
 use crate::analysis::stacks::EventStacks;
 use crate::error::Error;
-use crate::load::allocations::AllocationKind;
+use crate::load::allocation_kinds::AllocationKind;
 use crate::load::stacks::frame_lists::ListId;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
@@ -88,7 +88,7 @@ impl Pieces {
         let query = AllocationQuery::default();
         let group_by = [Dimension::Process, Dimension::Thread, Dimension::Stack];
         let lives = Lives::new(&trace.system().processes);
-        let labels = Labels::new(trace.processes(), None, Some(stacks));
+        let labels = Labels::new(trace, None, Some(stacks));
         let mut collected = Collected::default();
         let mut counting = Counting::new(
             (lives, labels),
@@ -100,7 +100,7 @@ impl Pieces {
         );
         counting.give_pieces(&mut collected);
         let replayed = replay::replay(trace, of, &mut counting, None);
-        let mut warnings = warnings(trace, of.needs(), &trace.missing(of.needs()), &replayed, false);
+        let mut warnings = warnings(trace, of.needs(), &trace.missing(of.needs()), &replayed, Vec::new());
         let lives = &counting.lives;
         let label = |life: u32| lives.label(life, trace.processes()).to_string();
         let process = |life: u32| (lives.get(life).map_or(0, |life| life.process_id), label(life));

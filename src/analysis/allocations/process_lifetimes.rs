@@ -5,11 +5,12 @@
 use crate::dimensions::Label;
 use crate::event::process::ProcessPhase;
 use crate::load::creator_threads::CreatorThreads;
-use crate::load::event_values::ProcessEvent;
+use crate::load::owned_events::ProcessEvent;
 use crate::model::process::Processes;
 use crate::moment::{At, Moment};
 use crate::units::Ticks;
 use foldhash::HashMap as FastMap;
+use std::collections::HashSet;
 
 /// Number of a life.
 pub type LifeId = u32;
@@ -181,6 +182,14 @@ impl Lives {
             (None, Some(life)) => Label::process("", life.process_id),
             (None, None) => Label::name(""),
         }
+    }
+
+    /// Names with ids that several processes had, one after the other.
+    pub fn repeated_labels(&self, processes: &Processes) -> HashSet<Label> {
+        let mut once = HashSet::new();
+        let several = self.by_id.values().filter(|of_id| of_id.len() > 1);
+        let labels = several.flatten().map(|life| self.label(*life, processes));
+        labels.filter(|label| !once.insert(label.clone())).collect()
     }
 
     /// When it began; `None`: before the trace.

@@ -1,12 +1,13 @@
 //! A query about allocations: kind, dimensions, conditions, window, timeline.
 
+use super::figures::{OUTSTANDING, Reason, SOURCES};
 use crate::analysis::resident::query::SnapshotChoice;
+use crate::dimensions::dimension_list::Values;
 use crate::dimensions::single_dimensions::{
     FREE_FUNCTION, FREE_STACK, FUNCTION, HEAP, PAGE_SIZE, POOL, REASON, SIZE, SOURCE, STACK, TAG, THREAD,
 };
-use crate::dimensions::{Condition, Dimension as _, ProcessFacet, dimensions};
-use crate::error::Error;
-use crate::load::allocations::AllocationKind;
+use crate::dimensions::{Condition, ProcessFacet, dimensions};
+use crate::load::allocation_kinds::AllocationKind;
 use crate::model::pool_tags::PoolTags;
 use crate::model::window::Bound;
 use crate::symbols::folders::SymbolFolders;
@@ -18,19 +19,24 @@ dimensions! {
     pub enum Dimension {
         Process: ProcessFacet::Process.facet();
         Thread: THREAD;
-        Reason: REASON;
+        Reason: REASON.of(Values::OneOf(reasons));
         Size: SIZE;
         Pages: PAGE_SIZE;
         Tag: TAG;
         Pool: POOL;
         Session: ProcessFacet::Session.facet();
         Heap: HEAP;
-        Source: SOURCE;
+        Source: SOURCE.of(Values::OneOfOrNumber(|| SOURCES.to_vec()));
         Stack: STACK;
         Function: FUNCTION;
         FreeStack: FREE_STACK;
         FreeFunction: FREE_FUNCTION;
     }
+}
+
+/// What closed a piece, or nothing.
+fn reasons() -> Vec<&'static str> {
+    Reason::ALL.map(Reason::name).into_iter().chain([OUTSTANDING]).collect()
 }
 
 impl Dimension {
@@ -115,15 +121,6 @@ pub struct AllocationQuery {
 }
 
 impl AllocationQuery {
-    /// Sets the dimensions of `a,b,c`.
-    ///
-    /// # Errors
-    /// A usage error for an unknown name and a name that occurs twice.
-    pub fn group_by(&mut self, names: &str) -> Result<(), Error> {
-        self.group_by = Dimension::parse_list(names, Dimension::ALL.len())?;
-        Ok(())
-    }
-
     /// True when stacks are asked for.
     pub fn wants_stacks(&self) -> bool {
         self.dimensions().any(Dimension::is_of_stacks)

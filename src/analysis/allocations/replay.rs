@@ -4,7 +4,7 @@ use super::counting::Counting;
 use super::replay_result::Replayed;
 use super::resident_pages::ResidentPages;
 use super::{blocks, commit_replay};
-use crate::load::allocations::{AllocationKind, AllocationRundowns};
+use crate::load::allocation_kinds::{AllocationKind, AllocationRundowns};
 use crate::trace::Trace;
 
 /// Goes through all records of a kind; `resident`: pages with which commit is compared at their time.

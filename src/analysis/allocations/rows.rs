@@ -9,7 +9,6 @@ use crate::event::pool::PoolTag;
 use crate::model::pool_tags::TagUse;
 use crate::units::Nanos;
 use std::cmp::{Ordering, Reverse};
-use std::collections::HashMap;
 
 /// A row.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,26 +37,14 @@ pub fn rows(
     let tag_at = dimensions.iter().position(|dimension| *dimension == Dimension::Tag);
     let process = dimensions.iter().position(|dimension| *dimension == Dimension::Process);
     let number_of = |numbers: &[u32]| process.and_then(|at| numbers.get(at)).copied().filter(|n| *n != ABSENT);
-    // Processes of one name and id are told apart by their start.
-    let mut named: HashMap<String, u32> = HashMap::new();
-    let mut numbers: Vec<u32> = counted.iter().filter_map(|(numbers, _)| number_of(numbers)).collect();
-    numbers.sort_unstable();
-    numbers.dedup();
-    for number in numbers {
-        *named.entry(labels.of_row(Dimension::Process, number).to_string()).or_default() += 1;
-    }
     let row = |(numbers, figures): (Vec<u32>, Figures)| {
         let start = number_of(&numbers).and_then(|number| labels.start(number)).map(|start| clock.nanos(start));
         let tag = tag_at.and_then(|at| numbers.get(at)).filter(|tag| **tag != ABSENT);
         let tag_use = tag.and_then(|tag| tag_use(*tag, labels, query));
         let label = |(dimension, number): (&Dimension, &u32)| {
             let label = labels.of_row(*dimension, *number);
-            match (dimension, start, &tag_use) {
-                (Dimension::Process, Some(start), _) if named.get(label.as_str()).is_some_and(|times| *times > 1) => {
-                    let shown = format!("{label} from {:.3} s", start.seconds());
-                    label.shown_as(&shown)
-                }
-                (Dimension::Tag, _, Some(of_it)) => {
+            match (dimension, &tag_use) {
+                (Dimension::Tag, Some(of_it)) => {
                     let shown = of_it.beside(&label);
                     label.shown_as(&shown)
                 }

@@ -191,6 +191,7 @@ impl AllocationSet {
             lines: self.timeline.iter().map(line).collect(),
             ..Table::default()
         }
+        .with_times_apart()
     }
 
     /// The greatest sum of each step, from 0 to the peak.

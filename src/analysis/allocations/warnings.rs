@@ -2,11 +2,13 @@
 
 use super::commit_counts::CommitCheck;
 use super::replay_result::{Check, Replayed};
-use crate::load::allocation_rule::LeftOut;
-use crate::load::allocations::AllocationKind;
+use super::stack_shares::{StackShare, StackShares};
+use crate::load::allocation_kinds::AllocationKind;
+use crate::load::allocation_rules::LeftOut;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::AnalysisNeeds;
 use crate::trace::trust::readiness::{Need, undescribed};
+use crate::trace::trust::trust_report::TrustReport;
 use crate::trace::trust::warning::{Warning, Warnings};
 use crate::units::{PAGE_BYTES, count, counted};
 
@@ -16,16 +18,14 @@ pub fn warnings(
     needs: &'static AnalysisNeeds,
     missing: &[Need],
     replayed: &Replayed,
-    lacks_stacks: bool,
+    of_stacks: Vec<Warning>,
 ) -> Warnings {
     let (trust, analysis) = (trace.trust(), needs.name);
     let mut warnings = trust.warnings();
     let note = |code, text| Warning::note(analysis, code, text);
     let number =
         |name: &str| replayed.records.iter().find(|(found, _)| *found == name).map_or(0, |(_, number)| *number);
-    if lacks_stacks {
-        warnings.push(note("no_stacks", "no record has a stack: rows by function and stack have one label".into()));
-    }
+    warnings.extend(of_stacks);
     let by_rule = LeftOut { impossible: number("malformed"), failed: number("failed") };
     let kinds: [(&str, &str, &str); 3] = [
         ("no_process", "record of no known process", "records of no known process"),
@@ -49,15 +49,47 @@ pub fn warnings(
         let text = format!("estimated: {bytes} bytes were freed in regions of which only the sum was known");
         warnings.push(note("frees_estimated", text).of(estimated));
     }
-    if trust.loss.holes.is_empty() && trust.lost_line().is_some() {
-        let text = "records were lost at times that the trace does not tell: frees may be among them, which Doubtful (doubtful_bytes) does \
-                    not count";
-        warnings.push(note("frees_undated", text.into()));
-    }
+    warnings.extend(undated_frees(trust).map(|text| note("frees_undated", text.into())));
     warnings.extend(unknown_start(needs, replayed));
     warnings.extend(trust.not_there_for(analysis, missing));
     warnings.extend(undescribed(trace.survey(), needs));
     warnings
+}
+
+/// Of rows and conditions by code: records without a stack. `has_none`: no record of the trace has one.
+pub fn lack_of_stacks(analysis: &'static str, stacks: StackShares, has_none: bool) -> Vec<Warning> {
+    if has_none && stacks.is_any() {
+        let text = "no record has a stack: rows by function and stack have one label";
+        return vec![Warning::note(analysis, "no_stacks", text.into())];
+    }
+    let lacking = |(share, how, dimensions): (Option<StackShare>, &str, &str)| {
+        let StackShare { pieces, pieces_with_stack, bytes, bytes_with_stack } = share?;
+        let without = pieces.saturating_sub(pieces_with_stack);
+        let [of_pieces, of_bytes] = [(without, pieces), (bytes.saturating_sub(bytes_with_stack), bytes)]
+            .map(|(part, all)| format!("{} of {}", count(part), count(all)));
+        let text = format!(
+            "{of_pieces} pieces ({of_bytes} bytes) were {how} by a record without a stack: their {dimensions} are not known"
+        );
+        (without > 0).then(|| Warning::note(analysis, "stacks_incomplete", text).of(without))
+    };
+    let allocated = (stacks.allocated, "allocated", "function and stack");
+    let freed = (stacks.freed, "freed", "free_function and free_stack");
+    [allocated, freed].into_iter().filter_map(lacking).collect()
+}
+
+/// What was lost at no known time: a buffer that is missing between others has one, and tells nothing of the rest.
+fn undated_frees(trust: &TrustReport) -> Option<&'static str> {
+    let loss = trust.loss_of_all();
+    if loss.holes.is_empty() {
+        return (loss.any() || trust.lost_line().is_some()).then_some(
+            "records were lost at times that the trace does not tell: frees may be among them, which Doubtful (doubtful_bytes) does not \
+             count",
+        );
+    }
+    loss.is_partly_undated().then_some(
+        "records were lost in the missing buffers, and others may have been lost at times that the trace does not tell: Doubtful \
+         (doubtful_bytes) counts frees of the missing buffers alone",
+    )
 }
 
 /// What is not in the sums, because nothing tells of it.

@@ -5,7 +5,7 @@ use super::measured_value::{Row, Value};
 use super::required_data::Evidence;
 use crate::analysis::allocations::{AllocationQuery, AllocationSet, Dimension, FAR_FROM_RUNDOWN, Figures};
 use crate::dimensions::{Condition, Dimension as _};
-use crate::load::allocations::AllocationKind;
+use crate::load::allocation_kinds::AllocationKind;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
 use crate::trace::trust::warning::Warning;
@@ -74,7 +74,7 @@ impl<'t> AllocationValues<'t> {
         let all = self.all.as_ref().map_err(String::clone)?;
         let time = all.window_times;
         let (what, hooks) = ("the record of allocations", self.of.hooks());
-        if let Some(fault) = self.evidence.fault_of_records(what, hooks, time, &budget.conditions) {
+        if let Some(fault) = self.evidence.fault(what, hooks, time, &budget.conditions) {
             return Err(fault);
         }
         if let Some(doubt) = all.warnings.iter().find(|doubt| doubt.is_of(&[FAR_FROM_RUNDOWN])) {
@@ -88,6 +88,7 @@ impl<'t> AllocationValues<'t> {
             None if conditions.is_empty() => all,
             None => return Err("what meets its conditions is not known".to_owned()),
         };
+        let of_stacks = |doubt: &&Warning| doubt.code == "stacks_incomplete";
         let asks_for_stacks = conditions.iter().any(|condition| condition.dimension.is_of_stacks());
         if asks_for_stacks && let Some(doubt) = selected.warnings.iter().find(|doubt| doubt.code == "no_stacks") {
             return Err(doubt.text.clone());
@@ -104,6 +105,10 @@ impl<'t> AllocationValues<'t> {
             pages: amount(&selected.total).unsigned_abs(),
             total: amount(&all.total).unsigned_abs(),
             dimensions: selected.dimensions.iter().map(|dimension| dimension.name().to_owned()).collect(),
+            doubts: (selected.warnings.iter())
+                .filter(|doubt| asks_for_stacks && of_stacks(doubt))
+                .map(|doubt| doubt.text.clone())
+                .collect(),
             rows: (selected.rows.iter())
                 .map(|row| Row { labels: row.labels.clone(), pages: amount(&row.figures) })
                 .collect(),

@@ -1,11 +1,12 @@
 //! The baseline: values of an earlier run, from a trace, from JSON of `pfnset resident` or `refset`, or from a saved baseline.
 
 use crate::analysis::check::baseline_table::table_value;
-use crate::analysis::check::budget::Budget;
+use crate::analysis::check::budget::{Budget, Measure};
 use crate::analysis::check::trace_values::{Row, TraceValues, Value};
 use crate::analysis::diff::side::SourceContent;
 use crate::dimensions::Label;
 use crate::imported::wpa::text::Text;
+use crate::trace::machine::Machine;
 use crate::trace::trust::warning::{OF_TRACE, Warning, Warnings};
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +29,9 @@ pub struct Saved {
     /// What else was said of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
+    /// The machines of the runs, each once; not known of older files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    machines: Vec<Machine>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -68,6 +72,33 @@ struct SavedRow {
     pages: i64,
 }
 
+/// Why a baseline that was changed by hand has no value.
+const CONTRADICTS: &str = "the baseline contradicts itself";
+
+impl SavedBudget {
+    /// That its numbers cannot all be true: somebody changed some of them.
+    fn contradiction(&self) -> Option<String> {
+        let pages = self.pages?;
+        let changed = "it was changed after pfnset wrote it; save it again";
+        let mut runs = self.runs.clone();
+        runs.sort_unstable();
+        let median = runs.get(runs.len().saturating_sub(1) / 2);
+        if let Some(median) = median.filter(|median| **median != pages) {
+            return Some(format!("the median of its runs is {median} and its value is {pages}: {changed}"));
+        }
+        let is_known = Measure::ALL.iter().any(|measure| measure.name() == self.measure && measure.is_sum_of_rows());
+        if !is_known {
+            return None;
+        }
+        let sum: i128 = self.rows.iter().map(|row| i128::from(row.pages)).sum();
+        if sum.max(0) != i128::from(pages) {
+            return Some(format!("its rows have {sum} and its value is {pages}: {changed}"));
+        }
+        let total = self.total_pages.filter(|total| *total < pages)?;
+        Some(format!("its value is {pages}, and the value without conditions is {total}: {changed}"))
+    }
+}
+
 /// What was measured of a trace.
 #[derive(Debug)]
 pub struct Run {
@@ -75,6 +106,8 @@ pub struct Run {
     pub trace: String,
     /// The values of the budgets, in their order; `None` for one that is not known.
     pub values: Vec<Option<Value>>,
+    /// What it was recorded on.
+    pub(crate) machine: Option<Machine>,
     /// What makes its numbers doubtful.
     pub doubts: Vec<String>,
     /// What else is said of them.
@@ -135,7 +168,13 @@ impl Saved {
             all_runs.iter().flat_map(of_run).collect()
         };
         let (doubts, warnings) = (told(|run| &run.doubts), told(|run| &run.warnings));
-        Saved { schema: SCHEMA.to_owned(), version: VERSION, trace, budgets, doubts, warnings }
+        let mut machines: Vec<Machine> = Vec::new();
+        for machine in all_runs.iter().filter_map(|run| run.machine.as_ref()) {
+            if !machines.contains(machine) {
+                machines.push(machine.clone());
+            }
+        }
+        Saved { schema: SCHEMA.to_owned(), version: VERSION, trace, budgets, doubts, warnings, machines }
     }
 
     /// Reads a saved baseline; `None` if the file is something else.
@@ -172,9 +211,13 @@ impl Saved {
     /// What made its runs doubtful, and what else was said of them.
     fn warnings(&self) -> Warnings {
         let told = |text: &String| format!("when it was saved: {text}");
+        let contradictions = self.budgets.iter().filter_map(|budget| {
+            Some(format!("the saved value of \"{}\" contradicts itself: {}", budget.name, budget.contradiction()?))
+        });
+        let contradictions = contradictions.map(|text| Warning::grave(OF_TRACE, "total_differs", text));
         let grave = self.doubts.iter().map(|text| Warning::grave(OF_TRACE, "written_of_doubtful_trace", told(text)));
         let others = self.warnings.iter().map(|text| Warning::note(OF_TRACE, "written_with_warning", told(text)));
-        grave.chain(others).collect()
+        contradictions.chain(grave).chain(others).collect()
     }
 
     fn value(&self, budget: &Budget) -> Result<Value, String> {
@@ -191,6 +234,9 @@ impl Saved {
         }
         let pages =
             saved.pages.ok_or("the value was invalid, or nothing met the conditions, when the baseline was saved")?;
+        if let Some(reason) = saved.contradiction() {
+            return Err(format!("{CONTRADICTS}: {reason}"));
+        }
         let labels = |row: &SavedRow| row.labels.iter().map(|label| Label::name(label.as_str())).collect();
         let rows = saved.rows.iter().map(|row| Row { labels: labels(row), pages: row.pages });
         let total = saved.total_pages.unwrap_or(pages);
@@ -215,7 +261,8 @@ impl Baseline {
         let of_each = |value: &dyn Fn(&Budget) -> Result<Value, String>| budgets.iter().map(value).collect();
         match self {
             Baseline::Saved(saved) => {
-                TraceValues { values: of_each(&|budget| saved.value(budget)), warnings: saved.warnings() }
+                let values = of_each(&|budget| saved.value(budget));
+                TraceValues { values, warnings: saved.warnings(), machines: saved.machines.clone() }
             }
             Baseline::Source(SourceContent::Trace(trace)) => {
                 let mut found = TraceValues::answer(trace, budgets);
@@ -223,10 +270,14 @@ impl Baseline {
                 found.values = found.values.into_iter().map(|value| value.map_err(told)).collect();
                 found
             }
-            Baseline::Source(SourceContent::Pfnset(table)) => TraceValues {
-                values: of_each(&|budget| table_value(table, budget)),
-                warnings: table.warnings_of_file(),
-            },
+            Baseline::Source(SourceContent::Pfnset(table)) => {
+                let contradiction = table.contradictions.first();
+                let value = |budget: &Budget| match contradiction {
+                    Some(warning) => Err(format!("{CONTRADICTS}: {}", warning.text)),
+                    None => table_value(table, budget),
+                };
+                TraceValues { values: of_each(&value), warnings: table.warnings_of_file(), machines: Vec::new() }
+            }
             Baseline::Source(SourceContent::Wpa(_)) => {
                 let other = "the baseline is a table of WPA, which counts by other rules; pfnset diff compares with it";
                 TraceValues { values: of_each(&|_| Err(other.to_owned())), ..TraceValues::default() }

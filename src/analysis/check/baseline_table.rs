@@ -2,8 +2,9 @@
 
 use crate::analysis::check::budget::{Analysis, Budget, Measure};
 use crate::analysis::check::measured_value::{Row, Value};
-use crate::analysis::check::required_data::unrecorded_of_saved;
-use crate::analysis::diff::dimension::Dimension;
+use crate::analysis::check::required_data::{depends_on_keyword, unrecorded_of_saved};
+use crate::analysis::diff::compared_dimensions::Dimension;
+use crate::analysis::table::Dimension as _;
 use crate::dimensions::Label;
 use crate::dimensions::single_dimensions::{FUNCTION, IMPACT, MODULE, RELEASE_REASON, STACK};
 use crate::imported::CountedRow;
@@ -37,18 +38,20 @@ pub fn table_value(table: &PfnsetTable, budget: &Budget) -> Result<Value, String
                 "rows of the baseline have the innermost {name} of each stack at most, and the budget finds any; save one with pfnset check --save-baseline"
             ));
         }
-        let at = table.dimensions.iter().position(|dimension| dimension == name);
+        let at = |name: &str| table.dimensions.iter().position(|dimension| dimension == name);
+        let of = Dimension::of_name(name);
+        // The class of a category needs no column.
+        let source = || Some((at(of?.derived_from()?.name())?, true));
+        let place = at(name).map(|at| (at, false)).or_else(source);
         let missing =
             || format!("the baseline has no {name}: write it grouped by {name}, or use pfnset check --save-baseline");
-        conditions.push((at.ok_or_else(missing)?, Dimension::of_name(name), patterns));
+        conditions.push((place.ok_or_else(missing)?, of, patterns));
     }
     let snapshot = table.last().ok_or("the baseline does not hold the last whole snapshot of its trace")?;
     let passes = |labels: &[Box<str>]| {
-        let meets = |label: &str, of: Option<Dimension>, patterns: &Patterns| match of {
-            Some(dimension) => dimension.meets(label, patterns),
-            None => patterns.matches(label),
-        };
-        conditions.iter().all(|(at, of, patterns)| labels.get(*at).is_some_and(|label| meets(label, *of, patterns)))
+        conditions.iter().all(|((at, is_source), of, patterns)| {
+            labels.get(*at).is_some_and(|label| meets(label, *of, *is_source, patterns))
+        })
     };
     let counted = table.rows(snapshot, false);
     let selected = || counted.iter().filter(|row| passes(&row.labels));
@@ -66,6 +69,15 @@ pub fn table_value(table: &PfnsetTable, budget: &Budget) -> Result<Value, String
         has_no_match: selected().next().is_none() && budget.conditions.has_no_match(),
         ..Value::default()
     })
+}
+
+/// Whether a label meets patterns: one of this dimension, or one from which the label in it follows.
+fn meets(label: &str, of: Option<Dimension>, is_source: bool, patterns: &Patterns) -> bool {
+    match of {
+        Some(dimension) if is_source => dimension.meets(&dimension.derived(label), patterns),
+        Some(dimension) => dimension.meets(label, patterns),
+        None => patterns.matches(label),
+    }
 }
 
 /// True where the table is of what the budget measures.
@@ -87,6 +99,12 @@ fn sum<'r>(rows: impl Iterator<Item = &'r CountedRow>) -> u64 {
 /// Keywords without which the table counts pages of other categories too; `None` where it does not say it.
 fn unrecorded(table: &PfnsetTable, budget: &Budget) -> Result<Option<Vec<String>>, String> {
     let missing = table.selection.missing_keywords.as_ref();
+    if let (None, Some(keyword)) = (missing, depends_on_keyword(&budget.conditions)) {
+        return Err(format!(
+            "the baseline does not say whether the keyword {keyword} was recorded, without which these pages count elsewhere (CSV \
+             never says it): write it as JSON, or save a baseline"
+        ));
+    }
     let found = missing.map(|missing| unrecorded_of_saved(missing, &budget.conditions)).transpose();
     found.map_err(|reason| format!("of the baseline: {reason}"))
 }

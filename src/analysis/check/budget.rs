@@ -5,9 +5,9 @@ use crate::analysis::cpu::query::Dimension as CpuDimension;
 use crate::analysis::diff::tolerance::Tolerance;
 use crate::analysis::faults::Dimension as FaultDimension;
 use crate::analysis::refset::query::Dimension as ReferenceDimension;
-use crate::analysis::resident::dimension::Dimension as ResidentDimension;
+use crate::analysis::resident::page_dimensions::Dimension as ResidentDimension;
 use crate::analysis::table::{Condition, Dimension as _};
-use crate::load::allocations::AllocationKind;
+use crate::load::allocation_kinds::AllocationKind;
 use crate::named_enum::named_enum;
 use crate::symbols::folders::SymbolFolders;
 use crate::units::PAGE_BYTES;
@@ -142,6 +142,20 @@ impl Measure {
         }
     }
 
+    /// True for lengths of time and for rates.
+    pub const fn is_of_time(self) -> bool {
+        matches!(self.unit(), MeasureUnit::Time) || matches!(self, Measure::GrowthPerMinute)
+    }
+
+    /// True where the rows of a value add up to it, and it is a part of the value without conditions: not of peaks, nor of what is rounded
+    /// row by row.
+    pub const fn is_sum_of_rows(self) -> bool {
+        matches!(
+            self,
+            Measure::Pages | Measure::HeldAtStop | Measure::Accessed | Measure::Reaccesses | Measure::HardFaults
+        )
+    }
+
     /// True where only the reason of an access can be a condition, because nothing else is kept of single accesses.
     pub const fn is_of_accesses(self) -> bool {
         matches!(self, Measure::Accessed | Measure::Reaccesses)
@@ -224,10 +238,27 @@ impl Conditions {
             Conditions::Allocations(all) => Condition::maybe_misspelled(all),
         }
     }
+
+    /// The same of several conditions that nothing meets together, though each label can be: some can never come together.
+    pub(crate) fn unmet_together(&self) -> Vec<String> {
+        fn lines<D: crate::dimensions::Dimension>(all: &[Condition<D>]) -> Vec<String> {
+            if all.len() < 2 { Vec::new() } else { Condition::unmatched(all) }
+        }
+        match self {
+            Conditions::Resident(all) => lines(all),
+            Conditions::Reference(all) => lines(all),
+            Conditions::Faults(all) => lines(all),
+            Conditions::Cpu(all) => lines(all),
+            Conditions::Allocations(all) => lines(all),
+        }
+    }
 }
 
 /// An amount that is a limit: a size (a number of faults, of nanoseconds), or a share in millionths.
 pub type Limit = Tolerance;
+
+/// All of a trace, in the unit of [`Limit::Share`].
+pub(super) const WHOLE: u64 = 1_000_000;
 
 /// A budget.
 #[derive(Debug, Clone)]

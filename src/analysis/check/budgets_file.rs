@@ -1,14 +1,14 @@
 //! The budgets file: TOML, read strictly. Errors have line and column.
 
 use crate::analysis::allocations::Dimension as AllocationDimension;
-use crate::analysis::check::budget::{Analysis, Budget, Conditions, Limit, Measure, MeasureUnit};
+use crate::analysis::check::budget::{Analysis, Budget, Conditions, Limit, Measure, MeasureUnit, WHOLE};
 use crate::analysis::cpu::query::Dimension as CpuDimension;
 use crate::analysis::faults::{Dimension as FaultDimension, Of};
 use crate::analysis::refset::query::Dimension as ReferenceDimension;
-use crate::analysis::resident::dimension::Dimension as ResidentDimension;
+use crate::analysis::resident::page_dimensions::Dimension as ResidentDimension;
 use crate::analysis::table::{Condition, Dimension, spelling};
 use crate::error::Error;
-use crate::load::allocations::AllocationKind;
+use crate::load::allocation_kinds::AllocationKind;
 use crate::model::window::duration;
 use crate::symbols::folders::SymbolFolders;
 use serde::Deserialize;
@@ -140,11 +140,7 @@ fn budget(whole: &Spanned<BudgetForm>) -> Result<Budget, Wrong> {
     let limits = [&form.max, &form.min, &form.max_growth];
     let [max, min, max_growth] = limits.map(|limit| limit.as_ref().map(|text| amount(text, measure)).transpose());
     let (max, min, max_growth) = (max?, min?, max_growth?);
-    if let (Some(Limit::Bytes(max)), Some(Limit::Bytes(least)), Some(at)) = (max, min, &form.min)
-        && least > max
-    {
-        return Err(wrong(at, "min is above max: no value is within both"));
-    }
+    check_limits(form, max, min)?;
     if max.is_none() && min.is_none() && max_growth.is_none() {
         return Err(wrong(&form.name, format!("budget \"{name}\" has no limit: give max, min or max_growth")));
     }
@@ -176,6 +172,27 @@ fn budget(whole: &Spanned<BudgetForm>) -> Result<Budget, Wrong> {
     }
     let (watch, symbols) = (watch(form)?, SymbolFolders::default());
     Ok(Budget { name, analysis, measure, conditions, symbols, filter, max, min, max_growth, watch, optional })
+}
+
+/// Limits that every value meets, or none.
+fn check_limits(form: &BudgetForm, max: Option<Limit>, min: Option<Limit>) -> Result<(), Wrong> {
+    for (limit, text) in [(max, &form.max), (min, &form.min)] {
+        if let (Some(Limit::Share(share)), Some(at)) = (limit, text)
+            && share > WHOLE
+        {
+            return Err(wrong(at, format!("\"{}\": a part of all is at most 100 %", at.get_ref())));
+        }
+    }
+    let is_apart = match (max, min) {
+        (Some(Limit::Bytes(max)), Some(Limit::Bytes(min))) | (Some(Limit::Share(max)), Some(Limit::Share(min))) => {
+            min > max
+        }
+        _ => false,
+    };
+    match form.min.as_ref().filter(|_| is_apart) {
+        Some(at) => Err(wrong(at, "min is above max: no value is within both")),
+        None => Ok(()),
+    }
 }
 
 fn measure(form: &BudgetForm) -> Result<(Analysis, Measure), Wrong> {
@@ -246,7 +263,7 @@ fn amount(text: &Spanned<String>, measure: Measure) -> Result<Limit, Wrong> {
 fn watch(form: &BudgetForm) -> Result<u64, Wrong> {
     let Some(text) = &form.watch else { return Ok(WATCH) };
     match text.get_ref().parse() {
-        Ok(Limit::Share(share)) if (1..=1_000_000).contains(&share) => Ok(share),
+        Ok(Limit::Share(share)) if (1..=WHOLE).contains(&share) => Ok(share),
         _ => Err(wrong(text, format!("\"{}\": expected a share of a limit, as in \"90 %\"", text.get_ref()))),
     }
 }
@@ -375,6 +392,8 @@ mod tests {
             ),
             (&format!("{budget}measure = \"peak\""), "it is one of analysis = \"refset\""),
             (&format!("{budget}min = \"2 MiB\""), "line 4, column 7: min is above max"),
+            ("[[budget]]\nname = \"a\"\nmax = \"150 %\"", "\"150 %\": a part of all is at most 100 %"),
+            ("[[budget]]\nname = \"a\"\nmax = \"5 %\"\nmin = \"6 %\"", "min is above max"),
             (
                 &format!("{budget}[budget.where]\nproces = \"a\""),
                 "line 5, column 1: unknown dimension \"proces\"; did you",

@@ -2,12 +2,14 @@
 
 use super::budget::{Budget, Measure};
 use super::measured_value::{Row, Value, length};
-use super::required_data::Evidence;
+use super::required_data::{Evidence, NOT_READY};
 use crate::analysis::cpu::query::{CpuQuery, Dimension};
 use crate::analysis::cpu::replay::processor::ProcessorUse;
-use crate::analysis::cpu::{CpuRow, CpuUse};
-use crate::dimensions::{Condition, Dimension as _};
+use crate::analysis::cpu::{CpuRow, CpuUse, ProcessorTimes};
+use crate::dimensions::process_dimensions::{ProcessCode, ProcessFacts};
+use crate::dimensions::{Condition, Dimension as _, NO_LABEL, ProcessFacet};
 use crate::event::hooks::{CSWITCH, READY_THREAD};
+use crate::model::page_owner_key::KeyReading;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::CPU;
@@ -19,9 +21,6 @@ pub struct CpuValues<'t> {
     all: Result<CpuUse, String>,
     evidence: Evidence<'t>,
 }
-
-/// What a trace without the keyword ReadyThread lacks.
-const NOT_READY: &str = "no record says when threads became ready";
 
 fn answer(trace: &Trace, conditions: &[Condition<Dimension>], symbols: &SymbolFolders) -> Result<CpuUse, String> {
     let query = CpuQuery { conditions: conditions.to_vec(), symbols: symbols.clone(), ..CpuQuery::default() };
@@ -49,14 +48,10 @@ impl<'t> CpuValues<'t> {
         if let Some(reason) = unknown_threads(all) {
             return Err(reason);
         }
-        let is_ready_known = trace.survey().kernel_count(READY_THREAD) > 0;
-        if budget.measure == Measure::ReadyTime && !is_ready_known {
+        if budget.measure == Measure::ReadyTime && trace.survey().kernel_count(READY_THREAD) == 0 {
             return Err(NOT_READY.to_owned());
         }
-        // A process that never ran is there, and ran for no time.
-        for condition in conditions.iter().filter(|condition| condition.dimension == Dimension::PROCESS) {
-            trace.processes().instances.iter().for_each(|process| _ = condition.patterns.matches(&process.label()));
-        }
+        match_processes(trace, conditions);
         let own = match conditions {
             [] => None,
             _ => Some(answer(trace, conditions, &budget.symbols)?),
@@ -67,9 +62,6 @@ impl<'t> CpuValues<'t> {
             return Err(none.text.clone());
         }
         let counted = own.as_ref().unwrap_or(all);
-        let with_ready_time = (budget.measure == Measure::WaitTime && !is_ready_known).then(|| {
-            format!("{NOT_READY}: each wait lasts until the thread runs again, with the time in which it was ready")
-        });
         let nanos = |set: &CpuUse| {
             set.ns(counted_rows(set).fold(0u64, |sum, row| sum.saturating_add(ticks(row, budget.measure))))
         };
@@ -82,29 +74,51 @@ impl<'t> CpuValues<'t> {
             total: nanos(all),
             dimensions: counted.dimensions.iter().map(|dimension| dimension.name().to_owned()).collect(),
             rows: counted_rows(counted).map(row).collect(),
-            doubts: doubts.into_iter().map(|doubt| doubt.text.clone()).chain(with_ready_time).collect(),
+            doubts: doubts.into_iter().map(|doubt| doubt.text.clone()).collect(),
             span_ns: length(all.window_times),
+            unknown_ns: if budget.measure == Measure::CpuTime { all.ns(unknown_ticks(&all.by_processor)) } else { 0 },
             ..Value::default()
         })
     }
 }
 
-/// Why it is not known which threads ran. A processor without any switch may have been idle all the time: that is only said.
+/// A process that never ran is there, and ran for no time: its labels match where all conditions on processes hold.
+fn match_processes(trace: &Trace, conditions: &[Condition<Dimension>]) {
+    let (processes, reading) = (trace.processes(), KeyReading::ProcessId);
+    let facts = ProcessFacts { processes, services: None, reading, nobody: NO_LABEL };
+    for index in 0..processes.instances.len() as u32 {
+        let holds = |condition: &Condition<Dimension>| match condition.dimension {
+            // Services are not asked for: what runs has theirs.
+            Dimension::Process(facet) if facet != ProcessFacet::Service => {
+                condition.matches([&facet.label(ProcessCode::Instance(index), &facts)])
+            }
+            _ => true,
+        };
+        let _ = conditions.iter().all(holds);
+    }
+}
+
+/// Why it is not known which threads ran. A processor without any switch may have been idle all the time: it alone makes no value
+/// unknown that its time would not take above a limit.
 fn unknown_threads(set: &CpuUse) -> Option<String> {
     if set.breaks > 0 {
         let switches = counted(set.breaks, "switch is", "switches are");
         let text = "from another thread than the one that ran, so the time before is of nobody who is known";
         return Some(format!("the chain of context switches is broken: {switches} {text}"));
     }
-    let (mut unknown, mut all) = (0u128, 0u128);
-    for times in set.by_processor.iter().filter(|times| times.switches > 0) {
-        all += times.by_use.iter().map(|ticks| u128::from(*ticks)).sum::<u128>();
-        unknown += times.by_use.get(ProcessorUse::Unknown as usize).map_or(0, |ticks| u128::from(*ticks));
-    }
+    let with_switches = || set.by_processor.iter().filter(|times| times.switches > 0);
+    let all: u128 = with_switches().flat_map(|times| times.by_use.iter()).map(|ticks| u128::from(*ticks)).sum();
+    let unknown = u128::from(unknown_ticks(with_switches()));
     (unknown * 2 > all).then(|| {
         let share = unknown as f64 * 100.0 / all as f64;
         format!("which threads ran is unknown for {share:.1} % of the time of the processors")
     })
+}
+
+/// Time of processors in which it is not known which threads ran.
+fn unknown_ticks<'p>(processors: impl IntoIterator<Item = &'p ProcessorTimes>) -> u64 {
+    let unknown = processors.into_iter().filter_map(|times| times.by_use.get(ProcessorUse::Unknown as usize));
+    unknown.fold(0u64, |sum, ticks| sum.saturating_add(*ticks))
 }
 
 /// The rows without the idle threads, which run where nothing else does, unless nothing else was asked for: as `pfnset cpu` adds up.

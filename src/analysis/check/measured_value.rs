@@ -1,8 +1,9 @@
 //! What was measured for a budget.
 
-use crate::analysis::resident::dimension::Dimension;
+use super::budget::{Limit, WHOLE};
+use crate::analysis::resident::page_dimensions::Dimension;
 use crate::dimensions::{Dimension as _, Label, ProcessFacet};
-use crate::units::{Nanos, are_of_other_lengths};
+use crate::units::{Nanos, are_of_other_lengths, milliseconds, needs_nanoseconds};
 use std::collections::BTreeSet;
 
 /// A part of a value.
@@ -37,6 +38,8 @@ pub struct Value {
     pub(crate) unrecorded: Option<Vec<String>>,
     /// Nanoseconds that a sum over time is of; of other values nothing.
     pub(crate) span_ns: Option<u64>,
+    /// Nanoseconds of which nobody knows whose they are: the value can be greater by as much.
+    pub(crate) unknown_ns: u64,
     /// True when nothing meets the conditions, and a name may be wrong.
     pub(crate) has_no_match: bool,
 }
@@ -58,6 +61,42 @@ impl Value {
                 seconds(before)
             )
         })
+    }
+
+    /// Why it is not known whether it is within `max`: what nobody knows the owner of can be of it.
+    pub(super) fn may_exceed(&self, max: Option<Limit>) -> Option<String> {
+        let most = self.pages.saturating_add(self.unknown_ns);
+        // What is of the value is of all, too.
+        let of_all = |all: u64| match max {
+            Some(Limit::Bytes(max)) => max,
+            Some(Limit::Share(share)) => {
+                u64::try_from(u128::from(all) * u128::from(share) / u128::from(WHOLE)).unwrap_or(u64::MAX)
+            }
+            None => u64::MAX,
+        };
+        let (least_max, max) = (of_all(self.total), of_all(self.total.saturating_add(self.unknown_ns)));
+        (self.pages <= least_max && max < most).then(|| {
+            let ms = in_ms(&[(most, self.pages), (most, max)]);
+            format!(
+                "which threads ran is unknown for {}, so the value is {} to {}, and max is {}{}",
+                ms(self.unknown_ns),
+                ms(self.pages),
+                ms(most),
+                ms(max),
+                if least_max == max { "" } else { " then" }
+            )
+        })
+    }
+
+    /// The same of the limit of growth, of which `room` is left.
+    pub(super) fn may_outgrow(&self, room: i64) -> Option<String> {
+        let room = u64::try_from(room).ok().filter(|room| *room < self.unknown_ns)?;
+        let ms = in_ms(&[(self.unknown_ns, room)]);
+        Some(format!(
+            "which threads ran is unknown for {}, of which {} would be more growth than max_growth",
+            ms(self.unknown_ns),
+            ms(room)
+        ))
     }
 
     /// Why its growth against a baseline says nothing: that counts other pages, or another process.
@@ -104,6 +143,13 @@ impl Value {
     }
 }
 
+/// Shows times, with as many digits as tell these pairs of them apart.
+fn in_ms(pairs: &[(u64, u64)]) -> impl Fn(u64) -> String + use<> {
+    let signed = |nanos| i64::try_from(nanos).unwrap_or(i64::MAX);
+    let is_fine = pairs.iter().any(|(one, other)| needs_nanoseconds(signed(*one), signed(*other)));
+    move |nanos| milliseconds(signed(nanos), is_fine)
+}
+
 /// The id by which a pattern or a label means one process: `12`, `a.exe (12)`.
 fn process_id(text: &str) -> Option<&str> {
     let in_brackets = text.strip_suffix(')').and_then(|text| text.rsplit_once(" (")).map(|(_, id)| id);
@@ -118,6 +164,25 @@ fn names(labels: &BTreeSet<String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn time_of_unknown_threads_can_take_a_value_above_its_limit() {
+        let value = Value { pages: 20_000_000, unknown_ns: 5_000_000, ..Value::default() };
+        let reason = |max| value.may_exceed(Some(Limit::Bytes(max)));
+        let told = reason(21_000_000).expect("a reason");
+        assert!(told.contains("5.000 ms, so the value is 20.000 ms to 25.000 ms, and max is 21.000 ms"), "{told}");
+        // Exceeded for certain, and not exceeded for certain.
+        assert_eq!((reason(19_999_999), reason(25_000_000)), (None, None));
+        // A share is of all, and the same time is of all then: 20 of 100 ms is less than a fifth of them, 25 of 105 ms is more.
+        let part = Value { total: 100_000_000, ..value };
+        let share = |share| part.may_exceed(Some(Limit::Share(share)));
+        let told = share(200_000).expect("a reason");
+        assert!(told.contains("20.000 ms to 25.000 ms, and max is 21.000 ms then"), "{told}");
+        assert_eq!((share(199_999), share(240_000), part.may_exceed(None)), (None, None, None));
+        // 5 ms are unknown: beyond the limit it fails for certain, and with more room it passes for certain.
+        let growth = |room| part.may_outgrow(room).is_some();
+        assert_eq!([-1, 0, 4_999_999, 5_000_000].map(growth), [false, true, true, false]);
+    }
 
     #[test]
     fn an_id_of_another_process_is_no_baseline() {

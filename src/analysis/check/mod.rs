@@ -86,7 +86,7 @@ impl BudgetResult {
     }
 
     /// What it contributes to the verdict on the trace.
-    fn counted(&self) -> Verdict {
+    pub(crate) fn counted(&self) -> Verdict {
         if self.is_absent() { Verdict::Pass } else { self.verdict }
     }
 }
@@ -110,10 +110,13 @@ impl TraceResult {
         files: Vec<PathBuf>,
         budgets: &[Budget],
         values: TraceValues,
-        baseline: Option<&[Result<Value, String>]>,
+        baseline: Option<&TraceValues>,
     ) -> TraceResult {
-        let TraceValues { values, warnings } = values;
-        let of_baseline = |at: usize| baseline.and_then(|values| values.get(at));
+        let TraceValues { values, mut warnings, machines } = values;
+        for earlier in baseline.iter().flat_map(|baseline| &baseline.machines) {
+            machines.iter().for_each(|machine| warnings.add(machine.differences(earlier)));
+        }
+        let of_baseline = |at: usize| baseline.and_then(|baseline| baseline.values.get(at));
         let all = budgets.iter().zip(&values).enumerate();
         let budgets: Vec<BudgetResult> =
             all.map(|(at, (budget, value))| result(budget, value, of_baseline(at))).collect();
@@ -133,6 +136,12 @@ impl TraceResult {
         self.warnings.iter().cloned().chain(of_budgets).collect()
     }
 
+    /// How the machine differs from that of the baseline.
+    pub(crate) fn warnings_of_machines(&self) -> Vec<String> {
+        let is_of_machine = |warning: &&Warning| warning.is_of(&["machine_differs", "build_differs"]);
+        self.warnings.iter().filter(is_of_machine).map(|warning| warning.text.clone()).collect()
+    }
+
     /// Those about each budget with its name.
     pub(crate) fn warnings_of_budgets(&self) -> Vec<String> {
         let of_budget = |result: &BudgetResult| {
@@ -145,6 +154,11 @@ impl TraceResult {
     /// True where the growth of a budget is not judged, because there is nothing to compare with.
     pub(crate) fn has_growth_unjudged(&self) -> bool {
         self.budgets.iter().any(BudgetResult::has_growth_unjudged)
+    }
+
+    /// The trace, and the other files of its recording.
+    pub(crate) fn names(&self) -> String {
+        self.files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(" + ")
     }
 
     /// The trace: the first of its files.
@@ -215,12 +229,13 @@ fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Resu
     result.verdict = worst(result.limits.iter().map(|limit| limit.verdict));
     // A limit that cannot be judged makes the budget invalid, unless another one is exceeded for certain.
     let unknown = differs.or(absent).or_else(|| baseline.and_then(|baseline| baseline.as_ref().err().cloned()));
-    if let (Some(_), Some(reason)) = (budget.max_growth, unknown) {
+    let no_share =
+        no_total.map(|reason| format!("a limit in percent is a part of all, and all is not known: {reason}"));
+    let growth = result.limits.iter().find(|limit| limit.kind == LimitKind::MaxGrowth);
+    let may_outgrow = growth.and_then(|limit| value.may_outgrow(limit.room));
+    let reasons = [budget.max_growth.and(unknown), no_share, value.may_exceed(budget.max), may_outgrow];
+    for reason in reasons.into_iter().flatten() {
         result.fault = Some(reason);
-        result.verdict = result.verdict.max(Verdict::Invalid);
-    }
-    if let Some(reason) = no_total {
-        result.fault = Some(format!("a limit in percent is a part of all, and all is not known: {reason}"));
         result.verdict = result.verdict.max(Verdict::Invalid);
     }
     if result.verdict == Verdict::Fail {

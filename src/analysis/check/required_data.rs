@@ -9,8 +9,7 @@ use crate::etl::buffer::{FLAG_BUFFER_LOST, FLAG_EVENTS_LOST, TYPE_HEADER};
 use crate::etl::buffer_order::Span;
 use crate::etl::log_file_header::MODE_NO_PER_PROCESSOR;
 use crate::etl::record_id::HookId;
-use crate::event::payload::hook_of;
-use crate::load::misfits::Misfit;
+use crate::event::hooks::READY_THREAD;
 use crate::load::survey::Survey;
 use crate::model::category::Category;
 use crate::pattern::Patterns;
@@ -20,7 +19,8 @@ use crate::trace::analysis_needs::{
     RESIDENT_SET, Recorded, THREADS, VIEWS,
 };
 use crate::trace::trust::damage_time::damaged_times;
-use crate::trace::trust::readiness::{is_by_thread, is_pfn_database_unknown, not_described, not_seen};
+use crate::trace::trust::loss::OF_ANY_TIME;
+use crate::trace::trust::readiness::{is_by_thread, is_pfn_database_unknown, not_described, not_seen, too_many_unread};
 use crate::trace::trust::trust_report::{AbsenceReason, TrustReport};
 use crate::units::{Nanos, Ticks, counted};
 use std::collections::{BTreeMap, BTreeSet};
@@ -51,10 +51,8 @@ pub struct Evidence<'t> {
     /// Times of the rundowns.
     rundowns: BTreeMap<HookId, (Nanos, Nanos)>,
     losses: Vec<LossAt>,
-    /// Events with records that could not be read.
+    /// Events of which too many records could not be read. Of a few a note says so, as in all commands.
     unread: BTreeSet<HookId>,
-    /// Of these the events of which most records could not be read.
-    mostly_unread: BTreeSet<HookId>,
     /// Losses whose time is not known.
     anywhere: Option<String>,
 }
@@ -109,7 +107,7 @@ impl FileEvidence<'_> {
             let of = last.entry(if is_one { 0 } else { buffer.processor }).or_insert(span.last);
             *of = span.last.max(*of);
         }
-        let first = lacks_a_processor(self.etl, self.spans).then_some(self.etl.clock.origin);
+        let first = self.trust.loss.lacks_a_processor.then_some(self.etl.clock.origin);
         let from = first.or(last.into_values().min()).filter(|_| !self.trust.loss.counters_known)?;
         Some((self.etl.clock.nanos(from), self.etl.clock.nanos(end)))
     }
@@ -143,8 +141,7 @@ impl<'t> Evidence<'t> {
             is_pfn_database_unknown: analysis.name == RESIDENT_SET.name && is_pfn_database_unknown(survey),
             rundowns: all.filter_map(|hook| Some((hook, nanos(survey.kernel_span(hook)?)))).collect(),
             losses: Vec::new(),
-            unread: survey.misfits.iter().filter_map(|(misfit, _)| unread(misfit)).collect(),
-            mostly_unread: mostly_unread(survey),
+            unread: too_many_unread(survey),
             anywhere: None,
         };
         let files = files(etl, survey, trust);
@@ -175,10 +172,9 @@ impl<'t> Evidence<'t> {
         for (_, at) in &loss.dropped {
             self.losses.push(LossAt { from: *at, to: *at, what: "events were dropped".into() });
         }
-        if self.anywhere.is_none() && loss.missing_buffers > 0 && lacks_a_processor(etl, spans) {
+        if self.anywhere.is_none() && loss.missing_buffers > 0 && loss.lacks_a_processor {
             let buffers = counted(loss.missing_buffers, "buffer is", "buffers are");
-            let when = "perhaps all of a processor; the trace does not tell when";
-            self.anywhere = Some(file.named(format!("{buffers} missing, {when}")));
+            self.anywhere = Some(file.named(format!("{buffers} missing, {OF_ANY_TIME}")));
         }
         let listed: u64 = loss.holes.iter().map(|hole| hole.missing).sum();
         let is_unknown = self.losses.len() == known && trust.lost_line().is_some() || listed < loss.missing_buffers;
@@ -221,7 +217,7 @@ impl<'t> Evidence<'t> {
         Some(format!("{} between {start:.3} s and {end:.3} s, in which {what} lies", loss.what))
     }
 
-    /// Why some of these events were left out.
+    /// Why too many of these events were left out.
     fn not_read(&self, what: &str, hooks: &[HookId]) -> Option<String> {
         left_out(what, hooks, &self.unread)
     }
@@ -229,19 +225,6 @@ impl<'t> Evidence<'t> {
     /// Why the value is not known: that of the pages that meet the conditions, from these events in this time.
     pub fn fault(&self, what: &str, hooks: &[HookId], time: (Nanos, Nanos), conditions: &Conditions) -> Option<String> {
         let in_time = || self.lost_in(what, time.0, time.1).or_else(|| self.not_read(what, hooks));
-        self.anywhere.clone().or_else(in_time).or_else(|| self.lacks(conditions))
-    }
-
-    /// The same of records of which a few may be left out: a warning says so, and the end rundown shows whether it matters.
-    pub fn fault_of_records(
-        &self,
-        what: &str,
-        hooks: &[HookId],
-        time: (Nanos, Nanos),
-        conditions: &Conditions,
-    ) -> Option<String> {
-        let unread = || left_out(what, hooks, &self.mostly_unread);
-        let in_time = || self.lost_in(what, time.0, time.1).or_else(unread);
         self.anywhere.clone().or_else(in_time).or_else(|| self.lacks(conditions))
     }
 
@@ -370,6 +353,16 @@ pub fn unrecorded_interrupts(trace: &Trace) -> Vec<(&'static str, String)> {
         .collect()
 }
 
+/// What a trace without the keyword ReadyThread lacks.
+pub(super) const NOT_READY: &str = "no record says when threads became ready";
+
+/// The same of the time of waits: where they end.
+pub fn unrecorded_wakeups(trace: &Trace) -> Vec<(&'static str, String)> {
+    let has_none = trace.survey().kernel_count(READY_THREAD) == 0;
+    let text = format!("{NOT_READY}: each wait lasts until the thread runs again, with the time in which it was ready");
+    has_none.then_some(("ReadyThread", text)).into_iter().collect()
+}
+
 /// The same of a result that was saved, by the keywords that its trace was recorded without.
 ///
 /// # Errors
@@ -386,6 +379,17 @@ pub fn unrecorded_of_saved(missing: &[String], conditions: &Conditions) -> Resul
     }
     let found = counted_as_others(is_missing, conditions);
     Ok(found.into_iter().map(|(keyword, _)| keyword.to_owned()).collect())
+}
+
+/// A keyword without which a value would be unknown, or of other pages; of a baseline that does not say what was recorded.
+pub fn depends_on_keyword(conditions: &Conditions) -> Option<&'static str> {
+    let matters = |recorded: &&&Recorded| {
+        recorded.exchanges.iter().any(|exchange| {
+            let Use { named, splits, needs } = use_of(recorded, exchange, conditions);
+            named.is_some() || splits || needs
+        })
+    };
+    NEEDED.iter().find(matters).map(|recorded| recorded.keyword)
 }
 
 /// Why a value is not known without a keyword.
@@ -423,32 +427,6 @@ fn splits_kinds(recorded: &Recorded, patterns: &Patterns) -> bool {
 fn left_out(what: &str, hooks: &[HookId], unread: &BTreeSet<HookId>) -> Option<String> {
     let hook = hooks.iter().find(|hook| unread.contains(hook))?;
     Some(format!("records of {hook}, which {what} consists of, do not fit their layout and are left out"))
-}
-
-/// Events of which at least half of the records could not be read.
-fn mostly_unread(survey: &Survey) -> BTreeSet<HookId> {
-    let mut counts: BTreeMap<HookId, u64> = BTreeMap::new();
-    for (hook, count) in survey.misfits.iter().filter_map(|(misfit, count)| Some((unread(misfit)?, count))) {
-        *counts.entry(hook).or_default() += count;
-    }
-    let is_most = |(hook, count): &(HookId, u64)| count.saturating_mul(2) >= survey.kernel_count(*hook);
-    counts.into_iter().filter(is_most).map(|(hook, _)| hook).collect()
-}
-
-/// The event of a record that was not used at all.
-fn unread(misfit: &Misfit) -> Option<HookId> {
-    match misfit {
-        Misfit::Malformed(malformed) => hook_of(malformed.id),
-        Misfit::Surplus(_) => None,
-    }
-}
-
-/// True when a processor of the session has no records: then all of its records may be missing, at any time.
-fn lacks_a_processor(etl: &EtlFile, spans: &[Option<Span>]) -> bool {
-    let buffers = etl.own_buffers().iter().zip(spans);
-    let data = buffers.filter(|(buffer, span)| buffer.kind != TYPE_HEADER && span.is_some());
-    let seen: BTreeSet<u16> = data.map(|(buffer, _)| buffer.processor).collect();
-    etl.header.mode & MODE_NO_PER_PROCESSOR == 0 && (seen.len() as u64) < u64::from(etl.header.processors)
 }
 
 /// What concerns all numbers of a file.

@@ -5,12 +5,12 @@ use crate::analysis::check::budget::{Analysis, Budget, Conditions, Measure, Meas
 use crate::analysis::check::required_data::{Evidence, unrecorded};
 use crate::analysis::check::trace_values::{TraceValues, Value};
 use crate::analysis::refset::query::Dimension as ReferenceDimension;
-use crate::analysis::resident::dimension::Dimension as ResidentDimension;
+use crate::analysis::resident::page_dimensions::Dimension as ResidentDimension;
 use crate::dimensions::single_dimensions::CATEGORY;
 use crate::dimensions::{Condition, Dimension as _, Label, LabelKind, ProcessFacet};
 use crate::error::Missing;
 use crate::event::hooks::{COMPACT_CSWITCH, CSWITCH};
-use crate::load::allocations::AllocationKind;
+use crate::load::allocation_kinds::AllocationKind;
 use crate::model::category::Category;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
@@ -270,7 +270,7 @@ pub fn suggest(trace: &Trace) -> Result<Suggested, Missing> {
             .extend([Measure::Outstanding, Measure::GrowthPerMinute].map(|of_it| (Analysis::Allocations(of), of_it)));
     }
     let budgets: Vec<Budget> = measures.iter().copied().map(whole).collect();
-    let TraceValues { values, warnings } = TraceValues::answer(trace, &budgets);
+    let TraceValues { values, warnings, .. } = TraceValues::answer(trace, &budgets);
     let mut suggested = Suggested { grave: warnings.grave(), ..Suggested::default() };
     for (asked, value) in measures.into_iter().zip(&values) {
         let (of, measure) = asked;

@@ -4,14 +4,15 @@ use crate::analysis::check::allocation_values::AllocationValues;
 use crate::analysis::check::budget::{Analysis, Budget, Conditions, Measure};
 use crate::analysis::check::cpu_values::CpuValues;
 use crate::analysis::check::fault_values::FaultValues;
+use crate::analysis::check::measured_value::length;
 pub use crate::analysis::check::measured_value::{Row, Value};
-use crate::analysis::check::required_data::{Evidence, unrecorded, unrecorded_interrupts};
+use crate::analysis::check::required_data::{Evidence, unrecorded, unrecorded_interrupts, unrecorded_wakeups};
 use crate::analysis::refset::ReferenceSet;
 use crate::analysis::refset::query::{Dimension as ReferenceDimension, Query};
 use crate::analysis::refset::reason::AccessReason;
+use crate::analysis::refset::warnings::{ACCOUNT_IS_WRONG, DISPROVED_BY_PAGES};
 use crate::analysis::resident::count_pages;
-use crate::analysis::resident::dimension::{Dimension as ResidentDimension, DimensionCode};
-use crate::analysis::resident::group_counts::MOST_DIMENSIONS;
+use crate::analysis::resident::page_dimensions::{Dimension as ResidentDimension, DimensionCode};
 use crate::analysis::resident::query::{SnapshotChoice, stacks_for};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::resident::warnings;
@@ -20,22 +21,25 @@ use crate::dimensions::Label;
 use crate::error::Error;
 use crate::etl::record_id::HookId;
 use crate::event::hooks::*;
-use crate::load::allocations::AllocationKind;
+use crate::load::allocation_kinds::AllocationKind;
 use crate::model::snapshot::Snapshot;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::analysis_needs::{REFERENCE_SET, RESIDENT_SET};
+use crate::trace::machine::Machine;
 use crate::trace::trust::warning::{Warning, Warnings};
 use crate::trace::{Parts, Trace};
 use crate::units::{Nanos, counted};
 use std::collections::BTreeMap;
 
 /// The values of a trace.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct TraceValues {
     /// The values in the order of the budgets, or why one is not known.
     pub values: Vec<Result<Value, String>>,
     /// Doubts about the trace, most important first.
     pub warnings: Warnings,
+    /// What it was recorded on; of a baseline of several runs each that differs.
+    pub(crate) machines: Vec<Machine>,
 }
 
 /// The events that make up a page sequence.
@@ -72,6 +76,7 @@ impl TraceValues {
             kinds.map(|kind| AllocationValues::new(trace, kind, budgets)).collect();
         allocations.iter().for_each(|values| all.warnings.add(but_not_recorded(values.warnings())));
         let mut reference = has(Analysis::Reference).then(|| ReferenceValues::new(trace, &mut all));
+        let wrong_times = trace.trust().wrong_times();
         for budget in budgets {
             let value = match &budget.conditions {
                 Conditions::Resident(conditions) => resident.as_mut().map(|values| values.value(budget, conditions)),
@@ -88,15 +93,22 @@ impl TraceValues {
                 }
             };
             let mut value = value.unwrap_or_else(|| Err(String::new()));
+            if let Some(reason) = wrong_times.as_ref().filter(|_| budget.measure.is_of_time()) {
+                value = Err(reason.clone());
+            }
             if let Ok(value) = &mut value {
                 value.note_unrecorded(trace, budget);
                 value.unmatched = budget.conditions.unmatched();
                 value.has_no_match = budget.conditions.has_no_match();
+                if value.pages == 0 && value.unmatched.is_empty() {
+                    value.doubts.extend(budget.conditions.unmet_together());
+                }
             }
             all.values.push(value);
         }
         // Whether the file can be trusted does not depend on the budgets: also one of which nothing was measured can have losses.
         all.warnings.add(trace.trust().warnings());
+        all.machines.push(Machine::of(trace));
         all
     }
 }
@@ -108,6 +120,7 @@ impl Value {
             (Analysis::Resident, _) => unrecorded(trace, &RESIDENT_SET, &budget.conditions),
             (Analysis::Reference, _) => unrecorded(trace, &REFERENCE_SET, &budget.conditions),
             (Analysis::Cpu, Measure::CpuTime) => unrecorded_interrupts(trace),
+            (Analysis::Cpu, Measure::WaitTime) => unrecorded_wakeups(trace),
             _ => return,
         };
         let (keywords, texts): (Vec<&str>, Vec<String>) = unrecorded.into_iter().unzip();
@@ -198,7 +211,7 @@ impl<'t> ResidentValues<'t> {
             return Err(none.text.clone());
         }
         let doubts: Vec<String> = doubts.into_iter().map(|doubt| doubt.text).collect();
-        if stacks.is_some() || conditions.len() > MOST_DIMENSIONS - 1 - PAGES_BY.len() {
+        if stacks.is_some() || conditions.len() > ResidentDimension::MOST - PAGES_BY.len() {
             let context = SnapshotContext::with_stacks(trace, snapshot, stacks.as_ref());
             let pages = count_pages(trace, &context, snapshot, &PAGES_BY, conditions);
             return Ok(of_pages(&context, pages, snapshot.pages, doubts));
@@ -308,9 +321,16 @@ impl ReferenceValues {
         if let Some(fault) = evidence.fault("the scenario", &ACCESSES, (from, end), &budget.conditions) {
             return Err(fault);
         }
+        // Accesses are counted as they were recorded; what was held, and so what was held already, is the account's.
+        if budget.measure != Measure::Accessed
+            && let Some(wrong) = wrong_account(trace, set, &evidence, budget)
+        {
+            return Err(wrong);
+        }
+        let of_accesses = |counts| Value { span_ns: length(set.window_times), ..by_reason(counts, conditions) };
         match budget.measure {
-            Measure::Accessed => Ok(by_reason(&set.balance.accesses, conditions)),
-            Measure::Reaccesses => Ok(by_reason(&set.balance.reaccesses, conditions)),
+            Measure::Accessed => Ok(of_accesses(&set.balance.accesses)),
+            Measure::Reaccesses => Ok(of_accesses(&set.balance.reaccesses)),
             _ if conditions.is_empty() => Ok(held(set, budget.measure, set)),
             _ => {
                 let selected = reference_set(trace, conditions, &budget.symbols).map_err(|error| error.brief())?;
@@ -324,6 +344,16 @@ impl ReferenceValues {
             }
         }
     }
+}
+
+/// Why the account of what was held is wrong. A page sequence of which a part was lost disproves nothing.
+fn wrong_account(trace: &Trace, set: &ReferenceSet, evidence: &Evidence<'_>, budget: &Budget) -> Option<String> {
+    let time = |snapshot: &Snapshot| (trace.time(snapshot.first.time), trace.time(snapshot.last_time));
+    let is_lost = |snapshot| evidence.fault("the page sequence", &PAGES, time(snapshot), &budget.conditions).is_some();
+    let disproves_nothing = trace.snapshots().iter().any(is_lost);
+    let is_wrong =
+        |doubt: &&Warning| doubt.is_of(&ACCOUNT_IS_WRONG) && !(disproves_nothing && doubt.is_of(&DISPROVED_BY_PAGES));
+    set.warnings.iter().find(is_wrong).map(|doubt| doubt.text.clone())
 }
 
 fn held(set: &ReferenceSet, measure: Measure, all: &ReferenceSet) -> Value {

@@ -1,6 +1,6 @@
 //! Is a value within its limits?
 
-use crate::analysis::check::budget::{Budget, Limit};
+use crate::analysis::check::budget::{self, Budget, Limit};
 use crate::named_enum::named_enum;
 
 named_enum! {
@@ -44,7 +44,7 @@ pub struct LimitResult {
     pub verdict: Verdict,
 }
 
-const WHOLE: i128 = 1_000_000;
+const WHOLE: i128 = budget::WHOLE as i128;
 
 /// A limit in bytes, faults or nanoseconds; a share is of `whole`. Values are whole pages, so a share is rounded to whole pages too
 /// (`scale` bytes each): down for an upper limit, up for a lower limit. So the limit, the value and the room that are shown add up.

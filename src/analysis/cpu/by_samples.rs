@@ -26,7 +26,7 @@ use crate::moment::At;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::CPU;
 use crate::trace::trust::readiness::{Need, undescribed};
-use crate::trace::trust::warning::{Warning, Warnings};
+use crate::trace::trust::warning::{Warning, Warnings, services_unknown};
 use crate::units::Nanos;
 use foldhash::HashMap as FastMap;
 
@@ -148,16 +148,24 @@ impl Key {
 type Sample = At<(ProfileSample, u16)>;
 
 impl SampledUse {
+    /// That times are estimated; `None` for a trace that has context switches, or no samples.
+    pub(crate) fn estimates(trace: &Trace) -> Option<Warning> {
+        let has_switches = trace.scheduling().buffers.iter().any(|facts| facts.first_switch.is_some());
+        let can_be = !has_switches && trace.survey().kernel_count(SAMPLED_PROFILE) > 0;
+        let text =
+            "no context switches are in the trace: times are estimated by samples; waits and ready delays are unknown";
+        can_be.then(|| Warning::note(CPU.name, "by_samples", text.to_owned()))
+    }
+
     /// Answers a query by samples; `None` for a trace that has context switches, or no samples, and for what only switch-ins have.
     ///
     /// # Errors
     /// [`Error::Usage`] for a window that cannot be.
     pub fn answer(trace: &Trace, query: &CpuQuery) -> Result<Option<SampledUse>, Error> {
         trace.gather(super::CpuUse::PARTS);
-        let has_switches = trace.scheduling().buffers.iter().any(|facts| facts.first_switch.is_some());
-        if has_switches || trace.survey().kernel_count(SAMPLED_PROFILE) == 0 || query.needs_switch_ins() {
+        let Some(estimates) = SampledUse::estimates(trace).filter(|_| !query.needs_switch_ins()) else {
             return Ok(None);
-        }
+        };
         let (clock, trust) = (&trace.etl().clock, trace.trust());
         let (window, range) = TickRange::of_recording(trace, query.from.as_ref(), query.to.as_ref())?;
         let samples = samples(trace);
@@ -177,10 +185,9 @@ impl SampledUse {
         let rows_by = |dimensions: &[Dimension]| groups(&chosen, dimensions, &labels, is_of_idle);
         let missing = trace.missing(&CPU);
         let mut warnings = trust.warnings();
-        let text =
-            "no context switches are in the trace: times are estimated by samples; waits and ready delays are unknown";
-        warnings.push(Warning::note(CPU.name, "by_samples", text.to_owned()));
+        warnings.push(estimates);
         warnings.extend(undescribed(trace.survey(), &CPU));
+        warnings.extend(services_unknown(trace.system(), CPU.name, query.needs_services()));
         let has_modules = query.group_by.contains(&Dimension::Module);
         Ok(Some(SampledUse {
             warnings,
@@ -255,7 +262,7 @@ fn leave_idle_out(node: &mut Node<RowSamples>, levels: usize) {
 /// All samples in record order, with their processors.
 fn samples(trace: &Trace) -> Vec<Sample> {
     let etl = trace.etl();
-    let (rank, _) = ranks(&etl.buffers);
+    let rank = ranks(&etl.buffers);
     let found = etl.fold_buffers(Vec::new, |all: &mut Vec<Sample>, area| {
         for_each_moment(area, &rank, etl.before_first(), |raw, hook, moment| {
             if hook.is_none_or(|hook| hook == SAMPLED_PROFILE)
@@ -337,7 +344,7 @@ fn groups(
     for (key, counts) in counted {
         let none = SampleCounts::default();
         let (others, idle) = if key.is_idle() { (none, *counts) } else { (*counts, none) };
-        let leaves_idle_out = !is_of_idle && (of_processors || key.thread_id != 0);
+        let leaves_idle_out = !is_of_idle && (of_processors || !key.is_idle());
         let row = sums.entry(dimensions.iter().map(|own| labels.label(*own, key)).collect()).or_default();
         *row += RowSamples { others, idle, leaves_idle_out };
     }
@@ -378,13 +385,20 @@ impl<'l> Labels<'l> {
                 };
                 facet.label(code, &facts)
             }
-            (Dimension::Process(_), Doing::Dpc) => Label::name("DPC"),
-            (Dimension::Process(_), Doing::Isr) => Label::name("ISR"),
-            (Dimension::Thread, _) => Label::number(key.thread_id),
+            (Dimension::Process(_) | Dimension::Thread, Doing::Dpc) => Label::name("DPC"),
+            (Dimension::Process(_) | Dimension::Thread, Doing::Isr) => Label::name("ISR"),
+            (Dimension::Thread, Doing::Thread(_)) => Label::number(key.thread_id),
             (Dimension::Processor, _) => Label::number(key.processor),
             (Dimension::Module, _) => Label::maybe(key.module.map(|module| self.modules.get(module))),
             // Those of switch-ins: refused before.
-            _ => Label::nothing(),
+            (
+                Dimension::Stack
+                | Dimension::Function
+                | Dimension::ReadyStack
+                | Dimension::ReadyFunction
+                | Dimension::ReadyModule,
+                _,
+            ) => Label::nothing(),
         }
     }
 }

@@ -50,7 +50,7 @@ use crate::model::window::Window;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::CPU;
 use crate::trace::trust::readiness::Need;
-use crate::trace::trust::warning::Warnings;
+use crate::trace::trust::warning::{Warnings, services_unknown};
 use crate::units::{Nanos, Ticks};
 use query::{CpuQuery, Dimension};
 use replay::processor::{Processor, add_uses};
@@ -120,6 +120,8 @@ pub struct CpuUse {
     pub dimensions: Vec<Dimension>,
     /// True when the conditions chose nothing but the idle threads.
     pub(crate) is_of_idle: bool,
+    /// Processors without a context switch that the conditions chose.
+    pub(crate) silent_processors: Vec<u32>,
     /// Rows in the query's order.
     pub rows: Vec<CpuRow>,
     /// Delays of groups of rows, where rows are nested.
@@ -258,7 +260,8 @@ impl<'r, S: KeptStack> Replay<'r, S> {
         let (total, charged) = totals(processors, &by_processor);
         let missing = trace.missing(&CPU);
         let shares = stacks.map(|stacks| rows::stack_shares(scheduler, &labels, stacks, query));
-        let warnings = warnings::warnings(trace, &missing, processors, range, shares.as_ref(), told);
+        let mut warnings = warnings::warnings(trace, &missing, processors, range, shares.as_ref(), told);
+        warnings.extend(services_unknown(trace.system(), CPU.name, query.needs_services()));
         CpuUse {
             warnings,
             filter: Condition::written(&query.conditions),
@@ -271,6 +274,7 @@ impl<'r, S: KeptStack> Replay<'r, S> {
             breaks: processors.iter().map(|processor| processor.breaks).sum(),
             dimensions: query.group_by.clone(),
             is_of_idle: rows::is_of_idle(scheduler, &labels, query),
+            silent_processors: rows::chosen_silent(processors, query),
             rows: rows::rows(scheduler, processors, &labels, &query.group_by, query),
             subtotals: (1..query.group_by.len())
                 .flat_map(|count| rows::rows(scheduler, processors, &labels, &query.group_by[..count], query))

@@ -4,8 +4,7 @@ use crate::dimensions::single_dimensions::{
     FUNCTION, MODULE, PROCESSOR, READY_FUNCTION, READY_MODULE, READY_STACK, STACK, THREAD,
 };
 use crate::dimensions::stack_dimensions::StackFacet;
-use crate::dimensions::{Condition, Dimension as _, ProcessFacet, dimensions};
-use crate::error::Error;
+use crate::dimensions::{Condition, ProcessFacet, dimensions};
 use crate::model::window::Bound;
 use crate::symbols::folders::SymbolFolders;
 use crate::units::Nanos;
@@ -109,15 +108,6 @@ impl Default for CpuQuery {
 }
 
 impl CpuQuery {
-    /// Sets the dimensions of `a,b,c`.
-    ///
-    /// # Errors
-    /// A usage error for an unknown name and a name that occurs twice.
-    pub fn group_by(&mut self, names: &str) -> Result<(), Error> {
-        self.group_by = Dimension::parse_list(names, Dimension::ALL.len())?;
-        Ok(())
-    }
-
     /// True when rows or conditions keep processors apart.
     pub fn needs_processors(&self) -> bool {
         self.has(Dimension::Processor)

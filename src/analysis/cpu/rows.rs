@@ -120,6 +120,22 @@ where
         })
 }
 
+/// Processors that the conditions choose as a whole, with their numbers: one that no thread is known of is one too. None where
+/// a condition is on something else.
+fn chosen_processors<'p>(processors: &'p [Processor], query: &CpuQuery) -> impl Iterator<Item = (u32, &'p Processor)> {
+    let fits = |number: u32| {
+        let label = Label::number(number);
+        query.conditions.iter().all(|of| of.dimension == Dimension::Processor && of.matches([&label]))
+    };
+    (0u32..).zip(processors).filter(move |(number, _)| fits(*number))
+}
+
+/// Of the processors that conditions choose as a whole those without a context switch: no thread is known of them.
+pub fn chosen_silent(processors: &[Processor], query: &CpuQuery) -> Vec<u32> {
+    let chosen = chosen_processors(processors, query).filter(|_| !query.conditions.is_empty());
+    chosen.filter(|(_, processor)| !processor.has_switches()).map(|(number, _)| number).collect()
+}
+
 /// The rows of some dimensions, in the query's order.
 pub fn rows<S: KeptStack>(
     scheduler: &Scheduler<'_, S>,
@@ -134,8 +150,8 @@ pub fn rows<S: KeptStack>(
     let names = |of: CountedOf| dimensions.iter().map(|dimension| labels.label(*dimension, of)).collect::<Vec<_>>();
     let of_threads = dimensions.contains(&Dimension::Thread);
     let thread_id = |instance| of_threads.then(|| labels.thread_id(instance));
-    if of_processors && query.conditions.is_empty() {
-        for (number, processor) in (0u32..).zip(processors) {
+    if of_processors {
+        for (number, processor) in chosen_processors(processors, query) {
             // All switches of the processor, not only those to threads that are counted.
             found.entry(vec![Label::number(number)]).or_default().all_switches = Some(processor.switches);
         }

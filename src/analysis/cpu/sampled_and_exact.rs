@@ -9,6 +9,9 @@ use std::collections::BTreeMap;
 /// Standard normal quantile of 97.5 %.
 const Z: f64 = 1.959963984540054;
 
+/// The row of time of which nothing is known; threads that no event describes have the same label.
+pub(super) const UNKNOWN: &str = "Unknown";
+
 /// One process, or `DPC`, `ISR`, `Unknown`.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct SampledTime {
@@ -56,7 +59,7 @@ impl Sampling {
         for (name, used_for, samples) in [
             ("DPC", ProcessorUse::Dpc, samples.dpc),
             ("ISR", ProcessorUse::Isr, samples.isr),
-            ("Unknown", ProcessorUse::Unknown, 0),
+            (UNKNOWN, ProcessorUse::Unknown, 0),
         ] {
             let (exact, ticks) = (of(exact, used_for), of(charged, used_for));
             if exact > 0 || ticks > 0 || samples > 0 {

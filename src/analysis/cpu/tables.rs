@@ -6,6 +6,7 @@ use crate::analysis::cpu::replay::processor::{ProcessorUse, RoutineTimes, TicksB
 use crate::analysis::cpu::replay::scheduler::PreemptionTimes;
 use crate::analysis::cpu::replay::thread_counts::WaitTime;
 use crate::analysis::cpu::row_measure::{RowMeasure, ordered_by};
+use crate::analysis::cpu::sampled_and_exact::UNKNOWN;
 use crate::analysis::cpu::{CpuRow, CpuUse, ProcessorTimes, SampledTime, StateTimes};
 use crate::analysis::cpu::{WakeupRow, interval};
 use crate::analysis::table::{Column, Dimension as _, Field, Group, Line, Measured, Node, Table, Value};
@@ -419,6 +420,13 @@ impl CpuUse {
         let mut rows: Vec<&(String, SampledTime)> = self.sampling.rows.iter().collect();
         rows.sort_by_key(|(_, time)| Reverse(time.exact));
         self.of_processes(&SAMPLED, rows.into_iter(), top)
+    }
+
+    /// True where the row `Unknown` beside samples is of threads that no event describes too, not only time of which nothing is known.
+    pub(crate) fn sampling_unknown_is_of_both(&self) -> bool {
+        let unknown = self.total.by_use.get(ProcessorUse::Unknown as usize).copied().unwrap_or(0);
+        let row = self.sampling.rows.iter().find(|(label, _)| label == UNKNOWN);
+        unknown > 0 && row.is_some_and(|(_, time)| time.exact > unknown || time.samples > 0)
     }
 
     /// Samples, for programs.

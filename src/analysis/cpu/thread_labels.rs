@@ -91,7 +91,12 @@ impl<'l> Labels<'l> {
             Dimension::Process(facet) => self.of_process(facet, self.code(of.instance)),
             Dimension::Thread => Label::number(self.thread_id(of.instance)),
             Dimension::Processor => Label::number(of.processor),
-            _ => match self.stacks(dimension, of) {
+            Dimension::Stack
+            | Dimension::Function
+            | Dimension::Module
+            | Dimension::ReadyStack
+            | Dimension::ReadyFunction
+            | Dimension::ReadyModule => match self.stacks(dimension, of) {
                 Some((stacks, facet)) => stacks.label(of.stacks.of(dimension), facet),
                 None => Label::name(IDLE),
             },

@@ -46,6 +46,7 @@ impl CpuUse {
             lines: steps.iter().map(line).collect(),
             ..Table::default()
         }
+        .with_times_apart()
     }
 
     /// Names of the values of [`CpuUse::step_records`].

@@ -49,7 +49,7 @@ pub fn warnings(
     let implausible = sum(|processor| processor.implausible);
     if implausible > 0 {
         let interrupts = counted(implausible, "interrupt begins", "interrupts begin");
-        let text = format!("{interrupts} before the first record of the trace; only the time in the window counts");
+        let text = format!("{interrupts} before the first record of the trace: counted with no time");
         warnings.push(note("interrupts_before_trace", text).of(implausible));
     }
     let not_nested = sum(Processor::not_nested);

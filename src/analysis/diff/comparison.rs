@@ -246,9 +246,19 @@ impl<A: Amounts> Comparison<A> {
         self.keeps_same.then(|| self.rows.iter().filter(|row| !row.differs()))
     }
 
-    /// True when nothing of either side meets the conditions: nothing was compared, so nothing is known to be equal.
+    /// True when neither side has a row, for example because nothing meets the conditions: nothing was compared, so nothing is known to
+    /// be equal.
     pub const fn has_no_match(&self) -> bool {
-        !self.filter.is_empty() && self.all.rows == 0
+        self.all.rows == 0
+    }
+
+    /// What a verdict says of sides without a row.
+    pub(crate) fn no_match(&self) -> Option<&'static str> {
+        let text = match self.filter.is_empty() {
+            true => "No match: neither side has a row",
+            false => "No match: nothing of either side meets the conditions",
+        };
+        self.has_no_match().then_some(text)
     }
 
     /// True when nothing differs by more than is allowed.

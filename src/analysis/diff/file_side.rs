@@ -1,6 +1,6 @@
 //! The side that is a file: its rows by the dimensions asked for.
 
-use crate::analysis::diff::dimension::{Dimension, dimension_of, passes};
+use crate::analysis::diff::compared_dimensions::{Dimension, dimension_of, passes};
 use crate::analysis::diff::side::{Source, SourceContent};
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::table::{Condition, Dimension as _};

@@ -5,8 +5,8 @@
 //! the sides within a [`tolerance`]. With an export of pages, [`page_by_page`] compares page by page.
 
 pub(crate) mod allocations;
+pub(crate) mod compared_dimensions;
 pub(crate) mod comparison;
-pub(crate) mod dimension;
 mod file_matching;
 mod file_side;
 pub mod page_by_page;
@@ -25,7 +25,7 @@ pub(crate) mod trace_side;
 
 pub use crate::imported::wpa::WpaOptions;
 pub use crate::imported::wpa::culture::{Culture, Sign};
-pub use dimension::Dimension;
+pub use compared_dimensions::Dimension;
 pub use process_matching::Match;
 pub use rows::DiffRow;
 pub use side::Source;
@@ -36,9 +36,10 @@ use crate::dimensions::single_dimensions::CATEGORY;
 use crate::error::Error;
 use crate::imported::CountedRow;
 use crate::imported::amount::Amount;
+use crate::imported::wpa::WpaRows;
 use crate::imported::wpa::columns::ExportedTable;
 use crate::trace::analysis_needs::RESIDENT_SET;
-use crate::trace::trust::warning::{Warning, Warnings};
+use crate::trace::trust::warning::{OF_TRACE, Warning, Warnings};
 use crate::units::counted as number_of;
 use comparison::Comparison;
 use file_side::{FileQuery, FileSide};
@@ -92,6 +93,10 @@ pub struct SideFacts {
     pub snapshot: Option<usize>,
     /// True where the trace has others.
     pub has_more_snapshots: bool,
+    /// Conditions that chose the rows of a file of pfnset, where it names them: dimensions and patterns.
+    pub filter: Vec<(String, String)>,
+    /// The window that was chosen for a file of a reference set, seconds since trace start.
+    pub window: Option<(f64, f64)>,
 }
 
 /// A side, counted.
@@ -135,6 +140,7 @@ impl Diff {
             let has_pages = sources.iter().any(|source| can_be_paged(source));
             pages = has_pages.then(|| PageDifferences::new(trace, export, &query.conditions));
         }
+        warnings.extend(sides.iter().filter_map(|side| sums_left_out(side.file.export.as_ref()?)));
         warnings.extend(matched.iter().filter_map(Matched::renamed_warning));
         warnings.extend(pages.iter().flat_map(page_warnings));
         let totals = [(0, compared.all.left), (1, compared.all.right)];
@@ -163,6 +169,13 @@ impl Diff {
 /// True when a reference set can be told of both sides, and another thing is compared.
 fn could_be_reference(sources: [&Source; 2], plan: &DiffPlan) -> bool {
     plan.table == ExportedTable::Resident && sources.iter().all(|side| side.has_reference())
+}
+
+/// That groups of a table of WPA were opened.
+fn sums_left_out(export: &WpaRows) -> Option<Warning> {
+    let rows = number_of(export.left_out, "row of the table is the sum", "rows of the table are sums");
+    let text = || format!("{rows} of other rows, as groups that were opened have them: they are not counted again");
+    (export.left_out > 0).then(|| Warning::note(OF_TRACE, "sums_left_out", text()))
 }
 
 /// Traces without pages can be compared by what was touched.
@@ -195,7 +208,14 @@ fn facts(sources: [&Source; 2], sides: &[Side<'_>; 2], plan: &DiffPlan, side: us
     let source = sources.get(side);
     let by_wpa = plan.by_wpa.get(side) == Some(&true) || source.is_some_and(|source| source.is_export());
     let resident = sides.get(side).and_then(|side| side.resident.as_ref());
+    let selection = source.and_then(|source| match &source.content {
+        SourceContent::Pfnset(table) => Some(&table.selection),
+        _ => None,
+    });
+    let conditions = selection.map(|selection| selection.conditions()).unwrap_or_default();
     SideFacts {
+        filter: conditions.iter().map(|by| (by.dimension.clone(), by.patterns.clone())).collect(),
+        window: selection.and_then(|selection| selection.window),
         files: source.map(|source| source.files()).unwrap_or_default(),
         kind: source.map_or("", |source| source.kind()),
         classification: if by_wpa { "wpa" } else { "corrected" },
@@ -220,6 +240,8 @@ fn read<'s>(sources: [&'s Source; 2], plan: &DiffPlan, query: &DiffQuery) -> Res
         };
         side.file = FileSide::new(source, &asked)?;
         side.rows = std::mem::take(&mut side.file.rows);
+        side.warnings =
+            side.file.export.as_mut().map(|export| std::mem::take(&mut export.warnings)).unwrap_or_default();
     }
     let near = sides.iter().find_map(|side| side.file.time);
     for (at, (side, ((source, snapshot), by_wpa))) in sides.iter_mut().zip(of_side()).enumerate() {

@@ -4,7 +4,7 @@
 //! together. A row takes 16 bytes.
 
 use crate::analysis::category_rules::Rule;
-use crate::analysis::diff::dimension::{Dimension, of_resident};
+use crate::analysis::diff::compared_dimensions::{Dimension, of_resident};
 use crate::analysis::diff::trace_side::ResidentSide;
 use crate::analysis::resident::batch_classify::BatchClassifier;
 use crate::analysis::resident::classify::ClassifiedPage;

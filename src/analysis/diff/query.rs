@@ -1,7 +1,7 @@
 //! The query for a comparison, and by what the sides are compared.
 
+use crate::analysis::diff::compared_dimensions::Dimension;
 use crate::analysis::diff::comparison::DiffOrder;
-use crate::analysis::diff::dimension::Dimension;
 use crate::analysis::diff::process_matching::Match;
 use crate::analysis::diff::selections;
 use crate::analysis::diff::side::{Source, SourceContent};
@@ -239,9 +239,6 @@ fn need(sides: [Option<&Source>; 2], table: ExportedTable, dimension: Dimension,
     Ok(())
 }
 
-/// Most dimensions of a trace's rows.
-const MOST: usize = crate::analysis::resident::group_counts::MOST_DIMENSIONS - 1;
-
 /// The finest dimensions that both sides have, in the order of a file. A trace has all: beside another it is compared by
 /// process and category.
 fn finest(sides: [&Source; 2], table: ExportedTable) -> Result<Vec<Dimension>, Error> {
@@ -258,7 +255,7 @@ fn finest(sides: [&Source; 2], table: ExportedTable) -> Result<Vec<Dimension>, E
         // What follows from a finer dimension of one side only.
         common = order.all_dimensions(table).into_iter().filter(is_common).collect();
     }
-    common.truncate(MOST);
+    common.truncate(Dimension::MOST);
     if common.is_empty() {
         let [left_has, right_has] = [left, right].map(|side| listed(&side.dimensions(table)));
         return Err(Error::NotUnderstood {

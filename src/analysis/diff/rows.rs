@@ -1,7 +1,7 @@
 //! Rows of a comparison of pages: the memory of each key on both sides.
 
+use crate::analysis::diff::compared_dimensions::Dimension;
 use crate::analysis::diff::comparison::{Amounts, ComparedRow, DiffOrder, Join};
-use crate::analysis::diff::dimension::Dimension;
 use crate::analysis::diff::process_matching::Matched;
 use crate::analysis::diff::tolerance::Tolerance;
 use crate::escape::visible;

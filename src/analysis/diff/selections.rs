@@ -1,6 +1,6 @@
 //! What one side leaves out must be left out of the other side too: else what was not looked at looks as if it were not there.
 
-use crate::analysis::diff::dimension::Dimension;
+use crate::analysis::diff::compared_dimensions::Dimension;
 use crate::analysis::diff::side::{Source, SourceContent};
 use crate::analysis::table::{Condition, Dimension as _};
 use crate::error::Error;

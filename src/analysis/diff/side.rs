@@ -1,6 +1,6 @@
 //! A side of a comparison: a trace, a file that pfnset wrote, or a table that WPA exported. Its content decides which.
 
-use crate::analysis::diff::dimension::{Dimension, dimension_of};
+use crate::analysis::diff::compared_dimensions::{Dimension, dimension_of};
 use crate::analysis::table::Dimension as _;
 use crate::code_page::CodePage;
 use crate::dimensions::single_dimensions::{CATEGORY, CATEGORY_WPA, LIST};

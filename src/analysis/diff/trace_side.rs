@@ -1,12 +1,12 @@
 //! The side that is a trace: its pages by the dimensions asked for.
 
-use crate::analysis::diff::dimension::{Dimension, of_reference, of_resident};
+use crate::analysis::diff::compared_dimensions::{Dimension, of_reference, of_resident};
 use crate::analysis::diff::process_matching::{Match, Starts};
 use crate::analysis::refset::ReferenceSet;
 use crate::analysis::refset::query::{self as reference_query, Dimension as ReferenceDimension};
 use crate::analysis::resident::commit_stacks::CommitStacks;
 use crate::analysis::resident::count_pages;
-use crate::analysis::resident::dimension::Dimension as ResidentDimension;
+use crate::analysis::resident::page_dimensions::Dimension as ResidentDimension;
 use crate::analysis::resident::query::{SnapshotChoice, stacks_for};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::resident::warnings;
@@ -78,6 +78,7 @@ impl<'t> ResidentSide<'t> {
         let stacks = stacks_for(trace, &rows, &chosen, symbols);
         warnings.extend(stacks.iter().flat_map(warnings::of_stacks));
         warnings.extend(warnings::of_pool_tags(trace, &rows, &chosen));
+        warnings.extend(warnings::of_services(trace, &rows, &chosen));
         let compared = snapshot.and_then(|index| snapshots.get(index));
         warnings.extend(near.zip(compared).and_then(|(near, snapshot)| {
             let last = trace.time(snapshot.last_time).seconds();

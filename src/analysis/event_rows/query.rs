@@ -1,7 +1,7 @@
 //! Which rows and which of their fields are wanted.
 
 use super::field_choice::{FieldChoice, FieldCondition};
-use crate::analysis::event_statistics::EventFilter;
+use crate::analysis::events::EventFilter;
 use crate::dimensions::single_dimensions::{EVENT, PROCESSOR, PROVIDER, THREAD};
 use crate::dimensions::{Condition, NO_LABEL, ProcessFacet, dimensions};
 use crate::error::Error;
@@ -90,7 +90,8 @@ impl EventRowQuery {
         provider.all().chain(name.all()).next().is_none() && self.conditions.is_empty() && self.fields.is_empty()
     }
 
-    /// True for a row that meets all conditions but those on fields. `names`: of the event, `providers`: of its provider.
+    /// True for a row that meets all conditions but those on fields. `names`: of the event, `providers`: of its provider, by which
+    /// the filter knows it too; conditions are of what the row shows.
     pub(super) fn matches(&self, row: &EventRow<'_>, providers: &[&str], names: &[&str]) -> bool {
         let EventFilter { provider, name } = &self.filter;
         let number = |number: Option<u64>| number.map_or_else(|| NO_LABEL.to_owned(), |number| number.to_string());
@@ -101,8 +102,8 @@ impl EventRowQuery {
                 Dimension::Pid => condition.patterns.matches(&number(row.process_id.map(Into::into))),
                 Dimension::Thread => condition.patterns.matches(&number(row.thread_id.map(Into::into))),
                 Dimension::Processor => condition.patterns.matches(&number(row.processor.map(Into::into))),
-                Dimension::Provider => condition.patterns.matches_any(providers),
-                Dimension::Event => condition.patterns.matches_any(names),
+                Dimension::Provider => condition.patterns.matches(&row.provider),
+                Dimension::Event => condition.patterns.matches(&row.event),
             })
     }
 

@@ -8,7 +8,7 @@ use crate::analysis::export::sink::Sink;
 use crate::analysis::stacks::EventStacks;
 use crate::error::Error;
 use crate::etl::clock::Clock;
-use crate::load::allocations::AllocationKind;
+use crate::load::allocation_kinds::AllocationKind;
 use crate::trace::Trace;
 use crate::trace::trust::warning::Warnings;
 

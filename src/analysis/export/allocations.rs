@@ -6,7 +6,7 @@ use crate::analysis::export::schema::Table;
 use crate::analysis::export::sink::Sink;
 use crate::dimensions::{Label, LabelKind};
 use crate::error::Error;
-use crate::load::allocations::AllocationKind;
+use crate::load::allocation_kinds::AllocationKind;
 use crate::trace::Trace;
 use crate::trace::trust::warning::Warnings;
 

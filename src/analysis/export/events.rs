@@ -4,7 +4,7 @@
 //! a batch and of two slices are in memory.
 
 use crate::analysis::event_rows::{EventListing, EventRowQuery};
-use crate::analysis::event_statistics::EventFilter;
+use crate::analysis::events::EventFilter;
 use crate::analysis::export::column_batches::{Cell, ColumnBatches};
 use crate::analysis::export::schema::Table;
 use crate::analysis::export::sink::Sink;

@@ -3,6 +3,7 @@
 
 mod allocation_pieces;
 mod allocations;
+mod chosen_snapshots;
 pub(crate) mod column_batches;
 mod cpu;
 mod descriptions;
@@ -15,7 +16,6 @@ mod refset;
 mod resident;
 pub mod schema;
 mod sink;
-mod snapshot_choice;
 mod stacks;
 #[cfg(feature = "cli")]
 pub(crate) mod table_in_memory;
@@ -25,7 +25,7 @@ pub use sink::{Columns, Sink};
 pub use traces::TraceFile;
 
 use crate::analysis::allocations::{AllocationQuery, AllocationSet};
-use crate::analysis::cpu::CpuUse;
+use crate::analysis::cpu::{CpuUse, SampledUse};
 use crate::analysis::faults::{FaultQuery, FaultSet};
 use crate::analysis::memory::MemorySet;
 use crate::analysis::refset::ReferenceSet;
@@ -40,15 +40,15 @@ use crate::event::hooks::{
     CSWITCH, DISK_READ, DISK_WRITE, HARD_FAULT, IN_MEMORY_ACTIVE, MEM_INFO, MEM_INFO_SESSION_WS, MEM_INFO_WS,
     PAGE_ACCESS, PAGE_ACCESS_EX,
 };
-use crate::load::allocations::AllocationKind;
+use crate::load::allocation_kinds::AllocationKind;
 use crate::pattern::Patterns;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::{RESIDENT_SET, STACK_EVENTS};
 use crate::trace::trust::warning::{self, Warnings};
+use chosen_snapshots::{Chosen, chosen};
 use column_batches::ColumnBatches;
 use schema::Table;
-use snapshot_choice::{Chosen, chosen};
 use traces::Facts;
 
 /// Writes these tables of a trace (`events` with all records), of the snapshots of this choice, and returns those that it has. `machine`
@@ -200,17 +200,19 @@ fn is_any(trace: &Trace, hooks: &[HookId]) -> bool {
     hooks.iter().any(|&hook| trace.survey().kernel_count(hook) > 0)
 }
 
-/// What faults, and allocations without their table, leave out or estimate: their records can be rows of `events`.
+/// What faults and times by samples say, and what allocations without their table leave out or estimate: their records can be rows of
+/// `events`.
 fn of_analyses_without_table(trace: &Trace, has_allocations: bool) -> Warnings {
     let mut warnings = Warnings::default();
-    if is_any(trace, &[HARD_FAULT, DISK_READ, DISK_WRITE]) {
-        warnings.extend(FaultSet::answer(trace, &FaultQuery::default()).map(|set| set.warnings).unwrap_or_default());
-    }
     for kind in AllocationKind::ALL.into_iter().filter(|kind| !has_allocations && is_any(trace, kind.hooks())) {
         let query = AllocationQuery { of: Some(kind), ..AllocationQuery::default() };
         warnings.extend(AllocationSet::answer(trace, &query).map(|set| set.warnings).unwrap_or_default());
     }
     warnings.retain(|warning| ["records_left_out", "frees_estimated"].contains(&warning.code));
+    if is_any(trace, &[HARD_FAULT, DISK_READ, DISK_WRITE]) {
+        warnings.add(FaultSet::answer(trace, &FaultQuery::default()).map(|set| set.warnings).unwrap_or_default());
+    }
+    warnings.add(SampledUse::estimates(trace));
     warnings
 }
 

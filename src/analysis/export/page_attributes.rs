@@ -5,7 +5,7 @@ use crate::analysis::category_rules::Rule;
 use crate::analysis::export::column_batches::dictionary;
 use crate::analysis::pages::Flag;
 use crate::analysis::resident::classify::{ClassifiedPage, Detail, PageOwner};
-use crate::analysis::resident::dimension::{Dimension, DimensionCode, detail_code};
+use crate::analysis::resident::page_dimensions::{Dimension, DimensionCode, detail_code};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::event::page::{PageIdentity, PageList, PageUse};
 use crate::model::category::{Category, Class};

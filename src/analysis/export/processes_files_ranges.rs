@@ -1,12 +1,12 @@
 //! Tables from the trace's model: processes, files, ranges of address spaces.
 
+use crate::analysis::export::chosen_snapshots::Chosen;
 use crate::analysis::export::column_batches::{Cell, ColumnBatches};
 use crate::analysis::export::schema::Table;
 use crate::analysis::export::sink::Sink;
-use crate::analysis::export::snapshot_choice::Chosen;
 use crate::error::Error;
 use crate::event::Phase;
-use crate::event::file_io::ViewKind;
+use crate::event::file_name_and_view::ViewKind;
 use crate::load::space_events::SpaceReader;
 use crate::model::address_space::{AddressSpace, Source};
 use crate::model::address_space_at::space_at;
@@ -35,8 +35,7 @@ pub fn processes(trace: &Trace, sink: &dyn Sink) -> Result<(), Error> {
     let mut rows = ColumnBatches::new(Table::Processes, sink);
     for (index, process) in all.instances.iter().enumerate() {
         let label = process.label();
-        let parent = process.parent_id.and_then(|id| all.alive(id, process.begin));
-        let parent = parent.and_then(|parent| all.instances.get(parent)).map(Instance::label);
+        let parent = all.parent(process).map(Instance::label);
         let services = services.of(index).join(", ");
         let seconds = |time| Cell::Real(trace.time(time).seconds());
         rows.push([

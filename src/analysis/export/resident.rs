@@ -1,10 +1,10 @@
 //! The tables `pages` and `resident` of a snapshot: one pass over its pages, about a million at a time.
 
+use crate::analysis::export::chosen_snapshots::Chosen;
 use crate::analysis::export::column_batches::BATCH_ROWS;
 use crate::analysis::export::page_attributes::{KeyOrder, PageAttributes, PageTexts};
 use crate::analysis::export::schema::Table;
 use crate::analysis::export::sink::Sink;
-use crate::analysis::export::snapshot_choice::Chosen;
 use crate::analysis::pages::address_of;
 use crate::analysis::resident::batch_classify::BatchClassifier;
 use crate::analysis::resident::snapshot_context::SnapshotContext;

@@ -6,6 +6,7 @@ use crate::analysis::export::sink::Sink;
 use crate::analysis::info::TraceInfo;
 use crate::error::Error;
 use crate::trace::Trace;
+use crate::trace::trust::loss::Loss;
 use crate::trace::trust::warning::{Warning, Warnings};
 use crate::units::FileTime;
 
@@ -88,6 +89,11 @@ pub(crate) fn write(
     let (tables, known) = (names.join(","), facts.ok().map(|(facts, _)| facts));
     let warnings = facts.ok().map(|(_, warnings)| warnings);
     let info = known.map(|facts| &facts.info);
+    let loss = info.map(|info| info.trust.loss_of_all());
+    let lost = |of: fn(&Loss) -> u32| {
+        let counter = loss.as_ref().and_then(|loss| loss.known(of(loss)));
+        Cell::maybe(counter, |count| Cell::count(count.into()))
+    };
     let count = |of: fn(&TraceInfo) -> u64| Cell::maybe(info.map(of), Cell::count);
     let lines = warnings.map(|warnings| warnings.texts().join("\n")).filter(|lines| !lines.is_empty());
     let session = info.map(|info| info.logger_name.as_str()).filter(|name| !name.is_empty());
@@ -110,9 +116,9 @@ pub(crate) fn write(
         Cell::maybe(info, |info| Cell::Real(info.duration.seconds())),
         count(|info| info.events),
         Cell::maybe(known, |facts| Cell::count(facts.snapshots)),
-        count(|info| info.trust.loss.events_lost.into()),
-        count(|info| info.trust.loss.buffers_lost.into()),
-        count(|info| info.trust.loss.missing_buffers),
+        lost(|loss| loss.events_lost),
+        lost(|loss| loss.buffers_lost),
+        Cell::maybe(loss.as_ref(), |loss| Cell::count(loss.missing_buffers)),
         count(|info| info.trust.damaged),
         count(|info| info.trust.misfit_records),
         Cell::maybe(info, |info| Cell::Flag(info.trust.is_cut())),

@@ -1,7 +1,7 @@
 //! Disk requests: a completion with its start, whose it was, and how long the disk worked on it.
 
 use super::coverage::Coverage;
-use super::file_names::FileNames;
+use super::key_names::KeyNames;
 use super::labels::Named;
 use crate::event::disk_io::{DiskEnd, DiskEvent, DiskOperation, DiskStart, IssuingThread};
 use crate::load::stacks::stack_events::Owner;
@@ -65,7 +65,7 @@ pub struct Requests {
 
 impl Requests {
     /// Joins the records, which are in their order.
-    pub fn new(records: &[At<DiskEvent>], named: &mut Named<'_>, files: &FileNames) -> Requests {
+    pub fn new(records: &[At<DiskEvent>], named: &mut Named<'_>, files: &KeyNames) -> Requests {
         let mut all = Requests::default();
         let mut open: FastMap<(DiskOperation, u64), (Moment, DiskStart)> = FastMap::default();
         let mut last_end: FastMap<u32, Ticks> = FastMap::default();
@@ -126,7 +126,7 @@ fn request(
     moment: Moment,
     (started, before): (Option<(Moment, DiskStart)>, Option<Ticks>),
     named: &mut Named<'_>,
-    files: &FileNames,
+    files: &KeyNames,
 ) -> Request {
     let start = started.map(|(when, _)| when);
     // A completion that says "no thread" is believed.

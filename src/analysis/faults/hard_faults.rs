@@ -1,12 +1,12 @@
 //! Hard faults: whose they were, what they read, and what of it had been read before.
 
 use super::coverage::Coverage;
-use super::file_names::FileNames;
+use super::key_names::KeyNames;
 use super::labels::Named;
 use super::query::HardKind;
 use crate::analysis::stacks::AddressSpaces;
 use crate::load::fault_records::FaultRecords;
-use crate::load::stacks::addresses::AddressRecord;
+use crate::load::stacks::image_and_method_records::AddressRecord;
 use crate::load::stacks::kernel_or_user::is_kernel_frame;
 use crate::load::stacks::stack_events::Owner;
 use crate::moment::{At, Moment};
@@ -49,7 +49,7 @@ impl Hard {
 pub fn hard_faults(
     records: &FaultRecords,
     named: &mut Named<'_>,
-    files: &FileNames,
+    files: &KeyNames,
     session: PointerSize,
     first: Ticks,
 ) -> Vec<Hard> {

@@ -1,6 +1,6 @@
 //! Names of processes and files, each text once.
 
-use super::file_names::FileNames;
+use super::key_names::KeyNames;
 use crate::analysis::stacks::{Owners, Texts};
 use crate::moment::Moment;
 
@@ -20,7 +20,7 @@ impl Named<'_> {
     }
 
     /// The label of a file key at a moment.
-    pub fn file(&mut self, files: &FileNames, key: u64, moment: Moment) -> u32 {
+    pub fn file(&mut self, files: &KeyNames, key: u64, moment: Moment) -> u32 {
         files.at(key, moment).unwrap_or_else(|| self.texts.id(&format!("Unknown (0x{key:x})")))
     }
 }

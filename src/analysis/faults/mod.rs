@@ -5,8 +5,8 @@
 mod coverage;
 mod disk_requests;
 mod fault_set;
-mod file_names;
 mod hard_faults;
+mod key_names;
 mod labels;
 mod query;
 mod read_ranges;
@@ -35,7 +35,7 @@ use crate::moment::Moment;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::FAULTS;
 use disk_requests::Requests;
-use file_names::FileNames;
+use key_names::KeyNames;
 use labels::Named;
 use read_ranges::ReadRanges;
 use std::collections::BTreeMap;
@@ -73,7 +73,7 @@ impl FaultSet {
             return Err(trace.cannot_run(&FAULTS));
         }
         let mut named = Named { owners: Owners::new(trace.processes(), &records.threads), texts: Texts::default() };
-        let files = FileNames::new(&records.names, &mut named.texts);
+        let files = KeyNames::new(&records.names, &mut named.texts);
         let hard = hard_faults::hard_faults(&records, &mut named, &files, session_pointer(etl), clock.origin);
         let read = query.ranges.map(|asked| (asked, ReadRanges::new(&hard)));
         let Requests { requests, unfinished } = Requests::new(&records.disk, &mut named, &files);
@@ -85,7 +85,9 @@ impl FaultSet {
         let (hard, requests) = (counted.hard_faults(hard), counted.requests(requests));
         let soft = soft(&records, &by_process, trace, &counted);
         let ranges = read.map(|(asked, read)| RangeSet::new(trace, &counted, &read, &hard, (asked, snapshot)));
+        let figures = counted.hard_figures(&hard);
         let mut warnings = warnings::warnings(trace, &records, &requests);
+        warnings.extend(warnings::unknown_waits(&figures));
         warnings.extend(warnings::beyond_recording(trace, range));
         warnings.add(query.ranges.map(|_| warnings::of_ranges(trace, snapshot)).unwrap_or_default());
         let has_file = query.group_by.contains(&Dimension::File);
@@ -95,7 +97,7 @@ impl FaultSet {
             window,
             window_ticks: range.ticks(),
             dimensions: query.group_by.clone(),
-            hard: counted.hard_figures(&hard),
+            hard: figures,
             hard_rows: counted.hard_rows(&hard, &query.group_by),
             disk: counted.request_figures(&requests),
             unfinished: counted.unfinished(&unfinished),

@@ -6,7 +6,7 @@ use crate::dimensions::single_dimensions::{DISK, KIND, MODULE, OPERATION, PRIORI
 use crate::dimensions::{Condition, Dimension as _, FileFacet, ProcessFacet, dimensions};
 use crate::error::Error;
 use crate::event::disk_io::DiskOperation;
-use crate::event::file_io::ViewKind;
+use crate::event::file_name_and_view::ViewKind;
 use crate::model::window::Bound;
 use crate::named_enum::named_enum;
 use crate::units::Nanos;
@@ -125,15 +125,6 @@ impl Default for FaultQuery {
 }
 
 impl FaultQuery {
-    /// Sets the dimensions of `a,b,c`.
-    ///
-    /// # Errors
-    /// A usage error for an unknown name and a name that occurs twice.
-    pub fn group_by(&mut self, names: &str) -> Result<(), Error> {
-        self.group_by = Dimension::parse_list(names, Dimension::ALL.len())?;
-        Ok(())
-    }
-
     /// Dimensions of the conditions.
     pub(crate) fn filtered(&self) -> impl Iterator<Item = Dimension> {
         self.conditions.iter().map(|condition| condition.dimension)

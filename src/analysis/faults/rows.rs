@@ -36,6 +36,13 @@ pub struct HardFigures {
     pub malformed: u64,
 }
 
+impl HardFigures {
+    /// True where there are faults, and of none is known how long a thread waited.
+    pub(crate) const fn is_wait_unknown(&self) -> bool {
+        self.events > 0 && self.malformed == self.events
+    }
+}
+
 /// Figures of disk requests; times in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RequestFigures {

@@ -17,6 +17,11 @@ fn wait(figures: &HardFigures, rank: usize) -> Value {
     Value::maybe(figures.waits.and_then(|waits| waits.get(rank).copied()), Value::Duration)
 }
 
+/// Where no wait is known their sum is not 0.
+fn time(figures: &HardFigures, ns: u64) -> Value {
+    if figures.is_wait_unknown() { Value::Unknown } else { Value::Duration(ns) }
+}
+
 type OfFaults = Measured<HardFigures>;
 type OfRequests = Measured<RequestFigures>;
 type OfRanges = Measured<RangeRow>;
@@ -25,8 +30,8 @@ const HARD: [OfFaults; 10] = [
     OfFaults::new("events", "Faults", |figures, _| Value::count(figures.events)),
     OfFaults::new("bytes", "Read", |figures, _| size(figures.bytes)),
     OfFaults::new("bytes_again", "Again", |figures, _| size(figures.bytes_again)).leaves(2),
-    OfFaults::new("waited_ns", "Waited", |figures, _| Value::Duration(figures.waited_ns)),
-    OfFaults::new("blocked_ns", "Blocked", |figures, _| Value::Duration(figures.blocked_ns)).leaves(0),
+    OfFaults::new("waited_ns", "Waited", |figures, _| time(figures, figures.waited_ns)),
+    OfFaults::new("blocked_ns", "Blocked", |figures, _| time(figures, figures.blocked_ns)).leaves(0),
     OfFaults::new("p50_ns", "p50", |figures, _| wait(figures, 0)).spare(0),
     OfFaults::new("p95_ns", "p95", |figures, _| wait(figures, 1)).leaves(1),
     OfFaults::new("p99_ns", "p99", |figures, _| wait(figures, 2)).spare(1),
@@ -46,26 +51,28 @@ const DISK: [OfRequests; 7] = [
 
 const SOFT_FIELDS: [&str; 3] = ["process", "kind", "events"];
 
-const STEP: [Measured<FaultStep>; 6] = [
+const STEP: [Measured<FaultStep>; 7] = [
     Measured::new("hard_faults", "Hard faults", |step, _| Value::count(step.hard_faults)),
     Measured::new("bytes", "Read", |step, _| size(step.bytes)),
-    Measured::new("waited_ns", "Waited", |step, _| Value::Duration(step.waited_ns)),
+    Measured::new("waited_ns", "Waited", |step, _| step.waited().map_or(Value::Unknown, Value::Duration)),
+    Measured::fact("malformed", |step, _| Value::count(step.malformed)),
     Measured::new("disk_bytes", "Disk", |step, _| size(step.disk_bytes)),
     Measured::new("queue_max", "Queue", |step, _| Value::count(step.queue_max)),
     Measured::new("available_pages", "Available pages", |step, _| Value::maybe(step.available_pages, Value::count)),
 ];
 
 /// What rows are ordered by (again, then waited) stays where the width is small, and what was read beside it.
-const RANGES: [OfRanges; 17] = [
+const RANGES: [OfRanges; 18] = [
     OfRanges::new("from_offset", "Offset", |row, _| Value::Number(row.pages.start.saturating_mul(PAGE_BYTES)))
         .leaves(7),
     OfRanges::fact("to_offset", |row, _| Value::Number(row.pages.end.saturating_mul(PAGE_BYTES))),
     OfRanges::new("events", "Faults", |row, _| Value::count(row.figures.events)).leaves(2),
     OfRanges::new("bytes", "Read", |row, _| size(row.figures.bytes)),
     OfRanges::new("bytes_again", "Again", |row, _| size(row.figures.bytes_again)),
-    OfRanges::new("waited_ns", "Waited", |row, _| Value::Duration(row.figures.waited_ns)),
-    OfRanges::new("first_s", "First s", |row, _| Value::Seconds(row.first)).leaves(4),
-    OfRanges::new("last_s", "Last s", |row, _| Value::Seconds(row.last)).leaves(6),
+    OfRanges::new("waited_ns", "Waited", |row, _| time(&row.figures, row.figures.waited_ns)),
+    OfRanges::fact("malformed", |row, _| Value::count(row.figures.malformed)),
+    OfRanges::new("first_s", "First s", |row, _| Value::ExactSeconds(row.first)).leaves(4),
+    OfRanges::new("last_s", "Last s", |row, _| Value::ExactSeconds(row.last)).leaves(6),
     OfRanges::shown("In RAM", |row, _| in_ram(row, PagesInRam::all, ram_bytes)).leaves(8),
     OfRanges::shown("Active", |row, _| in_ram(row, |pages| pages.active, ram_bytes)).leaves(3),
     OfRanges::shown("Standby", |row, _| in_ram(row, |pages| pages.standby, ram_bytes)).leaves(5),
@@ -135,13 +142,21 @@ fn table<F: Default>(
     }
 }
 
-/// What can be added up of the rows that are not listed.
+/// What can be added up of the figures that are not listed.
+fn sums<'f>(rows: impl Iterator<Item = &'f HardFigures>) -> [Value; 4] {
+    let mut sum = HardFigures::default();
+    for row in rows {
+        sum.events = sum.events.saturating_add(row.events);
+        sum.bytes = sum.bytes.saturating_add(row.bytes);
+        sum.bytes_again = sum.bytes_again.saturating_add(row.bytes_again);
+        sum.waited_ns = sum.waited_ns.saturating_add(row.waited_ns);
+        sum.malformed = sum.malformed.saturating_add(row.malformed);
+    }
+    [Value::count(sum.events), size(sum.bytes), size(sum.bytes_again), time(&sum, sum.waited_ns)]
+}
+
 fn hard_sum(rows: &[Row<HardFigures>]) -> Vec<Value> {
-    let sum = |of: fn(&HardFigures) -> u64| rows.iter().map(|(_, figures)| of(figures)).fold(0, u64::saturating_add);
-    let (events, bytes) = (sum(|figures| figures.events), sum(|figures| figures.bytes));
-    let (again, waited) = (sum(|figures| figures.bytes_again), sum(|figures| figures.waited_ns));
-    let known = [Value::count(events), size(bytes), size(again), Value::Duration(waited)];
-    known.into_iter().chain(std::iter::repeat_n(Value::Nothing, 5)).collect()
+    sums(rows.iter().map(|(_, figures)| figures)).into_iter().chain(std::iter::repeat_n(Value::Nothing, 5)).collect()
 }
 
 fn disk_sum(rows: &[Row<RequestFigures>]) -> Vec<Value> {
@@ -230,11 +245,7 @@ impl FaultSet {
         let fitted = |column: Column| if is_empty(&column) { column.fit(Fit::Leaves(0)) } else { column };
         let mut lines: Vec<Line> = shown.iter().map(line).collect();
         if !rest.is_empty() {
-            let sum =
-                |of: fn(&HardFigures) -> u64| rest.iter().map(|row| of(&row.figures)).fold(0, u64::saturating_add);
-            let (events, bytes) = (sum(|figures| figures.events), sum(|figures| figures.bytes));
-            let (again, waited) = (sum(|figures| figures.bytes_again), sum(|figures| figures.waited_ns));
-            let sums = [Value::count(events), size(bytes), size(again), Value::Duration(waited)];
+            let sums = sums(rest.iter().map(|row| &row.figures));
             let more = [Value::More(rest.len() as u64, "more"), Value::Nothing].into_iter().chain(sums);
             lines.push(Line::new(more.chain(std::iter::repeat_n(Value::Nothing, 6))));
         }
@@ -261,5 +272,6 @@ impl FaultSet {
             columns: std::iter::once(Column::text("From s")).chain(Measured::columns(&STEP)).collect(),
             lines: steps.iter().map(|step| Line::new(time(step).chain(Measured::cells(&STEP, step, step)))).collect(),
         }
+        .with_times_apart()
     }
 }

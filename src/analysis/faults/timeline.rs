@@ -20,12 +20,21 @@ pub struct FaultStep {
     pub bytes: u64,
     /// Their waits, whole, in nanoseconds.
     pub waited_ns: u64,
+    /// Those of them whose begin cannot be true: they have no wait.
+    pub malformed: u64,
     /// Bytes of reads and writes that were completed in it.
     pub disk_bytes: u64,
     /// Most requests of one disk that were open at once.
     pub queue_max: u64,
     /// Zero, free and standby pages by its last MemInfo record; `None` without one.
     pub available_pages: Option<u64>,
+}
+
+impl FaultStep {
+    /// The waits; `None` where there are faults and no wait is known.
+    pub(crate) fn waited(&self) -> Option<u64> {
+        (self.hard_faults == 0 || self.malformed < self.hard_faults).then_some(self.waited_ns)
+    }
 }
 
 /// The steps.
@@ -41,6 +50,7 @@ pub fn steps(trace: &Trace, range: TickRange, grid: Grid, hard: &[Hard], request
         if let (Some(step), Some(waited)) = (steps.get_mut(at), waited.get_mut(at)) {
             step.hard_faults += 1;
             step.bytes = step.bytes.saturating_add(hard.bytes);
+            step.malformed += u64::from(hard.begin.is_none());
             *waited += u128::from(hard.waited().unwrap_or(0));
         }
     }

@@ -1,6 +1,7 @@
 //! What makes the numbers doubtful.
 
 use super::disk_requests::Request;
+use super::rows::HardFigures;
 use crate::analysis::cpu::time_grid::{TickRange, recording_end};
 use crate::analysis::resident::warnings::of_snapshots;
 use crate::load::fault_records::FaultRecords;
@@ -8,7 +9,7 @@ use crate::trace::Trace;
 use crate::trace::analysis_needs::FAULTS;
 use crate::trace::trust::readiness::undescribed;
 use crate::trace::trust::warning::{Warning, Warnings};
-use crate::units::{Nanos, counted};
+use crate::units::{Nanos, count, counted};
 
 /// Ticks from the start of the trace to its last record.
 fn length_of(trace: &Trace) -> u64 {
@@ -36,6 +37,21 @@ pub(super) fn warnings(trace: &Trace, records: &FaultRecords, requests: &[Reques
     all.extend(trace.trust().not_there_for(FAULTS.name, &trace.missing(&FAULTS)));
     all.extend(undescribed(trace.survey(), &FAULTS));
     all
+}
+
+/// Faults that count and whose waits do not. A few of them, as those that begin before the trace, leave the sums what they are.
+pub(super) fn unknown_waits(hard: &HardFigures) -> Option<Warning> {
+    let (unknown, all) = (hard.malformed, hard.events);
+    let text = format!(
+        "the begin of {} of {} cannot be true: how long threads waited then is unknown, and in no sum",
+        count(unknown),
+        counted(all, "hard fault", "hard faults"),
+    );
+    let warning = match unknown.saturating_mul(10) > all {
+        true => Warning::grave(FAULTS.name, "waits_unknown", text),
+        false => Warning::note(FAULTS.name, "some_waits_unknown", text),
+    };
+    (unknown > 0).then(|| warning.of(unknown))
 }
 
 /// The part of the window after the end of the recording: no faults there are no news.

@@ -15,7 +15,7 @@ use crate::etl::log_file_header::{MODE_NO_PER_PROCESSOR, MODE_RELOG, mode_names}
 use crate::etl::record_id::RecordId;
 use crate::event::hooks::{IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX, REMOVE_FROM_WS};
 use crate::event::{catalog, group_mask_bits};
-use crate::load::allocations::AllocationKind;
+use crate::load::allocation_kinds::AllocationKind;
 use crate::load::stacks::match_probe::any_beside_its_event;
 use crate::load::survey::Survey;
 use crate::trace::analysis_needs::{CPU, FAULTS, STACK_EVENTS};
@@ -252,6 +252,7 @@ impl TraceInfo {
     /// A level, and how many of the warnings make numbers wrong: `--strict` fails on these.
     fn with_grave(&self, level: TrustLevel) -> String {
         match (level, self.warnings.grave().len() as u64) {
+            (TrustLevel::WithCare(1), 1) => format!("{}; it makes numbers wrong", level.text()),
             (TrustLevel::WithCare(_), some @ 1..) => {
                 format!("{}, {} numbers wrong", level.text(), counted(some, "of which makes", "of which make"))
             }

@@ -20,10 +20,10 @@ pub struct RecordingFile {
     pub start: Nanos,
     /// Buffers in the file.
     pub buffers: u64,
-    /// Events that the session lost, by its header.
-    pub events_lost: u32,
-    /// Buffers that the session lost, by its header.
-    pub buffers_lost: u32,
+    /// Events that the session lost, by its header; `None` when it was never stopped.
+    pub events_lost: Option<u32>,
+    /// Buffers that the session lost, by its header; `None` when it was never stopped.
+    pub buffers_lost: Option<u32>,
     /// Why it does not belong to the recording of the first file; `None` when it does.
     pub reason: Option<String>,
 }
@@ -43,6 +43,7 @@ pub fn join(first: (String, EtlFile), others: Vec<(String, EtlFile)>) -> (EtlFil
 impl RecordingFile {
     fn new(path: String, file: &EtlFile, first: &EtlFile) -> RecordingFile {
         let since = |file: &EtlFile| i128::from(file.clock.start.0) * 100;
+        let lost = |counter: u32| file.header.end_time.map(|_| counter);
         RecordingFile {
             path,
             logger_name: file.logger_name.clone(),
@@ -50,8 +51,8 @@ impl RecordingFile {
             pointer_bits: file.header.pointer_bytes.saturating_mul(8),
             start: Nanos(since(file) - since(first)),
             buffers: file.buffers.len() as u64,
-            events_lost: file.header.events_lost,
-            buffers_lost: file.header.buffers_lost,
+            events_lost: lost(file.header.events_lost),
+            buffers_lost: lost(file.header.buffers_lost),
             reason: None,
         }
     }
@@ -72,7 +73,7 @@ pub fn table(files: &[RecordingFile]) -> Table {
         "fits",
         "reason",
     ];
-    let count = |count: u32| Value::count(count.into());
+    let count = |count: Option<u32>| Value::maybe(count, |count| Value::count(count.into()));
     let record = |f: &RecordingFile| {
         vec![
             Value::text(&f.path),

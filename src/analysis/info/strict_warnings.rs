@@ -5,11 +5,13 @@ use crate::analysis::allocations::{AllocationQuery, AllocationSet};
 use crate::analysis::cpu::CpuUse;
 use crate::analysis::cpu::query::CpuQuery;
 use crate::analysis::faults::{FaultQuery, FaultSet};
+use crate::analysis::memory::MemorySet;
+use crate::analysis::memory::query::MemoryQuery;
 use crate::analysis::refset::ReferenceSet;
 use crate::analysis::refset::query::Query;
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::warnings::of_snapshots;
-use crate::load::allocations::AllocationKind;
+use crate::load::allocation_kinds::AllocationKind;
 use crate::trace::Trace;
 use crate::trace::trust::warning::{OF_TRACE, Warnings};
 
@@ -25,6 +27,7 @@ pub(super) fn warnings(trace: &Trace) -> Warnings {
     all.extend(ReferenceSet::answer(trace, &Query::default()).map(|set| set.warnings).unwrap_or_default());
     all.extend(CpuUse::answer(trace, &CpuQuery::default()).map(|set| set.warnings).unwrap_or_default());
     all.extend(FaultSet::answer(trace, &FaultQuery::default()).map(|set| set.warnings).unwrap_or_default());
+    all.extend(MemorySet::answer(trace, &MemoryQuery::default()).map(|set| set.warnings).unwrap_or_default());
     for of in AllocationKind::ALL.into_iter().filter(|of| of.is_recorded(trace)) {
         let query = AllocationQuery { of: Some(of), ..AllocationQuery::default() };
         all.extend(AllocationSet::answer(trace, &query).map(|set| set.warnings).unwrap_or_default());

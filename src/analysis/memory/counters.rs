@@ -2,7 +2,7 @@
 
 use crate::analysis::memory::counter_sparkline;
 use crate::analysis::table::Course;
-use crate::load::event_values::MemoryCounters;
+use crate::load::owned_events::MemoryCounters;
 use crate::units::Nanos;
 
 /// A MemInfo record.
@@ -30,10 +30,6 @@ impl MemorySample {
     /// Pages on standby in all.
     pub fn standby(&self) -> u64 {
         self.counters.standby.iter().fold(0, |sum: u64, pages| sum.saturating_add(*pages))
-    }
-
-    fn repurposed(&self) -> u64 {
-        self.counters.repurposed.iter().fold(0, |sum: u64, pages| sum.saturating_add(*pages))
     }
 }
 
@@ -161,16 +157,15 @@ pub struct Repurposed {
 }
 
 impl Repurposed {
-    /// All, then by priority. The counters count since boot, so the rise between two samples is the number of pages taken.
+    /// All, then by priority. The counters count since boot, so the rise between two samples is the number of pages taken. One that
+    /// falls tells nothing of the time between (see [`Fall`]).
     pub(super) fn all(samples: &[MemorySample]) -> Vec<Repurposed> {
         let of = |priority: Option<u8>| {
-            let value = |sample: &MemorySample| match priority {
-                None => sample.repurposed(),
-                Some(priority) => sample.counters.repurposed.get(usize::from(priority)).copied().unwrap_or(0),
-            };
             let mut found = Repurposed { priority, pages: 0, most: None };
             for (before, sample) in samples.iter().zip(samples.iter().skip(1)) {
-                let risen = value(sample).saturating_sub(value(before));
+                let of_each = sample.counters.repurposed.iter().zip(&before.counters.repurposed).zip(0u8..);
+                let asked = of_each.filter(|(_, own)| priority.is_none_or(|priority| priority == *own));
+                let risen = asked.fold(0u64, |sum, ((now, then), _)| sum.saturating_add(now.saturating_sub(*then)));
                 found.pages = found.pages.saturating_add(risen);
                 let nanos = sample.time.0.saturating_sub(before.time.0);
                 let rate = risen as f64 * 1e9 / nanos.max(1) as f64;
@@ -181,5 +176,33 @@ impl Repurposed {
             found
         };
         std::iter::once(None).chain((0..8).map(Some)).map(of).collect()
+    }
+}
+
+/// Counts since boot that are less than at the sample before: they were reset, or one of the two samples is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Fall {
+    /// How many there are.
+    pub falls: u64,
+    /// The time of the first sample with a lower number.
+    pub first: Nanos,
+    /// The priority of which it is.
+    pub priority: u8,
+    /// The number before it, and its own.
+    pub pages: (u64, u64),
+}
+
+impl Fall {
+    /// Those of all priorities; `None` where none falls.
+    pub(super) fn of(samples: &[MemorySample]) -> Option<Fall> {
+        let mut found: Option<Fall> = None;
+        for (before, sample) in samples.iter().zip(samples.iter().skip(1)) {
+            let pairs = before.counters.repurposed.iter().zip(&sample.counters.repurposed).zip(0u8..);
+            for ((then, now), priority) in pairs.filter(|((then, now), _)| now < then) {
+                let first = Fall { falls: 0, first: sample.time, priority, pages: (*then, *now) };
+                found.get_or_insert(first).falls += 1;
+            }
+        }
+        found
     }
 }

@@ -4,22 +4,22 @@
 mod counter_sparkline;
 pub mod counters;
 pub mod query;
+pub(crate) mod shown_rows;
 pub(crate) mod tables;
 pub mod timeline;
 #[cfg(feature = "cli")]
 pub(crate) mod timeline_samples;
 mod timeline_table;
-pub(crate) mod view;
 mod virtual_commit;
 mod warnings;
 pub mod working_sets;
 
-use crate::analysis::resident::consistency_checks::Checks;
+use crate::analysis::resident::warnings::failed_checks;
 use crate::dimensions::{Condition, Dimension as _, Label};
 use crate::error::Error;
 use crate::event::hooks::{MEM_INFO, MEM_INFO_SESSION_WS, MEM_INFO_WS};
 use crate::event::memory_counters::WorkingSetSizes;
-use crate::load::event_values::MemoryCounters;
+use crate::load::owned_events::MemoryCounters;
 use crate::load::trace_parts::Parts;
 use crate::model::window::{Bound, Ends, Window};
 use crate::moment::{At, Moment};
@@ -145,6 +145,7 @@ impl MemorySet {
             virtual_commit,
             clock: etl.clock,
         };
+        set.warnings.extend(warnings::fallen(&set.samples));
         set.warnings.extend(warnings::warnings(&set.samples, set.physical.is_some(), has(MEM_INFO), has(MEM_INFO_WS)));
         set.warnings.extend(warnings::left_out(impossible, "working set", "working sets"));
         set.warnings.extend(warnings::left_out(wrong.len() as u64, "sample of counters", "samples of counters"));
@@ -240,8 +241,12 @@ fn window(trace: &Trace, query: &MemoryQuery) -> Result<Window, Error> {
 /// What is wrong with the page sequence that gives the size of physical memory, and with it what is in use.
 fn of_physical(trace: &Trace, physical: Option<(u64, PhysicalSource)>) -> Warnings {
     let Some((pages, PhysicalSource::PageSequence)) = physical else { return Warnings::default() };
-    let counted = trace.snapshots().iter().find(|snapshot| snapshot.pages == pages);
-    counted.map(|snapshot| Checks::of_sequence(snapshot, trace).failures().grave()).unwrap_or_default()
+    let counted = trace.snapshots().iter().position(|snapshot| snapshot.pages == pages);
+    let mut failed = counted.map(|index| failed_checks(trace, index).grave()).unwrap_or_default();
+    // Whose pages they are is of no matter here.
+    failed
+        .retain(|warning| warning.code.starts_with("sequence_") || warning.is_of(&["pfns_impossible", "lists_differ"]));
+    failed
 }
 
 /// The size of physical memory. A page sequence that may be incomplete cannot give it.

@@ -1,8 +1,7 @@
 //! A query about memory over time.
 
 use crate::dimensions::single_dimensions::{LIST, PRIORITY};
-use crate::dimensions::{Condition, Dimension, Label, ProcessFacet, Values, dimensions};
-use crate::error::Error;
+use crate::dimensions::{Condition, Label, ProcessFacet, Values, dimensions};
 use crate::etl::record_id::HookId;
 use crate::event::hooks::{MEM_INFO, MEM_INFO_SESSION_WS, MEM_INFO_WS};
 use crate::model::window::Bound;
@@ -13,7 +12,7 @@ pub(crate) const LISTS: [&str; 7] = ["InUse", "Standby", "Zero", "Free", "Modifi
 
 dimensions! {
     /// What rows are grouped and filtered by.
-    pub enum MemoryDimension {
+    pub enum MemoryDimension [1] {
         List: LIST.of(Values::OneOf(|| LISTS.to_vec()));
         Priority: PRIORITY;
         Process: ProcessFacet::Process.facet();
@@ -77,15 +76,6 @@ pub struct MemoryQuery {
 }
 
 impl MemoryQuery {
-    /// Sets the dimension of the rows.
-    ///
-    /// # Errors
-    /// A usage error for an unknown name and for several.
-    pub fn group_by(&mut self, names: &str) -> Result<(), Error> {
-        self.group_by = MemoryDimension::parse_list(names, 1)?.first().copied();
-        Ok(())
-    }
-
     /// True when the conditions on a dimension let a label pass.
     pub(super) fn selects(&self, dimension: MemoryDimension, label: &Label) -> bool {
         let mut of_it = self.conditions.iter().filter(|condition| condition.dimension == dimension);

@@ -3,12 +3,12 @@
 use crate::analysis::memory::MemorySet;
 use crate::analysis::memory::counters::{CounterSummary, Repurposed};
 use crate::analysis::memory::query::MemoryDimension;
-use crate::analysis::memory::view::{MemoryOrder, MemoryView};
+use crate::analysis::memory::shown_rows::{MemoryOrder, MemoryView};
 use crate::analysis::memory::working_sets::MemoryTrack;
 use crate::analysis::table::group::natural;
 use crate::analysis::table::{Column, Field, Fit, Line, Table, Value};
 use crate::event::memory_counters::WorkingSetSizes;
-use crate::units::PAGE_BYTES;
+use crate::units::{PAGE_BYTES, counted};
 
 /// Rows of the short tables: of the largest processes, and of those that grew most quickly.
 const LARGEST: usize = 5;
@@ -20,7 +20,7 @@ fn ends(track: &MemoryTrack) -> [Option<WorkingSetSizes>; 2] {
         .map(|(is_there, end)| is_there.then_some(end.value))
 }
 
-/// What an order compares, the largest first.
+/// What an order by one of its samples compares, the largest first.
 fn amount(order: MemoryOrder, track: &MemoryTrack) -> i64 {
     let pages = |pages: u64| i64::try_from(pages).unwrap_or(i64::MAX);
     let [_, last] = ends(track);
@@ -30,8 +30,7 @@ fn amount(order: MemoryOrder, track: &MemoryTrack) -> i64 {
         MemoryOrder::End => at_end(|sizes| sizes.working_set_pages),
         MemoryOrder::Private => at_end(|sizes| sizes.private_working_set_pages),
         MemoryOrder::Commit => at_end(|sizes| sizes.commit_pages),
-        MemoryOrder::Growth => track.growth(),
-        MemoryOrder::Name => 0,
+        MemoryOrder::Growth | MemoryOrder::Name => 0,
     }
 }
 
@@ -42,6 +41,24 @@ pub(super) fn size(pages: u64) -> Value {
 impl MemorySet {
     /// What was asked for, for the forms with rows.
     pub fn table(&self, view: MemoryView) -> Table {
+        let is_of_counters = !matches!(self.group_by, Some(MemoryDimension::Process | MemoryDimension::Session));
+        let mut table = self.table_of(view);
+        if self.samples.is_empty() && is_of_counters {
+            table.lines = vec![Line::across(&self.instead_of_counters())];
+        }
+        table
+    }
+
+    /// What stands where there is no sample of page lists.
+    fn instead_of_counters(&self) -> String {
+        let processes = counted(self.processes.len() as u64, "process", "processes");
+        match self.processes.is_empty() {
+            true => "no samples of page lists".to_owned(),
+            false => format!("no samples of page lists; rows by process are the working sets of {processes}"),
+        }
+    }
+
+    fn table_of(&self, view: MemoryView) -> Table {
         match (&self.timeline, self.group_by) {
             (Some(timeline), _) => self.timeline_table(timeline),
             (None, None) => self.counter_table(|_| true),
@@ -248,7 +265,12 @@ impl MemorySet {
         let mut largest: Vec<&MemoryTrack> = tracks.iter().collect();
         let by_label = |a: &MemoryTrack, b: &MemoryTrack| natural(a.label.shown(), b.label.shown());
         let amount = |track| amount(view.order, track);
-        largest.sort_by(|a, b| amount(b).cmp(&amount(a)).then_with(|| by_label(a, b)));
+        let by_growth = view.order == MemoryOrder::Growth;
+        // One with a single sample is below those that shrank: nothing tells whether it grew.
+        let rate = |track| self.growth_per_second(track).filter(|_| by_growth).unwrap_or(f64::NEG_INFINITY);
+        largest.sort_by(|a, b| {
+            amount(b).cmp(&amount(a)).then_with(|| rate(b).total_cmp(&rate(a))).then_with(|| by_label(a, b))
+        });
         let (listed, rest) = largest.split_at(view.top.unwrap_or(usize::MAX).min(largest.len()));
         let fields = [
             field,
@@ -277,25 +299,47 @@ impl MemorySet {
         };
         let line = |track: &&MemoryTrack| Line::new(std::iter::once(label(track)).chain(amounts_in(track)));
         let more = (!rest.is_empty()).then(|| more_tracks(rest));
-        Table {
+        let mut table = Table {
             title: None,
             fields: fields.map(Field::new).to_vec(),
             records: tracks.iter().map(record).collect(),
-            columns: vec![
-                Column::text(title).with_unit(),
-                Column::number("Start"),
-                Column::number("End"),
-                Column::number("Most"),
-                Column::number("Private start").fit(Fit::Leaves(0)),
-                Column::number("Private end").fit(Fit::Leaves(5)),
-                Column::number("Private most").fit(Fit::Leaves(2)),
-                Column::number("Commit start").fit(Fit::Leaves(1)),
-                Column::number("Commit end").fit(Fit::Leaves(4)),
-                Column::number("Commit most").fit(Fit::Leaves(3)),
-            ],
+            columns: track_columns(title),
             lines: listed.iter().map(line).chain(more).collect(),
+        };
+        if by_growth {
+            self.add_growth(&mut table, listed, rest);
+        }
+        table
+    }
+
+    /// What an order by growth compares, behind the labels.
+    fn add_growth(&self, table: &mut Table, listed: &[&MemoryTrack], rest: &[&MemoryTrack]) {
+        let rate = |track: &&MemoryTrack| self.growth_per_second(track);
+        let all: f64 = rest.iter().filter_map(rate).sum();
+        let rates = listed.iter().map(rate).chain([Some(all)]);
+        table.columns.insert(1, Column::number("Growth/s"));
+        for (line, rate) in table.lines.iter_mut().zip(rates) {
+            let pages = rate.map(|rate| rate.round() as i64);
+            line.cells
+                .insert(1, Value::maybe(pages, |pages| Value::SizeDifference(pages.saturating_mul(PAGE_BYTES as i64))));
         }
     }
+}
+
+/// The columns of processes or sessions.
+fn track_columns(title: &'static str) -> Vec<Column> {
+    vec![
+        Column::text(title).with_unit(),
+        Column::number("Start"),
+        Column::number("End"),
+        Column::number("Most"),
+        Column::number("Private start").fit(Fit::Leaves(0)),
+        Column::number("Private end").fit(Fit::Leaves(5)),
+        Column::number("Private most").fit(Fit::Leaves(2)),
+        Column::number("Commit start").fit(Fit::Leaves(1)),
+        Column::number("Commit end").fit(Fit::Leaves(4)),
+        Column::number("Commit most").fit(Fit::Leaves(3)),
+    ]
 }
 
 /// What is counted of an owner: working set, private working set and commit.

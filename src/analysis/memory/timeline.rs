@@ -5,7 +5,7 @@ use crate::analysis::memory::query::{MemoryQuery, TimelineStep};
 use crate::analysis::memory::working_sets::MemoryTrack;
 use crate::error::Error;
 use crate::etl::EtlFile;
-use crate::load::event_values::MemoryCounters;
+use crate::load::owned_events::MemoryCounters;
 use crate::model::window::Window;
 use crate::moment::{At, Moment};
 use crate::units::{Nanos, count, counted};

@@ -19,7 +19,7 @@ const MOST_TRACKS: usize = 8;
 impl MemorySet {
     /// Counters or working sets over time.
     pub(super) fn timeline_table<'s>(&'s self, timeline: &'s MemoryTimeline) -> Table {
-        match timeline {
+        let table = match timeline {
             MemoryTimeline::Counters(points) => self.counters_over_time(points),
             MemoryTimeline::Samples(moments) => {
                 let of =
@@ -37,7 +37,8 @@ impl MemorySet {
                     |&moment: &'s Moment| self.tracks().iter().filter_map(move |t| Some((moment, t, t.at(moment)?)));
                 self.working_sets_over_time(moments, moments.iter().flat_map(of))
             }
-        }
+        };
+        table.with_times_apart()
     }
 
     /// How many processes or sessions are no columns of the printed timeline.

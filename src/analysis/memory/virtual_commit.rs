@@ -3,7 +3,7 @@
 use crate::analysis::allocations::{CommitOfProcesses, each_piece};
 use crate::analysis::memory::working_sets::{MemoryTrack, TrackOwner};
 use crate::error::Error;
-use crate::load::allocations::AllocationKind;
+use crate::load::allocation_kinds::AllocationKind;
 use crate::moment::Moment;
 use crate::trace::Trace;
 use crate::trace::trust::warning::Warning;

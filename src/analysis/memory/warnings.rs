@@ -1,9 +1,9 @@
 //! What makes the numbers doubtful.
 
-use super::counters::MemorySample;
+use super::counters::{Fall, MemorySample};
 use crate::trace::analysis_needs::MEMORY_UTILIZATION;
 use crate::trace::trust::warning::Warning;
-use crate::units::counted;
+use crate::units::{count, counted};
 
 /// What is not there, and what contradicts itself.
 pub(super) fn warnings(
@@ -26,6 +26,20 @@ pub(super) fn warnings(
         ),
     ];
     lines.into_iter().filter(|(holds, ..)| *holds).map(|(_, code, line)| note(code, line)).collect()
+}
+
+/// Counts since boot that fall: what was repurposed is wrong, in pages and per second.
+pub(super) fn fallen(samples: &[MemorySample]) -> Option<Warning> {
+    let Fall { falls, first, priority, pages: (then, now) } = Fall::of(samples)?;
+    let text = format!(
+        "pages repurposed since boot fall in {}, first of priority {priority} from {} to {} at {:.6} s: they were reset, or a sample is \
+         wrong. Repurposed pages and their rates are wrong for it",
+        counted(falls, "place", "places"),
+        count(then),
+        count(now),
+        first.seconds(),
+    );
+    Some(Warning::grave(MEMORY_UTILIZATION.name, "counters_fell", text).of(falls))
 }
 
 /// That values are left out which no machine can have.

@@ -4,7 +4,7 @@ use crate::analysis::memory::query::{MemoryDimension, MemoryQuery};
 use crate::dimensions::Label;
 use crate::etl::EtlFile;
 use crate::event::memory_counters::WorkingSetSizes;
-use crate::load::mem_info_ws::{WorkingSetRecord, WorkingSetScope, read_working_sets};
+use crate::load::working_set_samples::{WorkingSetRecord, WorkingSetScope, read_working_sets};
 use crate::model::process::Processes;
 use crate::model::window::Window;
 use crate::moment::{At, Moment};

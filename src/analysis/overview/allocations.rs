@@ -6,7 +6,7 @@ use crate::analysis::allocations::{
 use crate::analysis::overview::downsampling::step_of;
 use crate::analysis::table::Table;
 use crate::error::Error;
-use crate::load::allocations::AllocationKind;
+use crate::load::allocation_kinds::AllocationKind;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::COMMIT_ALLOCATIONS;
 use crate::units::{Nanos, PAGE_BYTES};

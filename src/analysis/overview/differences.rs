@@ -1,7 +1,7 @@
 //! Compares two traces: what grew and what shrank, by category and by process.
 
 use crate::analysis::diff::Diff;
-use crate::analysis::diff::dimension::Dimension;
+use crate::analysis::diff::compared_dimensions::Dimension;
 use crate::analysis::diff::query::DiffQuery;
 use crate::analysis::diff::rows::DiffRow;
 use crate::analysis::diff::side::Source;

@@ -94,7 +94,8 @@ impl FaultOverview {
 
 fn longest(rows: &[(Vec<Label>, HardFigures)]) -> Vec<(&str, u64, u64)> {
     let with_label = rows.iter().filter_map(|(labels, figures)| Some((labels.first()?.shown(), figures)));
-    with_label.take(BARS).map(|(label, figures)| (label, figures.waited_ns, figures.events)).collect()
+    let with_wait = with_label.filter(|(_, figures)| !figures.is_wait_unknown());
+    with_wait.take(BARS).map(|(label, figures)| (label, figures.waited_ns, figures.events)).collect()
 }
 
 #[cfg(test)]

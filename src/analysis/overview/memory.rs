@@ -3,7 +3,7 @@
 use crate::analysis::memory::MemorySet;
 use crate::analysis::memory::counters::{COUNTERS, CounterColumn, MemorySample};
 use crate::analysis::memory::query::{MemoryDimension, MemoryQuery};
-use crate::analysis::memory::view::MemoryView;
+use crate::analysis::memory::shown_rows::MemoryView;
 use crate::analysis::overview::downsampling::thinned;
 use crate::analysis::table::Table;
 use crate::error::Error;

@@ -5,8 +5,8 @@ use crate::analysis::overview::reclassifications::{Reclassification, reclassific
 use crate::analysis::overview::treemap::{self, Tile};
 use crate::analysis::resident::batch_classify::BatchClassifier;
 use crate::analysis::resident::category_counts::CategoryCounts;
-use crate::analysis::resident::dimension::{Dimension, DimensionCode};
 use crate::analysis::resident::group_counts::Counter;
+use crate::analysis::resident::page_dimensions::{Dimension, DimensionCode};
 use crate::analysis::resident::query::ResidentQuery;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::resident::{ResidentSet, SnapshotSet};

@@ -1,7 +1,7 @@
 //! The resident set as nested tiles: class, category, process or file, detail. At most some thousand; the small tiles
 //! of each level become one tile, so that sums stay exact.
 
-use crate::analysis::resident::dimension::{Dimension, DimensionCode};
+use crate::analysis::resident::page_dimensions::{Dimension, DimensionCode};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::table::Group;
 use crate::analysis::table::group::natural;

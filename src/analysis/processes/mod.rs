@@ -8,11 +8,11 @@ pub(crate) mod tables;
 pub use rows::{Dimension, ProcessCounts, ProcessOrder, ProcessPages, ProcessRow};
 
 use crate::analysis::allocations::CommitOfProcesses;
-use crate::analysis::resident::dimension::DimensionCode;
+use crate::analysis::resident::page_dimensions::DimensionCode;
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::warnings::{self, failed_checks};
 use crate::analysis::resident::{self, SnapshotContext};
-use crate::analysis::table::{Condition, Dimension as _, Group};
+use crate::analysis::table::{Condition, Group};
 use crate::error::Error;
 use crate::etl::record_id::HookId;
 use crate::event::hooks::{PROCESS_DC_END, PROCESS_DC_START, PROCESS_END, PROCESS_START};
@@ -143,17 +143,6 @@ impl ProcessSet {
     }
 }
 
-impl ProcessQuery {
-    /// Sets the dimensions of `a,b,c`.
-    ///
-    /// # Errors
-    /// A usage error for an unknown name and a name that occurs twice.
-    pub fn group_by(&mut self, names: &str) -> Result<(), Error> {
-        self.group_by = Dimension::parse_list(names, Dimension::ALL.len())?;
-        Ok(())
-    }
-}
-
 /// A line on a trace whose processes no event describes.
 fn undescribed(trace: &Trace) -> Option<Warning> {
     let described = PROCESS_EVENTS.iter().any(|&hook| trace.survey().kernel_count(hook) > 0);
@@ -218,22 +207,18 @@ fn row(trace: &Trace, process: &Instance) -> ProcessRow {
     }
 }
 
-/// The parent is the process that had the parent's id when the process started. For a process from before the trace it is
-/// the first process with that id, if that one did not start in the trace.
+/// The label of the parent, also of one that no event describes.
 fn parent_label(trace: &Trace, process: &Instance, id: u32) -> Option<String> {
-    if id == process.process_id && process.start_time().is_none() {
+    if id == process.process_id {
         return None;
     }
-    let all = trace.processes();
-    let parent = all.alive(id, process.begin).and_then(|index| all.instances.get(index));
-    let parent = parent.filter(|parent| parent.begin <= process.begin);
-    Some(parent.map_or_else(|| format!("Unknown ({id})"), Instance::label))
+    Some(trace.processes().parent(process).map_or_else(|| format!("Unknown ({id})"), Instance::label))
 }
 
 /// Pages of each instance; `None` if no event has the key that page records use for it.
 type PagesByInstance = Vec<Option<ProcessPages>>;
 
-/// Counts the pages of each instance; `None` without a page sequence, whichever was asked for.
+/// Counts the pages of each instance; `None` without a page sequence, unless one was asked for by its number.
 fn count_pages(trace: &Trace, choice: SnapshotChoice) -> Result<Option<(CountedSnapshot, PagesByInstance)>, Error> {
     if choice == SnapshotChoice::All {
         return Err(Error::Usage(
@@ -241,6 +226,9 @@ fn count_pages(trace: &Trace, choice: SnapshotChoice) -> Result<Option<(CountedS
         ));
     }
     let snapshots = trace.snapshots();
+    if let (SnapshotChoice::Index(number), true) = (choice, snapshots.is_empty()) {
+        return Err(Error::Usage(format!("there is no snapshot {number}: the trace holds no page records")));
+    }
     if snapshots.is_empty() {
         return Ok(None);
     }
@@ -253,7 +241,7 @@ fn count_pages(trace: &Trace, choice: SnapshotChoice) -> Result<Option<(CountedS
     let mut pages: PagesByInstance =
         trace.processes().instances.iter().map(|process| key(process).map(|_| ProcessPages::default())).collect();
     let (mut unattributed, mut awe_and_large) = (ProcessPages::default(), 0);
-    use resident::dimension::Dimension;
+    use resident::page_dimensions::Dimension;
     let dimensions = [Dimension::PROCESS, Dimension::Use, Dimension::List];
     let context = SnapshotContext::new(trace, snapshot);
     for (codes, count) in resident::count_pages(trace, &context, snapshot, &dimensions, &[]) {

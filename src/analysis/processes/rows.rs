@@ -54,7 +54,7 @@ pub struct ProcessRow {
     pub process_id: u32,
     /// Id of the parent.
     pub parent_id: Option<u32>,
-    /// The parent as a label; `None` when no event has its id, and for a process that is its own parent (Idle).
+    /// The parent as a label; `None` when no event has its id, and for a process that names itself (Idle).
     pub parent: Option<String>,
     /// Session.
     pub session_id: Option<u32>,

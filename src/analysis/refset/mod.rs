@@ -24,10 +24,10 @@ pub use row_key::RowCount;
 pub use summary::{HeldSummary, ProcessHeld};
 pub use totals::balance::{Balance, BalanceStep};
 pub use totals::each_holding::Holding;
-pub use totals::mem_info_ws::{MemInfoWsCheck, MemInfoWsDifference};
 pub use totals::process_peaks::{AverageHeld, ProcessPeak};
 pub use totals::shard_totals::KernelPages;
 pub use totals::timeline::{PeakAndAverage, Timeline, TimelineGroup};
+pub use totals::working_set_check::{MemInfoWsCheck, MemInfoWsDifference};
 
 use crate::analysis::stacks::StackTexts;
 use crate::analysis::table::{Condition, Group, Node};
@@ -47,7 +47,7 @@ use crate::moment::Moment;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::REFERENCE_SET;
 use crate::trace::trust::readiness::Need;
-use crate::trace::trust::warning::Warnings;
+use crate::trace::trust::warning::{Warnings, services_unknown};
 use crate::units::{Nanos, PointerSize};
 use access_stacks::{AccessStack, AccessStacks};
 use averaging_span::AveragingSpan;
@@ -102,6 +102,8 @@ pub struct ReferenceSet {
     pub dimensions: Vec<Dimension>,
     /// True when rows count holdings that ended in the window too.
     pub with_ended: bool,
+    /// True where rows have impacting pages, which count for and against a row: they are no part of a whole.
+    pub(crate) is_net: bool,
     /// True when conditions chose the rows: they do not add up to what is held at stop.
     pub is_selection: bool,
     /// These conditions: names of dimensions and patterns.
@@ -186,6 +188,7 @@ impl ReferenceSet {
         set.unverified = set.verification.is_none().then(|| unverified(trace));
         set.stack_texts = stacks.map(AccessStacks::into_texts).unwrap_or_default();
         set.add_warnings(trace, query.max_residue, told.unwrap_or_default());
+        set.warnings.extend(services_unknown(trace.system(), REFERENCE_SET.name, has_services));
         Ok(set)
     }
 
@@ -243,6 +246,7 @@ impl ReferenceSet {
             unverified: None,
             dimensions: query.group_by.clone(),
             with_ended: context.with_ended(),
+            is_net: query.counts_impacting(),
             is_selection: !query.conditions.is_empty(),
             filter: Condition::written(&query.conditions),
             tree: context.tree(&rows, query),

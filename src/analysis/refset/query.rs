@@ -1,9 +1,9 @@
 //! What a user asks of the reference set: dimensions, conditions, window, timeline.
 
-use crate::analysis::refset::reason;
+use crate::analysis::refset::reason::{self, Impact};
 use crate::dimensions::single_dimensions::*;
 use crate::dimensions::stack_dimensions::StackFacet;
-use crate::dimensions::{Condition, Dimension as _, FileFacet, ProcessFacet, Values, dimensions};
+use crate::dimensions::{Condition, Dimension as _, FileFacet, Label, ProcessFacet, Values, dimensions};
 use crate::error::Error;
 use crate::etl::time_slice;
 use crate::model::window::Bound;
@@ -21,7 +21,7 @@ dimensions! {
         AccessReason:
             ACCESS_REASON.of(Values::OneOf(|| reason::AccessReason::ALL.map(reason::AccessReason::name).to_vec()));
         ReleaseReason: RELEASE_REASON.of(Values::OneOf(releases));
-        Impact: IMPACT.of(Values::OneOf(|| reason::Impact::ALL.map(reason::Impact::name).to_vec()));
+        Impact: IMPACT.of(Values::OneOf(|| Impact::ALL.map(Impact::name).to_vec()));
         Stack(StackFacet);
     }
 }
@@ -117,24 +117,6 @@ impl Default for Query {
 }
 
 impl Query {
-    /// Takes over `a,b,c`.
-    ///
-    /// # Errors
-    /// A usage error for an unknown name and a name that occurs twice.
-    pub fn group_by(&mut self, names: &str) -> Result<(), Error> {
-        self.group_by = Dimension::parse_list(names, Dimension::ALL.len())?;
-        Ok(())
-    }
-
-    /// Adds `DIM=PATTERNS`.
-    ///
-    /// # Errors
-    /// A usage error that shows the form.
-    pub fn condition(&mut self, text: &str) -> Result<(), Error> {
-        self.conditions.push(Condition::parse(text)?);
-        Ok(())
-    }
-
     /// Dimensions of the timeline.
     ///
     /// # Errors
@@ -149,6 +131,18 @@ impl Query {
             ))),
             None => Ok(self.timeline_by.clone()),
         }
+    }
+
+    /// True where pages of both signs are added up: rows are of the impact of pages, and impacting ones are not left out.
+    pub(crate) fn counts_impacting(&self) -> bool {
+        // Read anew: what they match here is no answer to the user's patterns.
+        let mut of_impact = (self.conditions.iter())
+            .filter(|condition| condition.dimension == Dimension::Impact)
+            .filter_map(|condition| Condition::parse(&condition.text()).ok());
+        let is_asked = self.kept().any(|dimension| dimension == Dimension::Impact);
+        is_asked
+            && of_impact
+                .all(|condition: Condition<Dimension>| condition.matches([&Label::name(Impact::Impacting.name())]))
     }
 
     /// True when stacks of accesses are asked for.
@@ -170,10 +164,10 @@ mod tests {
 
     #[test]
     fn dimensions_and_conditions_are_read() {
-        let mut query = Query::default();
-        query.group_by("access-reason, Impact").unwrap();
+        let group_by = Dimension::parse_list("access-reason, Impact").unwrap();
+        let mut query = Query { group_by, ..Query::default() };
         assert_eq!(query.group_by, [Dimension::AccessReason, Dimension::Impact]);
-        query.condition("file=*.dll;!x*").unwrap();
+        query.conditions.push(Condition::parse("file=*.dll;!x*").unwrap());
         assert!(query.kept().eq([Dimension::AccessReason, Dimension::Impact, Dimension::FILE]));
     }
 }

@@ -48,9 +48,10 @@ impl ReferenceSet {
 
     /// The rows.
     pub fn table(&self) -> Table {
-        let columns = match self.with_impact() {
-            true => vec![PAGES, SIZE, IMPACT_PAGES, IMPACT_SIZE],
-            false => vec![PAGES, SIZE, SHARE],
+        let columns = match () {
+            () if self.with_impact() => vec![PAGES, SIZE, IMPACT_PAGES, IMPACT_SIZE],
+            () if self.is_net => vec![PAGES, SIZE],
+            () => vec![PAGES, SIZE, SHARE],
         };
         let all = self.tree.measure;
         let mut table = Table::of_groups(&self.dimensions, &self.rows, &self.tree, &all, &columns)
@@ -145,6 +146,7 @@ impl Timeline {
             lines: self.times.iter().zip(&self.pages).enumerate().map(point).chain(last).collect(),
             ..Table::default()
         }
+        .with_times_apart()
     }
 
     /// Names of the values of [`Timeline::wide_records`].

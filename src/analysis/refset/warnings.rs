@@ -94,6 +94,14 @@ impl ReferenceSet {
     }
 }
 
+/// Warnings that the account of held pages does not add up. That trims were not recorded is none of them: it says how many pages that can
+/// concern nowhere, and where it is many, the page sequence after the scenario shows it.
+pub(crate) const ACCOUNT_IS_WRONG: [&str; 4] =
+    ["residue", "nothing_matches", "working_sets_differ", "accesses_unattributed"];
+
+/// Those of them that the page sequence after the scenario tells.
+pub(crate) const DISPROVED_BY_PAGES: [&str; 2] = ["residue", "nothing_matches"];
+
 fn grave(code: &'static str, text: String) -> Warning {
     Warning::grave(REFERENCE_SET.name, code, text)
 }

@@ -4,7 +4,7 @@
 use crate::analysis::resident::ranges_by_address::RangesByAddress;
 use crate::analysis::stacks::{EventStacks, StackLabels, StackTexts};
 use crate::dimensions::stack_dimensions::StackFacet;
-use crate::dimensions::{Condition, Dimension, Label};
+use crate::dimensions::{Condition, Dimension, Label, LabelKind};
 use crate::event::hooks::VIRTUAL_ALLOC;
 use crate::load::space_events::SpaceReader;
 use crate::model::address_space_at::lifetime;
@@ -15,10 +15,17 @@ use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
 use rayon::prelude::*;
 
+/// What people read for pages that no record committed.
+const NO_COMMIT: &str = "no commit";
+/// The same of modules, where addresses in no module are in the same row: programs read the same of both.
+const NO_COMMIT_OR_MODULE: &str = "no commit or no module";
+
 /// The stacks of all records of VirtualAlloc, with names.
 #[derive(Debug)]
 pub(crate) struct CommitStacks {
     stacks: StackLabels,
+    /// True where rows by module have commits by addresses in no module.
+    has_no_module: bool,
     allocations: u64,
     /// What is missing of symbols.
     pub told: Vec<String>,
@@ -55,7 +62,9 @@ impl CommitStacks {
     pub fn new(trace: &Trace, rows: &[StackFacet], conditions: &[StackFacet], symbols: &SymbolFolders) -> CommitStacks {
         let (stacks, told) = EventStacks::new(trace, &[VIRTUAL_ALLOC], symbols);
         let allocations = trace.survey().kernel_count(VIRTUAL_ALLOC);
-        CommitStacks { stacks: StackLabels::new(stacks, rows, conditions), allocations, told }
+        let is_in_none = |stack| stacks.module_label(stack).kind() == LabelKind::Nothing;
+        let has_no_module = rows.contains(&StackFacet::Module) && (0..stacks.distinct() as u32).any(is_in_none);
+        CommitStacks { stacks: StackLabels::new(stacks, rows, conditions), has_no_module, allocations, told }
     }
 
     /// How many allocations have a known stack.
@@ -72,10 +81,14 @@ impl CommitStacks {
     /// The label of the stack of a page's commit; `None`: no record committed it.
     pub fn label(&self, stack: Option<u32>, facet: StackFacet) -> Label {
         match (stack, facet) {
-            (Some(stack), _) => self.stacks.label(stack, facet),
-            // Programs read the same of an address in no module.
-            (None, StackFacet::Module) => Label::nothing().shown_as("no module"),
-            (None, StackFacet::Stack | StackFacet::Function) => Label::nothing().shown_as("no commit"),
+            (Some(stack), _) => match self.stacks.label(stack, facet) {
+                label if label.kind() == LabelKind::Nothing && self.has_no_module => {
+                    label.shown_as(NO_COMMIT_OR_MODULE)
+                }
+                label => label,
+            },
+            (None, StackFacet::Module) if self.has_no_module => Label::nothing().shown_as(NO_COMMIT_OR_MODULE),
+            (None, _) => Label::nothing().shown_as(NO_COMMIT),
         }
     }
 
@@ -83,7 +96,7 @@ impl CommitStacks {
     pub fn meets<D: Dimension>(&self, stack: Option<u32>, facet: StackFacet, condition: &Condition<D>) -> bool {
         match stack {
             Some(stack) => self.stacks.meets(stack, facet, condition),
-            None => condition.matches([&self.label(None, facet)]),
+            None => condition.matches([&Label::nothing().shown_as(NO_COMMIT)]),
         }
     }
 

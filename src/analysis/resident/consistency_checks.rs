@@ -3,8 +3,13 @@
 use crate::analysis::resident::batch_classify::KeyStats;
 use crate::analysis::resident::category_counts::CategoryCounts;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
-use crate::event::page::PageList;
-use crate::load::event_values::MemoryCounters;
+use crate::etl::EtlFile;
+use crate::etl::record_id::RecordId;
+use crate::event::catalog;
+use crate::event::hooks::{PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2};
+use crate::event::page::{PageIdentity, PageList, PageUse};
+use crate::load::event_kind_counts::KindCount;
+use crate::load::owned_events::MemoryCounters;
 use crate::model::address_space_at::Contradiction;
 use crate::model::category::Category;
 use crate::model::page_owner_key::KeyReading;
@@ -15,12 +20,57 @@ use crate::trace::trust::loss::DescribedHole;
 use crate::units::Nanos;
 
 /// The counts for the checks; they do not depend on the query.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BaseCounts {
-    /// All pages by category, list and priority.
-    pub by_category: CategoryCounts,
+    /// All pages by list and priority.
+    pub by_list: [[u64; 8]; 8],
+    /// Pages of the PFN database.
+    pub pfn_database: u64,
     /// Counts of owner keys and combined pages.
     pub stats: KeyStats,
+}
+
+impl BaseCounts {
+    /// Of pages by category. The checks know only one category.
+    pub(super) fn new(by_category: &CategoryCounts, stats: KeyStats) -> BaseCounts {
+        let pfn_database = by_category.category(Category::PfnDatabase);
+        BaseCounts { by_list: by_category.list_priority(), pfn_database, stats }
+    }
+
+    /// Counts the pages of a snapshot, for commands that need no other counts of them: most pages need not be classified.
+    pub(crate) fn count(etl: &EtlFile, context: &SnapshotContext<'_>, snapshot: &Snapshot) -> BaseCounts {
+        let threads = snapshot.fold(etl, BaseCounts::default, |counts, pages| counts.add_all(context, pages));
+        threads.into_iter().fold(BaseCounts::default(), BaseCounts::and)
+    }
+
+    #[inline(never)]
+    fn add_all(&mut self, context: &SnapshotContext<'_>, pages: &[PageIdentity]) {
+        let is_named = |key| context.owners.get(key).is_some_and(|process| context.owners.is_named(process));
+        for page in pages {
+            let by_priority = self.by_list.get_mut(page.list() as usize);
+            by_priority.and_then(|list| list.get_mut(usize::from(page.priority()))).into_iter().for_each(|n| *n += 1);
+            match page.page_use() {
+                PageUse::ProcessPrivate if page.list() == PageList::Active && page.key() != 0 => {
+                    self.stats.keyed += 1;
+                    self.stats.unnamed += u64::from(!is_named(page.key()));
+                }
+                PageUse::PageFileMapped => self.stats.combined += u64::from(page.combined()),
+                PageUse::SystemPte => {
+                    self.pfn_database += u64::from(context.classify(page).category() == Category::PfnDatabase);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The sum with the counts of another thread.
+    fn and(mut self, other: BaseCounts) -> BaseCounts {
+        let lists = self.by_list.iter_mut().flatten().zip(other.by_list.into_iter().flatten());
+        lists.for_each(|(all, part)| *all += part);
+        self.pfn_database += other.pfn_database;
+        self.stats.merge(other.stats);
+        self
+    }
 }
 
 /// A count beside the kernel's own.
@@ -66,6 +116,8 @@ pub struct Checks {
     pub gaps: u64,
     /// PFNs that occur twice.
     pub duplicates: u64,
+    /// Records of unknown events that can be page records whose id is damaged.
+    pub(super) like_pages: u64,
     /// RAM by the system configuration, pages.
     pub ram_pages: Option<u64>,
     /// Buffers that were lost while the sequence was logged, so that they may have held pages of it.
@@ -102,6 +154,9 @@ impl Checks {
     /// Those that need no page, only what is known of the sequence; of the others it says that there is no data.
     pub(crate) fn of_sequence(snapshot: &Snapshot, trace: &Trace) -> Checks {
         let span = (trace.time(snapshot.first.time), trace.time(snapshot.last_time));
+        // Each file of a recording numbers its own buffers; a sequence lies in one of them.
+        let buffer = snapshot.runs.first().and_then(|run| trace.etl().buffers.get(run.buffer as usize));
+        let loss = trace.trust().loss_of_file(buffer.map_or(0, |buffer| buffer.file));
         let meets = |hole: &&DescribedHole| hole.silent.0 <= span.1 && span.0 <= hole.silent.1;
         Checks {
             pages: snapshot.pages,
@@ -109,8 +164,9 @@ impl Checks {
             missing_pfns: snapshot.missing_pfns,
             gaps: snapshot.gaps,
             duplicates: snapshot.duplicates,
+            like_pages: like_pages(snapshot, trace),
             ram_pages: trace.system().ram_pages,
-            lost_buffers: trace.trust().loss.holes.iter().filter(meets).map(|hole| hole.missing).sum(),
+            lost_buffers: loss.holes.iter().filter(meets).map(|hole| hole.missing).sum(),
             bad_list: 0,
             bad_meminfo: None,
             combined: 0,
@@ -147,15 +203,15 @@ impl Checks {
             .min_by_key(|at| (i128::from(at.moment.time.0) - i128::from(snapshot.first.time.0)).abs())
             .map(|at| at.value);
         let database = &context.kernel.pfn_database;
-        let lists = base.by_category.list_priority();
+        let lists = &base.by_list;
         Checks {
             bad_list: lists.get(PageList::Bad as usize).map_or(0, |bad| bad.iter().sum()),
             bad_meminfo: counters.map(|counters| counters.bad),
             combined: base.stats.combined,
             combined_mmstats: mmstats,
             pfn_database: database.first().map(|block| (block.address, database.iter().map(|b| b.pages).sum())),
-            pfn_database_counted: base.by_category.category(Category::PfnDatabase),
-            lists: counters.map(|counters| compare_lists(&lists, &counters, snapshot.pages)).unwrap_or_default(),
+            pfn_database_counted: base.pfn_database,
+            lists: counters.map(|counters| compare_lists(lists, &counters, snapshot.pages)).unwrap_or_default(),
             meminfo_age: meminfo.map(|at| Nanos(nanos(snapshot.first.time).0 - nanos(at.moment.time).0)),
             reading: context.owners.reading,
             keyed: (base.stats.keyed, base.stats.unnamed),
@@ -172,6 +228,21 @@ impl Checks {
     pub fn lists_that_agree(&self) -> usize {
         self.lists.iter().filter(|list| list.is_fine()).count()
     }
+}
+
+/// Records of kernel events that nothing names, with the version and the size of the sequence's page records, all of them inside of its
+/// time; 0 where no PFN is missing for them. A page whose record has another id is not counted, and one gap is what a memory map has.
+fn like_pages(snapshot: &Snapshot, trace: &Trace) -> u64 {
+    let kinds = || trace.survey().kinds.iter().filter(|kind| kind.version == snapshot.version && kind.count > 0);
+    let of_pages =
+        |kind: &&KindCount| [PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2].iter().any(|hook| kind.id == RecordId::Kernel(*hook));
+    let sizes: Vec<u64> = kinds().filter(of_pages).map(|kind| kind.bytes / kind.count).collect();
+    let is_like = |kind: &&KindCount| {
+        let is_unknown = matches!(kind.id, RecordId::Kernel(_)) && catalog::name(kind.id).is_none();
+        let is_inside = snapshot.first.time <= kind.first && kind.last <= snapshot.last_time;
+        is_unknown && is_inside && sizes.iter().any(|size| Some(kind.bytes) == size.checked_mul(kind.count))
+    };
+    Some(kinds().filter(is_like).map(|kind| kind.count).sum()).filter(|all| *all <= snapshot.missing_pfns).unwrap_or(0)
 }
 
 fn example(context: &SnapshotContext<'_>, (process, contradiction): &(u32, Contradiction)) -> String {
@@ -207,5 +278,39 @@ fn compare_lists(pages_by: &[[u64; 8]; 8], counters: &MemoryCounters, pages: u64
     all.extend((0..).zip(standby.iter().zip(&counters.standby)).map(|(priority, (&counted, &expected))| {
         Compared::new(format!("Standby priority {priority}"), counted, expected, pages)
     }));
+    // What moves from one list to another cancels, what is missing of the page sequence does not.
+    let sum = |of: fn(&Compared) -> u64| all.iter().map(of).fold(0, u64::saturating_add);
+    all.push(Compared::new("All lists".to_owned(), sum(|list| list.counted), sum(|list| list.expected), pages));
     all
+}
+
+#[cfg(etl_writer)]
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::resident::batch_classify::BatchClassifier;
+    use crate::analysis::resident::testing::{pages, with_context};
+    use crate::model::snapshot::BATCH;
+
+    /// Every page of the machine, counted with and without its classification.
+    #[test]
+    fn both_ways_to_count_agree() {
+        for version in [2, 4] {
+            with_context(version, |context| {
+                let (mut classifier, mut by_category) = (BatchClassifier::new(context), CategoryCounts::default());
+                let mut counts = BaseCounts::default();
+                for batch in pages(version).chunks(BATCH) {
+                    classifier.classify(batch);
+                    by_category.add_all(batch, classifier.classified_pages(batch.len()));
+                    counts.add_all(context, batch);
+                }
+                let KeyStats { combined, keyed, unnamed } = counts.stats;
+                assert!(counts.pfn_database > 0 && combined > 0 && keyed > unnamed && unnamed > 0, "{counts:?}");
+                assert_eq!(counts, BaseCounts::new(&by_category, classifier.stats));
+                let twice = counts.clone().and(counts.clone());
+                assert_eq!((twice.pfn_database, twice.stats.keyed), (2 * counts.pfn_database, 2 * keyed));
+                assert_eq!(twice.by_list.as_flattened().iter().sum::<u64>(), 2 * pages(version).len() as u64);
+            });
+        }
+    }
 }

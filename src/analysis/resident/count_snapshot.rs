@@ -4,8 +4,8 @@ use crate::analysis::resident::batch_classify::BatchClassifier;
 use crate::analysis::resident::category_counts::CategoryCounts;
 use crate::analysis::resident::commit_stacks::PageShare;
 use crate::analysis::resident::consistency_checks::BaseCounts;
-use crate::analysis::resident::dimension::{Dimension, DimensionCode};
 use crate::analysis::resident::group_counts::{ByList, ByOwner, Counter, Filter};
+use crate::analysis::resident::page_dimensions::{Dimension, DimensionCode};
 use crate::analysis::resident::query::{Classification, ResidentQuery};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::table::Condition;
@@ -170,7 +170,7 @@ impl SnapshotPlan {
                 true => ByList::default(),
                 false => counts.lists_of(&[Category::AddressingWindowExtensionsPage, Category::LargePage]),
             },
-            base: BaseCounts { stats: all.classifier.stats, by_category: all.by_category },
+            base: BaseCounts::new(&all.by_category, all.classifier.stats),
             stacks: all.stacks.map(|(_, share)| share),
         }
     }

@@ -1,17 +1,18 @@
 //! Counting pages by dimensions: a flat table where the dimensions are small, a hash map where they are not.
 
 use crate::analysis::resident::classify::{ClassifiedPage, PageOwner};
-use crate::analysis::resident::dimension::{Dimension, DimensionCode};
+use crate::analysis::resident::page_dimensions::{Dimension, DimensionCode};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::table::Condition;
+use crate::dimensions::Dimension as _;
 use crate::event::page::{PageIdentity, PageList};
 use foldhash::HashMap as FastMap;
 use std::collections::BTreeMap;
 
 /// Largest number of cells of a flat table, for each thread.
 const MOST_CELLS: usize = 1 << 18;
-/// Most dimensions of one grouping.
-pub const MOST_DIMENSIONS: usize = 8;
+/// Most dimensions of one grouping: those of the rows, and the list.
+const MOST_DIMENSIONS: usize = Dimension::MOST + 1;
 
 type GroupKey = [DimensionCode; MOST_DIMENSIONS];
 

@@ -1,21 +1,21 @@
 //! The resident set: what every page of RAM holds at a snapshot, corrected, with WPA's number beside ours.
 //!
 //! Each page record is joined with the [`snapshot_context`] and classified: [`classify`] is the definition, [`batch_classify`]
-//! is faster. [`count_snapshot`] counts pages by [`dimension`]s ([`category_counts`], [`group_counts`]), and [`rows`] makes
+//! is faster. [`count_snapshot`] counts pages by [`page_dimensions`]s ([`category_counts`], [`group_counts`]), and [`rows`] makes
 //! rows and tables of the counts. Pages are read in place from the mapped file and never collected.
 
 pub(crate) mod batch_classify;
 pub(crate) mod category_counts;
-pub(crate) mod check_outcomes;
+pub(crate) mod check_warnings;
 pub(crate) mod classify;
 pub(crate) mod commit_stacks;
 pub(crate) mod consistency_checks;
 mod count_snapshot;
-pub mod dimension;
 pub mod explain;
 pub mod first_screen;
 pub(crate) mod group_counts;
 pub mod page_counts;
+pub mod page_dimensions;
 pub mod query;
 mod ranges_by_address;
 pub(crate) mod rows;
@@ -27,7 +27,7 @@ mod testing;
 pub(crate) mod warnings;
 
 pub use crate::analysis::category_rules::{Rule, RuleSet};
-pub use check_outcomes::Outcome;
+pub use check_warnings::Outcome;
 pub use consistency_checks::{Checks, Compared};
 pub use snapshot_context::SnapshotContext;
 
@@ -43,8 +43,8 @@ use crate::trace::trust::warning::Warnings;
 use crate::units::Nanos;
 use commit_stacks::{AllocationShare, CommitStacks, PageShare};
 use count_snapshot::SnapshotPlan;
-use dimension::{Dimension, DimensionCode};
 use page_counts::PageCounts;
+use page_dimensions::{Dimension, DimensionCode};
 use query::{Classification, ResidentQuery, ResidentView, stacks_for};
 use std::collections::BTreeMap;
 use tables::PROCESS_OWNER;
@@ -159,6 +159,7 @@ impl ResidentSet {
         let mut warnings = warnings::of_checks(trace, &checks);
         warnings.extend(stacks.iter().flat_map(warnings::of_stacks));
         warnings.extend(warnings::of_pool_tags(trace, &query.group_by, &query.conditions));
+        warnings.extend(warnings::of_services(trace, &query.group_by, &query.conditions));
         Ok(ResidentSet {
             warnings,
             missing: trace.missing(&RESIDENT_SET),

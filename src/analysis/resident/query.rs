@@ -1,9 +1,8 @@
 //! A query about a resident set.
 
 use crate::analysis::resident::commit_stacks::CommitStacks;
-use crate::analysis::resident::dimension::Dimension;
-use crate::analysis::resident::group_counts::MOST_DIMENSIONS;
 use crate::analysis::resident::page_counts::ResidentOrder;
+use crate::analysis::resident::page_dimensions::Dimension;
 use crate::analysis::resident::tables::ColumnChoice;
 use crate::analysis::table::{Condition, Dimension as _, spelling};
 use crate::dimensions::stack_dimensions::StackFacet;
@@ -181,19 +180,9 @@ impl ResidentQuery {
             let advice = spelling::advice(name, ResidentQuery::presets().map(|(name, _)| name));
             return Err(Error::Usage(format!("unknown preset \"{name}\"{advice}")));
         };
-        self.group_by(preset.1)?;
+        self.group_by = Dimension::parse_list(preset.1)?;
         let conditions = preset.2.iter();
         self.conditions.extend(conditions.map(|&(dimension, patterns)| Condition::fixed(dimension, patterns)));
-        Ok(())
-    }
-
-    /// Sets the dimensions of `a,b,c`.
-    ///
-    /// # Errors
-    /// A usage error for an unknown name, a name that occurs twice, or too many.
-    pub fn group_by(&mut self, names: &str) -> Result<(), Error> {
-        // A key has one place more, for the list.
-        self.group_by = Dimension::parse_list(names, MOST_DIMENSIONS - 1)?;
         Ok(())
     }
 }
@@ -208,7 +197,7 @@ mod tests {
             ResidentQuery::default().preset(name).unwrap();
         }
         let mut query = ResidentQuery::default();
-        assert!(query.group_by("list,list").is_err());
+        assert!(Dimension::parse_list("list,list").is_err());
         assert!(query.preset("x").unwrap_err().to_string().contains("by-process"));
     }
 }

@@ -1,9 +1,9 @@
-//! Rows of the resident set: the counts with their labels, and the tables that are shown.
+//! Rows of the resident set: the counts with their labels, and those of processes.
 
 use crate::analysis::resident::count_snapshot::{SnapshotCounts, SnapshotPlan};
-use crate::analysis::resident::dimension::{Dimension, DimensionCode};
 use crate::analysis::resident::group_counts::ByList;
 use crate::analysis::resident::page_counts::{PageCounts, ResidentOrder};
+use crate::analysis::resident::page_dimensions::{Dimension, DimensionCode};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::table::{Group, Node};
 use crate::dimensions::Label;

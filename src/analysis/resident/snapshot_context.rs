@@ -3,9 +3,9 @@
 use crate::analysis::category_rules::Rule;
 use crate::analysis::resident::commit_stacks::{CommitStacks, CommittedPages};
 use crate::analysis::resident::ranges_by_address::RangesByAddress;
-use crate::event::file_io::ViewKind;
+use crate::event::file_name_and_view::ViewKind;
 use crate::event::pool::PoolTag;
-use crate::load::event_values::KernelBlock;
+use crate::load::owned_events::KernelBlock;
 use crate::load::space_events::SpaceReader;
 use crate::load::trace_parts::Parts;
 use crate::model::address_index::{AddressIndex, Leaves};

@@ -1,49 +1,54 @@
 //! What casts doubt on the table of a page sequence, for all commands that count its pages.
 
 use crate::analysis::resident::commit_stacks::{AllocationShare, CommitStacks};
-use crate::analysis::resident::consistency_checks::Checks;
-use crate::analysis::resident::count_snapshot::SnapshotPlan;
-use crate::analysis::resident::dimension::Dimension;
-use crate::analysis::resident::query::{Classification, ResidentQuery, SnapshotChoice};
+use crate::analysis::resident::consistency_checks::{BaseCounts, Checks};
+use crate::analysis::resident::page_dimensions::Dimension;
+use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
-use crate::dimensions::Condition;
+use crate::dimensions::{Condition, ProcessFacet};
 use crate::load::trace_parts::Parts;
 use crate::model::snapshot::Snapshot;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::RESIDENT_SET;
 use crate::trace::trust::readiness::undescribed;
-use crate::trace::trust::warning::{Warning, Warnings, symbols_missing};
+use crate::trace::trust::warning::{Warning, Warnings, services_unknown, symbols_missing};
 use crate::units::count;
 
 /// What the checks are made of.
 pub(crate) const PARTS: Parts = SnapshotContext::PARTS.and(Parts::COUNTERS);
 
-/// The checks of a snapshot, whose pages are counted for them.
-fn checks(trace: &Trace, index: usize) -> Option<Checks> {
+/// The checks of a snapshot, whose pages are counted for them, and what the pages were joined with.
+fn checks(trace: &Trace, index: usize) -> Option<(Checks, SnapshotContext<'_>)> {
     let snapshot = trace.snapshots().get(index)?;
-    let query = ResidentQuery {
-        group_by: Vec::new(),
-        classification: Classification::Corrected,
-        processes: false,
-        ..ResidentQuery::default()
-    };
     let context = SnapshotContext::new(trace, snapshot);
-    let counted = SnapshotPlan::new(&query).count(trace.etl(), &context, snapshot, &query);
-    Some(Checks::new(&counted.base, &context, snapshot, trace))
+    let counts = BaseCounts::count(trace.etl(), &context, snapshot);
+    Some((Checks::new(&counts, &context, snapshot, trace), context))
 }
 
 /// What the checks of a snapshot found, for a command that shows numbers of its pages; they are counted.
 pub(crate) fn failed_checks(trace: &Trace, index: usize) -> Warnings {
     trace.gather(PARTS);
-    checks(trace, index).map(|checks| checks.failures()).unwrap_or_default()
+    checks(trace, index).map(|(checks, _)| checks.failures()).unwrap_or_default()
 }
 
 /// All warnings of these snapshots; their pages are counted.
 pub(crate) fn of_snapshots(trace: &Trace, snapshots: &[usize]) -> Warnings {
+    with_last_context(trace, snapshots).0
+}
+
+/// The same, and what the pages of the last one were joined with.
+pub(crate) fn with_last_context<'t>(
+    trace: &'t Trace,
+    snapshots: &[usize],
+) -> (Warnings, Option<(usize, SnapshotContext<'t>)>) {
     trace.gather(PARTS);
-    let checks: Vec<(usize, Checks)> =
-        snapshots.iter().filter_map(|&index| Some((index, checks(trace, index)?))).collect();
-    of_checks(trace, &checks.iter().map(|(index, checks)| (*index, checks)).collect::<Vec<_>>())
+    let (mut all, mut last) = (Vec::new(), None);
+    for &index in snapshots {
+        let Some((checks, context)) = checks(trace, index) else { continue };
+        all.push((index, checks));
+        last = Some((index, context));
+    }
+    (of_checks(trace, &all.iter().map(|(index, checks)| (*index, checks)).collect::<Vec<_>>()), last)
 }
 
 /// All warnings, where the pages were counted already.
@@ -95,6 +100,17 @@ pub(crate) fn of_pool_tags(
     })
 }
 
+/// That nothing lists services, where rows or conditions ask for them.
+pub(crate) fn of_services(
+    trace: &Trace,
+    dimensions: &[Dimension],
+    conditions: &[Condition<Dimension>],
+) -> Option<Warning> {
+    let of_conditions = conditions.iter().map(|condition| condition.dimension);
+    let mut all = dimensions.iter().copied().chain(of_conditions);
+    services_unknown(trace.system(), RESIDENT_SET.name, all.any(|of| of == Dimension::Process(ProcessFacet::Service)))
+}
+
 /// What is missing of symbols.
 pub(crate) fn of_symbols(stacks: &CommitStacks) -> impl Iterator<Item = Warning> {
     symbols_missing(RESIDENT_SET.name, stacks.told.iter().cloned())
@@ -124,7 +140,8 @@ pub(crate) fn of_last_before_counting(trace: &Trace) -> Warnings {
     let last = SnapshotChoice::Last.indices(trace.snapshots()).unwrap_or_default();
     let mut warnings = if last.is_empty() { Warnings::default() } else { before_counting(trace, &last) };
     warnings.retain(|warning| {
-        warning.analysis == RESIDENT_SET.name && (warning.is_grave || warning.code == "sequence_fragments")
+        let is_told = warning.is_grave || warning.is_of(&["sequence_fragments", "records_like_pages"]);
+        warning.analysis == RESIDENT_SET.name && is_told
     });
     warnings
 }

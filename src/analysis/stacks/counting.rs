@@ -1,17 +1,17 @@
 //! Counting: the events of a kind by process and stack, with their weights.
 
 use super::frame_names::Names;
-use super::join::Attached;
 use super::named_slices::{self, NamedSlice};
 use super::process_labels::Owners;
 use super::profile_intervals::ProfileIntervals;
 use super::query::{Dimension, Kind, StackQuery};
 use super::rows::{Key, Row, StackId, Threads};
+use super::stack_matching::Attached;
 use super::text_interner::Texts;
 use crate::etl::clock::Clock;
 use crate::event::Phase;
 use crate::load::stacks::first_walk::Parts;
-use crate::load::stacks::interner::Numbered;
+use crate::load::stacks::interner::{Numbered, RecentNumbers};
 use crate::load::stacks::second_walk::EventChoice;
 use crate::load::stacks::stack_events::{Chosen, Class, Events, Owner, StackEvent};
 use crate::moment::{At, Moment};
@@ -34,6 +34,7 @@ pub(super) struct Counting<'a> {
     wants_processor: bool,
     /// What is counted.
     pub rows: Numbered<Row>,
+    recent_rows: RecentNumbers,
     /// Labels of processes.
     pub processes: Texts,
     /// Their numbers, by process id and instance.
@@ -42,6 +43,8 @@ pub(super) struct Counting<'a> {
     pub threads: Threads,
     /// Each event, where they are wanted one by one.
     pub log: Option<Log>,
+    /// Context switches that are not in the trace, of threads that count.
+    pub missing_switches: u64,
 }
 
 /// Events one by one; their keys are those of rows.
@@ -85,10 +88,12 @@ impl<'a> Counting<'a> {
             wants_thread: wants(Dimension::Thread),
             wants_processor: wants(Dimension::Processor),
             rows: Numbered::default(),
+            recent_rows: RecentNumbers::default(),
             processes: Texts::default(),
             process_numbers: FastMap::default(),
             threads: Threads::default(),
             log: None,
+            missing_switches: 0,
         }
     }
 
@@ -108,10 +113,12 @@ impl<'a> Counting<'a> {
     fn slice(&mut self, events: &Events, named: &NamedSlice<'_>, weights: &mut Weights<'_>, of: &Kind) {
         for ((event, stack), id) in named.events.iter().zip(named.stacks).zip(&named.ids) {
             let Some(chosen) = events.chosen(&event.value) else { continue };
+            let missing_before = weights.missing_switches;
             let weight = weights.of(&of.0, event, &chosen);
             // An interval or a wait that began before the window is known nevertheless.
             if is_inside(self.window, event.moment) {
                 let time = event.moment.time;
+                self.missing_switches += weights.missing_switches - missing_before;
                 self.span = Some((self.span.map_or(time, |(first, _)| first), time));
                 if of.0 == EventChoice::Samples {
                     let interval = weights.intervals.in_force();
@@ -154,7 +161,7 @@ impl<'a> Counting<'a> {
         };
         let processor = class.filter(|_| self.wants_processor).map_or(0, |class| class.processor);
         let key = Key { process, thread, processor, stack: stack_id };
-        let number = self.rows.number(Row::of(key));
+        let number = self.recent_rows.number(&mut self.rows, stack_id.near(), Row::of(key));
         if let Some(log) = &mut self.log {
             log.events.push(Logged { time: moment.time, key: number, weight: weight.unwrap_or(0) });
             process_id.iter().for_each(|id| _ = log.process_ids.insert(process, *id));
@@ -169,7 +176,7 @@ impl<'a> Counting<'a> {
 }
 
 fn is_inside((from, to): (Moment, Moment), moment: Moment) -> bool {
-    from < moment && moment <= to
+    from <= moment && moment < to
 }
 
 /// Weights in time order.
@@ -179,7 +186,18 @@ pub(super) struct Weights<'a> {
     intervals: ProfileIntervals<'a>,
     stop: usize,
     thread: usize,
-    stopped: FastMap<u32, Ticks>,
+    last_switch: FastMap<u32, LastSwitch>,
+    /// Context switches that must have been, because a thread went on, or stopped, twice.
+    pub missing_switches: u64,
+}
+
+/// The last switch of a thread.
+#[derive(Debug, Clone, Copy)]
+enum LastSwitch {
+    /// To another one, at a time.
+    Stopped(Ticks),
+    /// To this one; when it had stopped before, if that is known.
+    Ran(Option<Ticks>),
 }
 
 impl<'a> Weights<'a> {
@@ -191,7 +209,8 @@ impl<'a> Weights<'a> {
             intervals: ProfileIntervals::new(&parts.intervals),
             stop: 0,
             thread: 0,
-            stopped: FastMap::default(),
+            last_switch: FastMap::default(),
+            missing_switches: 0,
         }
     }
 
@@ -202,8 +221,15 @@ impl<'a> Weights<'a> {
             EventChoice::ContextSwitches => {
                 self.stops_before(event);
                 let Owner::Thread(thread) = chosen.owner else { return None };
-                let since = self.stopped.get(&thread)?;
-                Some(event.moment.time.0.saturating_sub(since.0).max(0) as u64)
+                let last = self.last_switch.get(&thread).copied();
+                self.missing_switches += u64::from(matches!(last, Some(LastSwitch::Ran(_))));
+                let stopped = match last {
+                    Some(LastSwitch::Stopped(at)) => Some(at),
+                    Some(LastSwitch::Ran(before)) => before,
+                    None => None,
+                };
+                self.last_switch.insert(thread, LastSwitch::Ran(stopped));
+                Some(event.moment.time.0.saturating_sub(stopped?.0).max(0) as u64)
             }
             _ => Some(chosen.amount),
         }
@@ -216,12 +242,15 @@ impl<'a> Weights<'a> {
             let thread = self.parts.threads.get(self.thread).filter(|thread| thread.moment < event.moment);
             match (stop, thread) {
                 (Some(stop), thread) if thread.is_none_or(|thread| stop.moment < thread.moment) => {
-                    self.stopped.insert(stop.value, stop.moment.time);
+                    // Each processor has an idle thread, and all of them have id 0.
+                    let before = self.last_switch.insert(stop.value, LastSwitch::Stopped(stop.moment.time));
+                    let stopped_twice = stop.value != 0 && matches!(before, Some(LastSwitch::Stopped(_)));
+                    self.missing_switches += u64::from(stopped_twice);
                     self.stop += 1;
                 }
                 (_, Some(thread)) => {
                     if thread.value.phase == Phase::Start {
-                        self.stopped.remove(&thread.value.thread_id);
+                        self.last_switch.remove(&thread.value.thread_id);
                     }
                     self.thread += 1;
                 }

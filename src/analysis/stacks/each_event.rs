@@ -1,10 +1,10 @@
 //! All events of a kind, one by one, with their weights: for tables with a row for each.
 
 use super::counting::Weights;
-use super::join::{self, Joined};
 use super::process_labels::Owners;
 use super::query::{KINDS, Kind, Weight};
 use super::rows::is_in_ticks;
+use super::stack_matching::{self, Joined};
 use crate::error::Error;
 use crate::load::stacks::first_walk::Parts;
 use crate::load::stacks::second_walk::EventChoice;
@@ -58,7 +58,7 @@ fn each_of(
     each: &mut dyn FnMut(&ListedEvent<'_>) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let mut events = Events::new(trace.etl(), &parts.parts, &of.0);
-    let Joined { stacks, .. } = join::join(parts, &mut events);
+    let Joined { stacks, .. } = stack_matching::join(parts, &mut events);
     let mut weights = Weights::new(parts, &events);
     let unit = of.weight();
     let clock = &trace.etl().clock;

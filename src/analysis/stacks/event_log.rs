@@ -2,9 +2,9 @@
 
 use super::counting::{Counting, Log, Logged};
 use super::frame_names::Names;
-use super::join::{self, Joined};
 use super::query::{Kind, StackQuery, Weight};
 use super::rows::{Key, Threads};
+use super::stack_matching::{self, Joined};
 use super::text_interner::Texts;
 use super::{kinds, nothing_of, symbol_use};
 use crate::error::Error;
@@ -50,7 +50,7 @@ impl EventLog {
     ) -> Result<EventLog, Error> {
         let of = Kind(choice.clone());
         let mut events = Events::new(trace.etl(), &records.parts, choice);
-        let Joined { stacks, counts } = join::join(records, &mut events);
+        let Joined { stacks, counts } = stack_matching::join(records, &mut events);
         if !events.has_chosen() {
             return Err(nothing_of(trace, &of, &kinds(trace, &events, &stacks)));
         }

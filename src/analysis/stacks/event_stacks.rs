@@ -2,16 +2,16 @@
 
 use super::frame_labels::{self, FunctionLabels};
 use super::frame_names::{Label as Frame, Names};
-use super::join::{self, Joined};
 use super::named_slices::{self, NamedSlice};
 use super::rows::{StackId, all_numbers};
+use super::stack_matching::{self, Joined};
 use super::stack_texts::StackTexts;
 use super::symbol_use;
 use crate::dimensions::Label;
 use crate::etl::record_id::{HookId, RecordId};
 use crate::load::stacks::exponential_search::partition_point_near;
 use crate::load::stacks::first_walk::{Parts, session_pointer};
-use crate::load::stacks::interner::Numbered;
+use crate::load::stacks::interner::{Numbered, RecentNumbers};
 use crate::load::stacks::second_walk::EventChoice;
 use crate::load::stacks::stack_events::{Events, StackEvent};
 use crate::moment::Moment;
@@ -56,17 +56,18 @@ impl EventStacks {
     ) -> (EventStacks, Vec<String>) {
         let parts = Parts::new(trace.etl());
         let mut events = Events::new(trace.etl(), &parts.parts, &EventChoice::WithStacks);
-        let Joined { stacks: attached, .. } = join::join(&parts, &mut events);
+        let Joined { stacks: attached, .. } = stack_matching::join(&parts, &mut events);
         let mut names = Names::new(&parts.addresses, session_pointer(trace.etl()));
         let is_wanted: Vec<bool> = events.classes().iter().map(|class| is_wanted(class.kind)).collect();
         let is_wanted = |event: &StackEvent| is_wanted.get(Events::class_number(event)).is_some_and(|wanted| *wanted);
         let (mut by_moment, mut stacks, mut counts) =
             (Vec::new(), Numbered::default(), vec![0; events.classes().len()]);
         stacks.number(StackId::default());
+        let mut recent = RecentNumbers::default();
         let each = |NamedSlice { events, stacks: of_events, ids }: NamedSlice<'_>| {
             let all = events.iter().zip(of_events).zip(ids);
             for ((event, _), id) in all.filter(|((event, stack), _)| stack.has_stack() && is_wanted(&event.value)) {
-                by_moment.push((event.moment, stacks.number(id)));
+                by_moment.push((event.moment, recent.number(&mut stacks, id.near(), id)));
                 let count = counts.get_mut(Events::class_number(&event.value));
                 count.into_iter().for_each(|count| *count += 1);
             }

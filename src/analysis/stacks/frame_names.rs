@@ -3,13 +3,13 @@
 //! Events are asked for in time order; what lies at addresses is kept for the current time only. Names of a list of frames are
 //! found once until something changes in its process.
 
-use super::address_lifetimes::Life;
-use super::address_spaces::AddressSpaces;
+use super::code_lifetimes::Life;
 use super::image_and_method_names::{databases, modules, name_of_file};
+use super::loaded_code::AddressSpaces;
 use super::recent_names::RecentNames;
 use super::text_interner::Texts;
-use crate::load::stacks::addresses::AddressRecord;
 use crate::load::stacks::frame_trie::{FrameTrie, Node, PathId};
+use crate::load::stacks::image_and_method_records::AddressRecord;
 use crate::load::stacks::interner::Numbered;
 use crate::load::stacks::kernel_or_user::is_kernel_frame;
 use crate::moment::At;

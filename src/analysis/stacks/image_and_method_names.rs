@@ -1,8 +1,8 @@
 //! What images and methods are called, by their records and those of modules and databases.
 
-use super::address_lifetimes::Life;
+use super::code_lifetimes::Life;
 use super::text_interner::Texts;
-use crate::load::stacks::addresses::AddressRecord;
+use crate::load::stacks::image_and_method_records::AddressRecord;
 use crate::moment::At;
 use crate::symbols::PdbId;
 use foldhash::HashMap as FastMap;

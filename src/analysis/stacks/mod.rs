@@ -3,8 +3,7 @@
 //!
 //! Sources: `docs/stacks.md`.
 
-mod address_lifetimes;
-mod address_spaces;
+mod code_lifetimes;
 mod comparable_rows;
 mod counting;
 mod counts;
@@ -18,7 +17,7 @@ mod frame_names;
 mod frame_sums;
 mod hottest_path;
 mod image_and_method_names;
-mod join;
+mod loaded_code;
 mod named_slices;
 mod process_labels;
 mod profile_intervals;
@@ -28,13 +27,13 @@ mod query;
 mod recent_names;
 mod rows;
 mod stack_labels;
+mod stack_matching;
 mod stack_texts;
 mod symbol_needs;
 mod symbol_use;
 mod text_interner;
 mod tree;
 
-pub(crate) use address_spaces::AddressSpaces;
 pub(crate) use comparable_rows::in_one_case;
 #[cfg(feature = "cli")]
 pub(crate) use counting::Logged;
@@ -47,7 +46,7 @@ pub(crate) use event_stacks::EventStacks;
 #[cfg(feature = "cli")]
 pub(crate) use frame_names::Label as FrameLabel;
 pub(crate) use frame_names::Names;
-pub use join::JoinCounts;
+pub(crate) use loaded_code::AddressSpaces;
 pub(crate) use process_labels::Owners;
 pub(crate) use profile_intervals::ProfileIntervals;
 #[cfg(feature = "cli")]
@@ -58,6 +57,7 @@ pub use rows::{FunctionRow, ModuleRow, ProcessRow, SelfAndTotal, Totals};
 #[cfg(feature = "cli")]
 pub(crate) use rows::{Key, StackId, Threads};
 pub(crate) use stack_labels::StackLabels;
+pub use stack_matching::JoinCounts;
 pub(crate) use stack_texts::StackTexts;
 pub use symbol_needs::SymbolNeeds;
 pub use symbol_use::SymbolUse;
@@ -68,7 +68,7 @@ use crate::analysis::table::Group;
 use crate::dimensions::Condition;
 use crate::error::{Error, Missing};
 use crate::etl::record_id::{HookId, RecordId};
-use crate::load::allocation_rule::LeftOut;
+use crate::load::allocation_rules::LeftOut;
 use crate::load::stacks::first_walk::{Counts, Parts, session_pointer};
 use crate::load::stacks::frame_trie::FrameTrie;
 use crate::load::stacks::second_walk::{EventChoice, kind_of};
@@ -83,10 +83,10 @@ use crate::trace::trust::readiness::undescribed;
 use crate::trace::trust::warning::{Warning, Warnings, symbols_missing};
 use crate::units::{Nanos, counted};
 use counting::Counting;
-use join::{Attached, Joined};
 use query::{KINDS, event_name};
 use rayon::prelude::*;
 use rows::WholeStacks;
+use stack_matching::{Attached, Joined};
 use std::collections::BTreeMap;
 
 /// Events of one kind that have stacks.
@@ -174,13 +174,31 @@ pub struct StackSet {
 
 /// What is wrong with the trace, what is not there of what names processes, modules and functions, and which records count as no
 /// allocation. `told`: of the search for symbols.
-fn warnings(trace: &Trace, left_out: LeftOut, told: Vec<String>) -> Warnings {
+fn warnings(
+    trace: &Trace,
+    kinds: &[KindRow],
+    (left_out, missing_switches): (LeftOut, u64),
+    told: Vec<String>,
+) -> Warnings {
     let mut missing = trace.missing(&STACK_EVENTS);
     // Stacks can be parts of their events too: the table says of which events they are known.
     missing.retain(|need| need.keyword != STACK_EVENTS.required.keyword);
     let mut warnings = trace.trust().warnings();
+    if missing_switches > 0 {
+        let switches = counted(missing_switches, "context switch is", "context switches are");
+        let text = format!(
+            "the chain of context switches is broken: {switches} missing before threads that stop or go on twice; their \
+             times of waiting are too long or missing"
+        );
+        warnings.push(Warning::grave(STACK_EVENTS.name, "switches_broken", text).of(missing_switches));
+    }
     warnings.extend(trace.trust().not_there_for(STACK_EVENTS.name, &missing));
     warnings.extend(undescribed(trace.survey(), &STACK_EVENTS));
+    if kinds.iter().all(|kind| kind.with_stack == 0) {
+        let text = "no record of the trace has a stack: there are no functions and no trees (wpr -start CPU -filemode; \
+                    xperf: -stackwalk Profile+CSwitch)";
+        warnings.push(Warning::note(STACK_EVENTS.name, "no_stacks", text.to_owned()));
+    }
     if left_out.sum() > 0 {
         let text = format!("left out: {}", left_out.counts().join(", "));
         warnings.push(Warning::note(STACK_EVENTS.name, "records_left_out", text).of(left_out.sum()));
@@ -199,7 +217,7 @@ impl StackSet {
         let mut parts = Parts::new(trace.etl());
         let of = query.of.clone().unwrap_or_else(|| default_kind(trace));
         let mut events = Events::new(trace.etl(), &parts.parts, &of.0);
-        let Joined { stacks, counts } = join::join(&parts, &mut events);
+        let Joined { stacks, counts } = stack_matching::join(&parts, &mut events);
         parts.parts = PartList::default(); // joined: their room is for what is counted now
         let kinds = kinds(trace, &events, &stacks);
         if !events.has_chosen() {
@@ -216,7 +234,7 @@ impl StackSet {
         names.close();
         let (searches, told) = symbol_use::read(&mut names, &query.symbols);
         let (span_ns, interval_ns) = (counting.span_ns(&trace.etl().clock), counting.interval_ns);
-        let Counting { rows, processes, threads, .. } = counting;
+        let Counting { rows, processes, threads, missing_switches, .. } = counting;
         parts.frames = FrameTrie::default();
         query.fold.iter().for_each(|modules| names.fold(modules));
         let clock = rows::is_in_ticks(of.weight(), of.0 == EventChoice::Samples).then_some(&trace.etl().clock);
@@ -224,7 +242,7 @@ impl StackSet {
         let mut texts = StackTexts::default();
         let (modules, functions) = shown.modules_and_functions();
         Ok(StackSet {
-            warnings: warnings(trace, left_out, told),
+            warnings: warnings(trace, &kinds, (left_out, missing_switches), told),
             counts: parts.counts,
             joined: counts,
             left_out: left_out.sum(),
@@ -255,16 +273,14 @@ impl StackSet {
     }
 }
 
-/// The whole trace, unless the user names an end.
+/// The whole trace, unless the user names an end. An event exactly at the begin is inside, one at the end is not, as in `cpu` and `faults`:
+/// so windows side by side count each event once.
 pub(crate) fn window(trace: &Trace, query: &StackQuery) -> Result<Window, Error> {
     let ends = Ends::of_trace(trace.survey(), &trace.system().marks);
     let mut window = Window::between(ends, query.from.as_ref(), query.to.as_ref(), &trace.etl().clock)?;
-    if query.from.is_none() {
-        window.from = Moment::FIRST;
-    }
-    if query.to.is_none() {
-        window.to = Moment::LAST;
-    }
+    let at = |time| Moment { time, order: 0 };
+    window.from = if query.from.is_some() { at(window.from.time) } else { Moment::FIRST };
+    window.to = if query.to.is_some() { at(window.to.time) } else { Moment::LAST };
     Ok(window)
 }
 

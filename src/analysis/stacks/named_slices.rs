@@ -2,8 +2,8 @@
 //! up by all threads that are free.
 
 use super::frame_names::Names;
-use super::join::Attached;
 use super::rows::StackId;
+use super::stack_matching::Attached;
 use crate::load::stacks::first_walk::Parts;
 use crate::load::stacks::stack_events::StackEvent;
 use crate::moment::At;
@@ -90,7 +90,7 @@ mod tests {
     use crate::etl::record_id::RecordId;
     use crate::event::Phase;
     use crate::event::hooks::PAGE_ACCESS;
-    use crate::load::stacks::addresses::AddressRecord;
+    use crate::load::stacks::image_and_method_records::AddressRecord;
     use crate::load::stacks::stack_events::Events;
     use crate::moment::Moment;
     use crate::units::{PointerSize, Ticks};

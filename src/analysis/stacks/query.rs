@@ -2,7 +2,7 @@
 
 use super::tree::TreeQuery;
 use crate::dimensions::single_dimensions::{FUNCTION, MODULE, PROCESSOR, STACK, THREAD};
-use crate::dimensions::{Condition, Dimension as _, ProcessFacet, dimensions, spelling};
+use crate::dimensions::{Condition, ProcessFacet, dimensions, spelling};
 use crate::error::Error;
 use crate::etl::record_id::{HookId, RecordId};
 use crate::event::catalog;
@@ -59,13 +59,12 @@ pub struct StackQuery {
 }
 
 impl StackQuery {
-    /// Sets the dimensions of `a,b,c`.
-    ///
-    /// # Errors
-    /// A usage error for an unknown name and a name that occurs twice.
-    pub fn group_by(&mut self, names: &str) -> Result<(), Error> {
-        self.group_by = Dimension::parse_list(names, Dimension::ALL.len())?;
-        Ok(())
+    /// True where frames make the rows or choose their events.
+    #[cfg(feature = "cli")]
+    pub(crate) fn looks_at_frames(&self) -> bool {
+        let conditions = self.conditions.iter().map(|condition| condition.dimension);
+        let is_of_frames = |of| matches!(of, Dimension::Module | Dimension::Function | Dimension::Stack);
+        self.leaf.is_some() || self.group_by.iter().copied().chain(conditions).any(is_of_frames)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The names of lists of frames, and of frames, that were asked for last: stacks come again, and share their outer frames.
 
-use super::address_spaces::AddressSpaces;
+use super::loaded_code::AddressSpaces;
 use crate::load::stacks::frame_trie::PathId;
 use foldhash::HashMap as FastMap;
 use std::num::NonZeroU32;
@@ -212,7 +212,7 @@ impl Places {
 mod tests {
     use super::*;
     use crate::event::Phase;
-    use crate::load::stacks::addresses::AddressRecord;
+    use crate::load::stacks::image_and_method_records::AddressRecord;
     use crate::moment::{At, Moment};
     use crate::units::Ticks;
 

@@ -81,6 +81,12 @@ impl StackId {
     pub(super) fn has_frames(self) -> bool {
         self.kernel.is_some() || self.user.is_some()
     }
+
+    /// A number that most other stacks do not have.
+    #[inline]
+    pub(super) fn near(self) -> usize {
+        self.user.or(self.kernel).map_or(0, PathId::place)
+    }
 }
 
 /// Ids of threads; `None` where it is unknown.

@@ -1,9 +1,9 @@
 //! Which databases a trace needs (`pfnset symbols`): those of all frames of all stacks, whatever their events.
 
 use super::frame_names::Names;
-use super::join::{self, Joined};
 use super::named_slices::stack_id;
 use super::rows::StackId;
+use super::stack_matching::{self, Joined};
 use super::symbol_use::{self, SymbolUse};
 use crate::error::Error;
 use crate::load::stacks::first_walk::{Parts, session_pointer};
@@ -40,7 +40,7 @@ impl SymbolNeeds {
         trace.gather(crate::trace::Parts::SYSTEM);
         let parts = Parts::new(trace.etl());
         let mut events = Events::new(trace.etl(), &parts.parts, &EventChoice::Samples);
-        let Joined { stacks, .. } = join::join(&parts, &mut events);
+        let Joined { stacks, .. } = stack_matching::join(&parts, &mut events);
         let mut names = Names::new(&parts.addresses, session_pointer(trace.etl()));
         let mut lists: FastMap<PathId, u64> = FastMap::default();
         let mut count = 0;

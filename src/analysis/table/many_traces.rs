@@ -30,6 +30,8 @@ impl TraceTable {
             for mut line in table.lines {
                 if is_nested {
                     line.depth += 1;
+                } else if let [Value::Text(text)] = line.cells.as_slice() {
+                    line = Line { ruled: line.ruled, ..Line::across(&format!("{name}: {text}")) };
                 } else {
                     line.cells.insert(0, Value::text(&name));
                 }

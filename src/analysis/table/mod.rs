@@ -112,6 +112,8 @@ pub enum Value {
     Nothing,
     /// As [`Value::Nothing`], and in JSON without its key.
     Absent,
+    /// A number that is there and that nothing tells: `unknown` for people, empty and null for programs.
+    Unknown,
     /// A text.
     Text(String),
     /// Several texts: joined with `+` in CSV.
@@ -371,6 +373,24 @@ impl<M, A> Measured<M, A> {
 }
 
 impl Table {
+    /// The same with more digits of the times that its lines begin with, where two of them would look the same.
+    pub(crate) fn with_times_apart(mut self) -> Table {
+        let time = |line: &Line| match line.cells.first() {
+            Some(Value::Seconds(time) | Value::ExactSeconds(time)) => Some(*time),
+            _ => None,
+        };
+        let mut times: Vec<Nanos> = self.lines.iter().filter_map(time).collect();
+        times.dedup();
+        let shown = |time: &Nanos| format!("{:.6}", time.seconds());
+        if times.iter().zip(times.iter().skip(1)).any(|(one, next)| shown(one) == shown(next)) {
+            for line in &mut self.lines {
+                let exact = time(line).map(|time| Value::text(format!("{:.9}", time.seconds())));
+                line.cells.iter_mut().zip(exact).for_each(|(cell, exact)| *cell = exact);
+            }
+        }
+        self
+    }
+
     /// The table of groups: records of `groups`, lines of `tree`. `all` is what shares are of.
     pub(crate) fn of_groups<D: Dimension, M: Measure, A>(
         dimensions: &[D],

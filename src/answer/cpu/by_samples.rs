@@ -44,8 +44,9 @@ fn told(set: &SampledUse, unit: TimeUnit) -> Vec<String> {
             .map(|(first, last)| format!("; those of the trace are from {} to {}", time(first), time(last)));
         return vec![format!("No samples{}", of_trace.unwrap_or_default())];
     };
+    let without = if set.filter.is_empty() { "" } else { "Without the conditions: " };
     let mut told = vec![format!(
-        "{} samples from {} to {}, one each {} on each processor; {} met an idle thread",
+        "{without}{} samples from {} to {}, one each {} on each processor; {} met an idle thread",
         numbers::count(set.all.events),
         time(first),
         time(last),

@@ -3,7 +3,7 @@
 use crate::analysis::cpu::switch_stacks::{RecordShare, StackShare, StackShares};
 use crate::analysis::cpu::{CpuUse, SampledUse, decimal};
 use crate::analysis::table::Value;
-use crate::answer::facts::{Fact, Facts};
+use crate::answer::json_facts::{Fact, Facts};
 use serde_json::json;
 
 /// The whole object.

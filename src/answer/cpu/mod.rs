@@ -80,12 +80,16 @@ pub fn answer(set: &CpuUse, display: CpuDisplay) -> Answer<'_> {
         screen.push(Block::Blank);
     }
     if !set.filter.is_empty() && set.rows.is_empty() {
-        let labels = "pfnset cpu TRACE --group-by DIMENSION lists the labels";
-        screen.extend([Block::Text(format!("No thread meets the conditions of --where; {labels}")), Block::Blank]);
+        screen.extend([Block::Text(without_rows(set, unit)), Block::Blank]);
     }
     match view {
         CpuView::Summary => screen.extend(summary(set, display)),
-        CpuView::Sampling => screen.extend([Block::Text(bases(set, unit)), Block::Blank, Block::Rows(0)]),
+        CpuView::Sampling => {
+            screen.extend([Block::Text(bases(set, unit)), Block::Blank, Block::Rows(0)]);
+            if set.sampling_unknown_is_of_both() {
+                screen.push(Block::Text(UNKNOWN_OF_BOTH.to_owned()));
+            }
+        }
         _ => screen.push(Block::Rows(0)),
     }
     if view == CpuView::Timeline && !set.filter.is_empty() {
@@ -130,6 +134,25 @@ fn rows(set: &CpuUse, CpuDisplay { view, order, top, is_grouped, .. }: CpuDispla
     };
     table.titled(title).into()
 }
+
+/// Why conditions leave no row.
+fn without_rows(set: &CpuUse, unit: TimeUnit) -> String {
+    if set.silent_processors.is_empty() {
+        let labels = "pfnset cpu TRACE --group-by DIMENSION lists the labels";
+        return format!("No thread meets the conditions of --where; {labels}");
+    }
+    let unknown = |number: &u32| {
+        let times = set.by_processor.get(*number as usize);
+        let ticks = times.and_then(|times| times.by_use.get(ProcessorUse::Unknown as usize)).copied().unwrap_or(0);
+        format!("{} of processor {number}", unit.show(set.ns(ticks)))
+    };
+    let unknown: Vec<String> = set.silent_processors.iter().map(unknown).collect();
+    format!("No thread is known that ran there: without a context switch, {} are unknown", unknown.join(", "))
+}
+
+/// What the row `Unknown` beside samples is, where it is more than time of which nothing is known.
+const UNKNOWN_OF_BOTH: &str =
+    "Unknown is time of which nothing is known together with the threads that no event describes";
 
 /// What the shares of exact times and those of samples are of.
 fn bases(set: &CpuUse, unit: TimeUnit) -> String {

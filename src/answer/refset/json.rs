@@ -2,11 +2,11 @@
 
 use crate::analysis::refset::final_state_check::Verification;
 use crate::analysis::refset::reason::{AccessReason, ReleaseReason};
-use crate::analysis::refset::totals::mem_info_ws::MemInfoWsCheck;
 use crate::analysis::refset::totals::timeline::{PeakAndAverage, Timeline};
+use crate::analysis::refset::totals::working_set_check::MemInfoWsCheck;
 use crate::analysis::refset::{ReferenceSet, StackShare};
 use crate::analysis::table::Dimension as _;
-use crate::answer::facts::{Fact, Facts};
+use crate::answer::json_facts::{Fact, Facts};
 use crate::event::page::PageUse;
 use crate::model::window::Origin;
 use serde_json::{Map, Value, json};

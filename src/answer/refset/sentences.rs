@@ -3,7 +3,7 @@
 use crate::analysis::refset::final_state_check::Verification;
 use crate::analysis::refset::graphics_events::GraphicsEvents;
 use crate::analysis::refset::query::Dimension;
-use crate::analysis::refset::totals::mem_info_ws::MemInfoWsCheck;
+use crate::analysis::refset::totals::working_set_check::MemInfoWsCheck;
 use crate::analysis::refset::{ReferenceSet, StackShare};
 use crate::answer::numbers;
 use crate::model::window::Origin;
@@ -24,7 +24,7 @@ pub(super) fn title(set: &ReferenceSet, what: &str) -> String {
 
 /// What rows count.
 pub(super) fn rows_title(set: &ReferenceSet) -> &'static str {
-    match (set.with_impact(), set.with_ended) {
+    match (set.with_impact() || set.is_net, set.with_ended) {
         (true, _) => "Impact",
         (false, true) => "Pages held",
         (false, false) => "Held at stop,",
@@ -34,13 +34,21 @@ pub(super) fn rows_title(set: &ReferenceSet) -> &'static str {
 /// What rows count where their sums are not those of the accesses and releases.
 pub(super) fn row_notes(set: &ReferenceSet) -> Vec<String> {
     let by = |dimension| set.dimensions.contains(&dimension);
+    let net = set.is_net.then(|| {
+        "Impacting pages count where they came in the window and stayed, and are subtracted where they were held before \
+         and released in it: rows and totals of them are net growth, which can be negative and has no shares."
+            .to_owned()
+    });
     match () {
-        () if set.with_impact() => vec![
+        () if set.with_impact() => std::iter::once(
             "Pages counts a page for each holder, charged pages a physical page once: for the process that accessed \
              it first, until the last holder releases it (WPA's impact size). So a process can be charged for a page \
              that it has released and others still hold."
                 .to_owned(),
-        ],
+        )
+        .chain(net)
+        .collect(),
+        () if set.is_net => net.into_iter().collect(),
         () if set.is_selection || !set.with_ended => Vec::new(),
         () => [(by(Dimension::AccessReason), entered(set)), (by(Dimension::ReleaseReason), left(set))]
             .into_iter()
@@ -57,7 +65,7 @@ pub(super) fn stack_share(set: &ReferenceSet) -> Option<String> {
         numbers::count(accesses_with_stack),
         numbers::count(accesses)
     );
-    if set.with_impact() {
+    if set.with_impact() || set.is_net {
         // Pages of both signs have no share.
         return Some(format!("Stacks are known {of_accesses}. Pages that were held at the start have none."));
     }

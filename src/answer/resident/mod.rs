@@ -7,7 +7,7 @@ mod stacks;
 use crate::analysis::resident::query::ResidentView;
 use crate::analysis::resident::{ResidentSet, SnapshotSet};
 use crate::answer::answer_type::{Answer, Units};
-use crate::answer::facts::{Fact, Facts};
+use crate::answer::json_facts::{Fact, Facts};
 use crate::answer::numbers::{self, Unit};
 use crate::answer::text_block::Block;
 use crate::units::PAGE_BYTES;

@@ -4,16 +4,17 @@ use crate::analysis::allocations::{AllocationOrder, AllocationQuery, AllocationS
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::table::Condition;
 use crate::answer::allocations::{self, AllocationDisplay};
-use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, RowArgs, conditions, grouped_by, help, refuse, span};
+use crate::cli::args::{
+    ColumnArgs, Common, OneOf, OutputFormat, RowArgs, conditions, group_by, grouped_by, help, refuse, span,
+};
 use crate::cli::exit::Exit;
 use crate::cli::pool_tags::PoolTagArgs;
 use crate::cli::symbols::SymbolArgs;
 use crate::cli::{output, trace};
 use crate::error::Error;
-use crate::load::allocations::AllocationKind;
+use crate::load::allocation_kinds::AllocationKind;
 use crate::model::window::Bound;
 use crate::units::Nanos;
-use anyhow::Context;
 use clap::Args;
 
 #[derive(Debug, Args)]
@@ -64,7 +65,7 @@ pub struct Allocations {
     /// Begin of the window: seconds since trace start, or the text of a mark [default: the trace's]
     #[arg(long, value_name = "SECONDS|MARK")]
     pub from: Option<Bound>,
-    /// End of the window: seconds since trace start, or the text of a mark after its begin [default: the trace's]
+    /// End of the window (exclusive): seconds since trace start, or the text of a mark after its begin [default: the trace's]
     #[arg(long, value_name = "SECONDS|MARK")]
     pub to: Option<Bound>,
     /// Another view of the same
@@ -147,9 +148,7 @@ impl Allocations {
             only_leaks: self.preset == Some(AllocationView::Leaks),
             ..AllocationQuery::default()
         };
-        if let Some(names) = &rows.group_by {
-            query.group_by(names).context("--group-by")?;
-        }
+        query.group_by = group_by(rows.group_by.as_ref(), query.group_by)?;
         let has_names = query.wants_stacks();
         let reason = "names functions: it is for rows or conditions by function or stack, as in --group-by function";
         refuse("--symbols", &[(!self.symbols.symbols.is_empty() && !has_names, reason)])?;
@@ -169,6 +168,8 @@ impl Allocations {
                 (self.sort.is_some() && is_timeline, "has an order of its own: --sort has no effect"),
             ],
         )?;
+        let no_sizes = self.preset == Some(AllocationView::Lifetimes) && rows.unit.is_some();
+        refuse("--preset lifetimes", &[(no_sizes, "has times: --unit has no effect")])?;
         let trace = trace::open(common)?;
         let set = trace::with_bar(common, &trace, 3, || AllocationSet::answer(&trace, &query))?;
         let has_no_tags = self.tags.pooltags.is_some() && (is_timeline || !set.dimensions.contains(&Dimension::Tag));

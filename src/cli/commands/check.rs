@@ -294,12 +294,14 @@ impl Check {
     fn of_trace(&self, recording: &Recording, budgets: &[Budget], earlier: Option<&TraceValues>) -> (TraceResult, Run) {
         let common = &self.common;
         let files: Vec<PathBuf> = recording.files().cloned().collect();
-        let run =
-            |values, doubts, warnings| Run { trace: recording.trace.display().to_string(), values, doubts, warnings };
+        let run = |values, machine, doubts, warnings| {
+            let trace = recording.trace.display().to_string();
+            Run { trace, values, machine, doubts, warnings }
+        };
         let trace = match trace::open_recording(common, recording) {
             Ok(trace) => trace,
             Err(error) => {
-                let unknown = run(vec![None; budgets.len()], Vec::new(), Vec::new());
+                let unknown = run(vec![None; budgets.len()], None, Vec::new(), Vec::new());
                 return (TraceResult::unreadable(files, budgets, &format!("{error:#}")), unknown);
             }
         };
@@ -313,8 +315,9 @@ impl Check {
         let kept = values.values.iter().zip(budgets).filter(|_| is_kept).map(known);
         let grave = values.warnings.grave().texts();
         let others = values.warnings.iter().filter(|warning| !warning.is_grave);
-        let run = run(kept.collect(), grave, others.map(|warning| warning.text.clone()).collect());
-        (TraceResult::new(files, budgets, values, earlier.map(|earlier| earlier.values.as_slice())), run)
+        let others = others.map(|warning| warning.text.clone()).collect();
+        let run = run(kept.collect(), values.machines.first().cloned(), grave, others);
+        (TraceResult::new(files, budgets, values, earlier), run)
     }
 }
 

@@ -16,6 +16,7 @@ Without a type and without --csv: all types that Windows defines.
 
 Columns of FILE, in any order, headings without case:
   Counter (Path, Name), CounterType, RawValue      required
+  Name beside Counter                              instance
   BaseValue                                        base
   Timestamp_PerfTime, Frequency_PerfTime           performance counter
   Timestamp_Sys100NS                               system time, 100 ns

@@ -5,7 +5,7 @@ use crate::analysis::cpu::{CpuUse, SampledUse};
 use crate::analysis::table::Condition;
 use crate::answer::cpu::{self, CpuDisplay, CpuView};
 use crate::answer::numbers::TimeUnit;
-use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, conditions, grouped_by, help, refuse, span};
+use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, conditions, group_by, grouped_by, help, refuse, span};
 use crate::cli::exit::Exit;
 use crate::cli::symbols::SymbolArgs;
 use crate::cli::{output, trace};
@@ -83,7 +83,7 @@ pub struct Cpu {
     /// Begin of the window: seconds since trace start, or the text of a mark [default: first context switch]
     #[arg(long, value_name = "SECONDS|MARK")]
     pub from: Option<Bound>,
-    /// End of the window: seconds since trace start, or the text of a mark after its begin [default: last context switch]
+    /// End of the window (exclusive): seconds since trace start, or the text of a mark after its begin [default: last context switch]
     #[arg(long, value_name = "SECONDS|MARK")]
     pub to: Option<Bound>,
     /// Another view of the same
@@ -227,7 +227,7 @@ impl Cpu {
             ..CpuQuery::default()
         };
         match &self.group_by {
-            Some(names) => query.group_by(names).context("--group-by")?,
+            Some(_) => query.group_by = group_by(self.group_by.as_ref(), query.group_by)?,
             None if self.preset == Some(CpuView::States) => {
                 query.group_by = vec![Dimension::PROCESS, Dimension::Thread]
             }
@@ -251,6 +251,8 @@ impl Cpu {
         {
             let reason = "names functions of switch-ins: the trace has samples and no context switches";
             refuse("--symbols", &[(!self.symbols.symbols.is_empty(), reason)])?;
+            let reason = "is beside exact times: the trace has samples and no context switches";
+            refuse("--tick", &[(self.tick.is_some(), reason)])?;
             output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
             let answer = output::with_no_match(cpu::answer_by_samples(&set, display), &query.conditions);
             return trace::finish_with(&self.columns, answer, common);

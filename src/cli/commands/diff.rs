@@ -3,8 +3,8 @@
 use crate::analysis::allocations::{AllocationQuery, Dimension as AllocationDimension};
 use crate::analysis::diff::Diff as Comparison;
 use crate::analysis::diff::allocations::{AllocationDiff, AllocationDiffQuery, AllocationMeasure};
+use crate::analysis::diff::compared_dimensions::Dimension;
 use crate::analysis::diff::comparison::DiffOrder;
-use crate::analysis::diff::dimension::Dimension;
 use crate::analysis::diff::process_matching::Match;
 use crate::analysis::diff::query::DiffQuery;
 use crate::analysis::diff::row_choice::RowChoice;
@@ -14,9 +14,10 @@ use crate::analysis::diff::tolerance::Tolerance;
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::stacks::{Dimension as StackDimension, Kind, StackQuery};
 use crate::analysis::table::{Condition, Dimension as _, spelling};
+use crate::answer::Answer;
 use crate::answer::comparison::ListedRows;
 use crate::answer::{diff, diff_allocations, diff_stacks};
-use crate::cli::args::{Common, OneOf, OutputFormat, RowArgs, conditions, grouped_by, listed, refuse};
+use crate::cli::args::{Common, OneOf, OutputFormat, RowArgs, conditions, group_by, grouped_by, listed, refuse};
 use crate::cli::commands::allocations::KINDS;
 use crate::cli::exit::Exit;
 use crate::cli::recordings::{Recording, Recordings};
@@ -26,9 +27,10 @@ use crate::error::Error;
 use crate::imported::wpa::WpaOptions;
 use crate::imported::wpa::culture::{Culture, Sign};
 use crate::input::STANDARD_INPUT;
-use crate::load::allocations::AllocationKind;
+use crate::load::allocation_kinds::AllocationKind;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
+use crate::trace::trust::warning::Warnings;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 
@@ -165,6 +167,8 @@ const BESIDE_ROWS_OF_STACKS: u16 = 17;
 const FEWEST_ROWS: u16 = 10;
 /// The same of stacks.
 const FEWEST_ROWS_OF_STACKS: u16 = 6;
+/// Fewest rows where all of an answer is in sight then.
+const FEWEST_IN_SIGHT: usize = 3;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Rules {
@@ -232,7 +236,7 @@ impl Diff {
     }
 
     fn query(&self) -> anyhow::Result<DiffQuery> {
-        let group_by = self.rows.group_by.as_deref().map(|names| Dimension::parse_list(names, 7));
+        let group_by = self.rows.group_by.as_deref().map(Dimension::parse_list);
         Ok(DiffQuery {
             reference: self.refset,
             group_by: group_by.transpose().context("--group-by")?,
@@ -253,9 +257,7 @@ impl Diff {
             conditions: conditions(&self.rows.conditions)?,
             ..AllocationQuery::default()
         };
-        if let Some(names) = &self.rows.group_by {
-            allocations.group_by(names).context("--group-by")?;
-        }
+        allocations.group_by = group_by(self.rows.group_by.as_ref(), allocations.group_by)?;
         if allocations.wants_stacks() {
             allocations.symbols = self.symbols.folders(self.common.quiet, self.common.output.as_deref())?;
         }
@@ -283,6 +285,28 @@ impl Diff {
         ListedRows { top: self.rows.top, screen: self.screen() }
     }
 
+    /// Prints an answer of as many rows as a terminal has room for beside its warnings and its lines that are longer than the terminal's.
+    fn print<'a>(&self, answer: impl Fn(ListedRows) -> Answer<'a>) -> anyhow::Result<()> {
+        let common = &self.common;
+        let listed = self.listed();
+        let room = terminal::output_rows(common.output.is_some());
+        let mut shown = answer(listed);
+        if let (Some(room), Some(most), None) = (room, listed.screen, listed.top) {
+            // The most rows with which all is in sight, with the prompt below: rows can be of several lines.
+            let (mut fits, mut beyond) = (FEWEST_IN_SIGHT.saturating_sub(1), most + 1);
+            while fits + 1 < beyond {
+                let middle = if beyond > most { most } else { fits.midpoint(beyond) };
+                let fitted = answer(ListedRows { screen: Some(middle), ..listed });
+                if output::lines(&fitted, common)? < room.into() {
+                    (fits, shown) = (middle, fitted);
+                } else {
+                    beyond = middle;
+                }
+            }
+        }
+        output::print(&shown, common.format, common.csv.cells(), common)
+    }
+
     /// The rows that a terminal has room for.
     fn screen(&self) -> Option<usize> {
         let rows = terminal::output_rows(self.common.output.is_some())?;
@@ -299,9 +323,7 @@ impl Diff {
             return Err(Error::Usage(format!("--of {of} is for --allocations")).into());
         }
         let mut stacks = StackQuery { conditions: conditions(&self.rows.conditions)?, ..StackQuery::default() };
-        if let Some(names) = &self.rows.group_by {
-            stacks.group_by(names).context("--group-by")?;
-        }
+        stacks.group_by = group_by(self.rows.group_by.as_ref(), stacks.group_by)?;
         if has_names(&stacks) {
             stacks.symbols = self.symbols.folders(self.common.quiet, self.common.output.as_deref())?;
         }
@@ -394,9 +416,8 @@ impl Diff {
         let [left, right] = sides;
         let found = self.with_bar(sides, || Comparison::new(left, right, query))?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
-        let answer = diff::answer(&found, self.rows.unit(), self.listed());
-        output::print(&answer, common.format, common.csv.cells(), common)?;
-        Ok(self.exit(found.warnings.is_doubtful(), found.is_equal()))
+        self.print(|listed| diff::answer(&found, self.rows.unit(), listed))?;
+        Ok(self.exit(&found.warnings, found.is_equal()))
     }
 
     fn of_stacks(&self, sides: [&Source; 2], query: &StackDiffQuery) -> anyhow::Result<Exit> {
@@ -407,18 +428,16 @@ impl Diff {
         let of = format!("--of {}", found.of().name());
         refuse(&of, &[(no_memory, "counts no memory: --unit has no effect")])?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.stacks.conditions));
-        let answer = diff_stacks::answer(&found, self.rows.unit(), self.listed());
-        output::print(&answer, common.format, common.csv.cells(), common)?;
-        Ok(self.exit(found.warnings.is_doubtful(), found.compared.is_equal()))
+        self.print(|listed| diff_stacks::answer(&found, self.rows.unit(), listed))?;
+        Ok(self.exit(&found.warnings, found.compared.is_equal()))
     }
 
     fn of_allocations(&self, sides: [&Source; 2], query: &AllocationDiffQuery) -> anyhow::Result<Exit> {
         let [left, right] = sides;
         let found = self.with_bar(sides, || AllocationDiff::new(left, right, query))?;
         output::tell_unmatched(self.common.quiet, &Condition::unmatched(&query.allocations.conditions));
-        let answer = diff_allocations::answer(&found, self.rows.unit(), self.listed());
-        output::print(&answer, self.common.format, self.common.csv.cells(), &self.common)?;
-        Ok(self.exit(found.warnings.is_doubtful(), found.compared.is_equal()))
+        self.print(|listed| diff_allocations::answer(&found, self.rows.unit(), listed))?;
+        Ok(self.exit(&found.warnings, found.compared.is_equal()))
     }
 
     fn with_bar<T>(&self, sides: [&Source; 2], work: impl FnOnce() -> T) -> T {
@@ -428,11 +447,10 @@ impl Diff {
         progress::with_bar(self.common.quiet, total, done, work)
     }
 
-    fn exit(&self, is_doubtful: bool, is_equal: bool) -> Exit {
-        match () {
-            () if self.common.strict && is_doubtful => Exit::BadInput,
-            () if is_equal => Exit::Fine,
-            () => Exit::Difference,
+    fn exit(&self, warnings: &Warnings, is_equal: bool) -> Exit {
+        match output::strict_exit(&self.common, self.common.format == OutputFormat::Table, warnings) {
+            Exit::Fine if !is_equal => Exit::Difference,
+            exit => exit,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! `pfnset events --rows`.
 
 use crate::analysis::event_rows::{Dimension, EventListing, EventRowQuery, FieldChoice, FieldCondition, UserManifest};
-use crate::analysis::event_statistics::EventFilter;
+use crate::analysis::events::EventFilter;
 use crate::cli::args::{Common, OutputFormat, Printing, conditions, refuse};
 use crate::cli::exit::Exit;
 use crate::cli::symbols::SymbolArgs;
@@ -132,7 +132,7 @@ impl RowsArgs {
             let lines = [unmatched(&query.filter, ""), query.unmatched()].concat();
             output::tell_unmatched(common.quiet, &lines.iter().map(|line| format!("{line}{part}")).collect::<Vec<_>>());
         }
-        Ok(if common.strict && listing.warnings.is_doubtful() { Exit::BadInput } else { Exit::Fine })
+        Ok(output::strict_exit(common, form == EventForm::Table, &listing.warnings))
     }
 }
 

@@ -1,7 +1,7 @@
 //! `pfnset events`.
 
 use super::event_rows::{RowsArgs, dimensions, unmatched};
-use crate::analysis::event_statistics::{EventFilter, EventStatistics};
+use crate::analysis::events::{EventFilter, EventStatistics};
 use crate::answer::events;
 use crate::answer::numbers::Unit;
 use crate::cli::args::{Common, OutputFormat, refuse};

@@ -10,11 +10,12 @@ use crate::cli::trace_paths::{passed_over, recordings};
 use crate::cli::{messages, output, progress, terminal, threads};
 use crate::dataset::add_trace::{Choice, Outcome, Snapshots};
 use crate::dataset::compact::{By, check, compact};
+use crate::dataset::same_recording::Named;
 use crate::dataset::tags::{Tag, Tags};
 use crate::dataset::{Dataset, Format, Refused};
 use crate::error::Error;
 use crate::escape::visible;
-use crate::forms::lines::wrapped;
+use crate::forms::line_wrapping::wrapped;
 use crate::input::{STANDARD_INPUT, refuse_remote};
 use crate::pattern::{Pattern, Patterns};
 use crate::symbols::folders::SymbolFolders;
@@ -188,8 +189,7 @@ impl Export {
             return Err(Error::Usage("only one of the files can be standard input (-)".into()).into());
         }
         let choice = self.choice()?;
-        let tags = Tags::new(&self.tags).map_err(Error::Usage)?;
-        let dataset = self.dataset()?.with_tags(tags, self.path_and_name()?);
+        let dataset = self.dataset(&traces)?;
         let done = Progress::default();
         let size = |recording: &Recording| -> u64 {
             recording.files().map(|path| std::fs::metadata(path).map_or(0, |data| data.len())).sum()
@@ -290,9 +290,14 @@ impl Export {
     }
 
     /// Opens the dataset. What does not fit it is said also with `--quiet`: somebody put it there.
-    fn dataset(&self) -> Result<Dataset, Error> {
+    fn dataset(&self, traces: &[Recording]) -> Result<Dataset, Error> {
+        let tags = Tags::new(&self.tags).map_err(Error::Usage)?;
         let dataset = Dataset::open(&self.out, self.format.format(), env!("CARGO_PKG_VERSION"))?;
         warn_of(dataset.refused());
+        let dataset = dataset.with_tags(tags, self.path_and_name()?);
+        let named: Vec<(&Path, &[PathBuf])> =
+            traces.iter().map(|recording| (recording.trace.as_path(), recording.with.as_slice())).collect();
+        dataset.refuse_other_form(&named, &self.reading.limits())?;
         Ok(dataset)
     }
 
@@ -375,9 +380,13 @@ impl Export {
         let shown: Warnings = outcome.grave.iter().chain(&outcome.of_symbols).cloned().collect();
         let lines = output::told(&shown, self.quiet);
         output::warn(&lines.iter().map(|line| format!("{name}: {line}")).collect::<Vec<_>>());
+        let told: Vec<String> = outcome.related.beside.iter().map(|other| alone(&name, other, &self.out)).collect();
+        done.doubtful.fetch_add(usize::from(outcome.grave.is_empty() && !told.is_empty()), Ordering::Relaxed);
+        output::warn(&told);
         if self.quiet {
             return Ok(());
         }
+        notes(&name, &outcome).iter().for_each(|line| messages::write(line));
         let same = done.same_trace(&outcome.id, &recording.trace);
         let mut line = line(&name, &outcome, same.as_deref());
         let is_named = |table: &Table| self.tables.as_ref().is_some_and(|named| named.contains(table));
@@ -425,12 +434,40 @@ fn shown(recording: &Recording) -> String {
     recording.files().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" + ")
 }
 
+/// That a file of a recording is there beside another one, and what to do.
+fn alone(name: &str, other: &Named, out: &Path) -> String {
+    let [kernel, user] = if other.is_kernel { [&other.file, name] } else { [name, &other.file] };
+    format!(
+        "{name} was recorded together with {} ({}), which is a trace of its own: whatever sums over traces counts their machine and time \
+         twice. Export both as one, which takes the place of both: pfnset export {kernel} --with {user} --out {}",
+        other.file,
+        other.id,
+        out.display()
+    )
+}
+
+/// What changed in the dataset beside the tables of a trace.
+fn notes(name: &str, outcome: &Outcome) -> Vec<String> {
+    let renamed = outcome.renamed.iter().map(|(before, now)| {
+        format!("{name}: the dataset had the same trace as {before}; it takes its place as {now}")
+    });
+    let instead = outcome.related.instead_of.iter().map(|part| {
+        format!("{name}: it takes the place of {} ({}), which was a trace of a part of its files", part.file, part.id)
+    });
+    renamed.chain(instead).collect()
+}
+
 /// What is said of a trace.
 fn line(name: &str, outcome: &Outcome, same: Option<&Path>) -> String {
     let Outcome { id, rows, bytes, tables, .. } = outcome;
     match &outcome.error {
         Some(error) => format!("{id}  {error}"),
         None if let Some(same) = same => format!("{id}  {name}: the same trace as {}", same.display()),
+        None if let Some(Named { id: whole, file, .. }) = &outcome.related.part_of => {
+            format!(
+                "{id}  {name}: a file of the recording {whole} ({file}), which is there: it counts once. Export its files together"
+            )
+        }
         None if outcome.passed_over => format!("{id}  {name}: there already"),
         None => format!(
             "{id}  {name}: {}, {}, {}",

@@ -4,7 +4,7 @@ use crate::analysis::faults::{Dimension, FaultQuery, FaultSet, Of, RangeQuery};
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::answer::faults::{self, FaultView};
 use crate::answer::numbers::TimeUnit;
-use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, conditions, grouped_by, help, refuse, span};
+use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, conditions, group_by, grouped_by, help, refuse, span};
 use crate::cli::commands::cpu::UNITS;
 use crate::cli::exit::Exit;
 use crate::cli::{output, trace};
@@ -59,7 +59,7 @@ pub struct Faults {
     /// Begin of the window: seconds since trace start, or the text of a mark
     #[arg(long, value_name = "SECONDS|MARK")]
     pub from: Option<Bound>,
-    /// End of the window: seconds since trace start, or the text of a mark after its begin
+    /// End of the window (exclusive): seconds since trace start, or the text of a mark after its begin
     #[arg(long, value_name = "SECONDS|MARK")]
     pub to: Option<Bound>,
     /// With --of ranges, again: beside which page sequence, last or a number from 0 [default: last]
@@ -155,9 +155,7 @@ impl Faults {
             }),
             ..FaultQuery::default()
         };
-        if let Some(names) = &self.group_by {
-            query.group_by(names).context("--group-by")?;
-        }
+        query.group_by = group_by(self.group_by.as_ref(), query.group_by)?;
         refuse(
             "--snapshot",
             &[(self.snapshot.is_some() && query.ranges.is_none(), "is for --of ranges and --of again")],

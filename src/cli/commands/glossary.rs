@@ -3,7 +3,7 @@
 use crate::cli::args::{OutputFormat, Printing};
 use crate::cli::exit::Exit;
 use crate::cli::output;
-use crate::forms::fit::Fitted;
+use crate::forms::column_widths::Fitted;
 use clap::Args;
 use std::io::Write;
 

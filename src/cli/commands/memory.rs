@@ -2,16 +2,15 @@
 
 use crate::analysis::memory::MemorySet;
 use crate::analysis::memory::query::{MemoryDimension, MemoryQuery, TimelineStep};
-use crate::analysis::memory::view::{MemoryOrder, MemoryView};
+use crate::analysis::memory::shown_rows::{MemoryOrder, MemoryView};
 use crate::analysis::table::{Condition, Dimension as _};
 use crate::answer::memory;
-use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, RowArgs, conditions, grouped_by, refuse};
+use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, RowArgs, conditions, group_by, grouped_by, refuse};
 use crate::cli::exit::Exit;
 use crate::cli::many_traces::{Each, TraceQuestion};
 use crate::cli::{output, trace};
 use crate::error::Error;
 use crate::model::window::{Bound, duration};
-use anyhow::Context;
 use clap::Args;
 use std::cell::Cell;
 
@@ -27,6 +26,10 @@ Dimensions, one at a time:
 In use is physical memory without standby, modified, free and zero pages, as in
 resident and in the Task Manager of Windows. Repurposed pages were taken from standby
 for another use: many in a second are the sign that memory ran short.
+
+Of a process that began after the first sample of any, the table by process has no
+Start, and no End of one that ended before the last. Its growth, and start and end in
+JSON and CSV, are of its own first and last sample.
 
 --where: list and priority choose counters, process and session choose processes
 and sessions.
@@ -58,7 +61,7 @@ pub struct Memory {
     /// Begin of the window: seconds since trace start, or the text of a mark
     #[arg(long, value_name = "SECONDS|MARK")]
     pub from: Option<Bound>,
-    /// End of the window: seconds since trace start, or the text of a mark after its begin
+    /// End of the window (inclusive): seconds since trace start, or the text of a mark after its begin
     #[arg(long, value_name = "SECONDS|MARK")]
     pub to: Option<Bound>,
 }
@@ -68,7 +71,7 @@ const ORDERS: OneOf<MemoryOrder> = OneOf(&[
     ("size", "Largest working set at the end first", MemoryOrder::End),
     ("private", "Largest private working set at the end first", MemoryOrder::Private),
     ("commit", "Most commit at the end first", MemoryOrder::Commit),
-    ("growth", "What grew most from start to end first", MemoryOrder::Growth),
+    ("growth", "What grew fastest between its own first and last sample first", MemoryOrder::Growth),
     ("name", "By name", MemoryOrder::Name),
 ]);
 
@@ -97,9 +100,7 @@ impl Memory {
             all_samples: is_object || self.timeline.is_some(),
             ..MemoryQuery::default()
         };
-        if let Some(names) = &rows.group_by {
-            query.group_by(names).context("--group-by")?;
-        }
+        query.group_by = group_by(rows.group_by.as_ref(), Vec::new())?.first().copied();
         rows.check(common.format)?;
         self.columns.check(common.format)?;
         let has_order = matches!(query.group_by, Some(MemoryDimension::Process | MemoryDimension::Session));
@@ -117,12 +118,7 @@ impl Memory {
                 ),
             ],
         )?;
-        refuse(
-            "--timeline",
-            &[(self.timeline.is_some() && rows.top.is_some(), "is shown as a whole: --top has no effect")],
-        )?;
-        let whole = "cuts rows by process or session: lists and priorities are shown as a whole";
-        refuse("--top", &[(rows.top.is_some() && query.group_by.is_some() && !has_order, whole)])?;
+        self.check_top(&query, has_order)?;
         self.check_conditions(&query, is_object)?;
         let question = TraceQuestion { common, each: &self.each, schema: memory::SCHEMA, unit: rows.unit() };
         let view = MemoryView { top: rows.top, order: self.sort.unwrap_or_default() };
@@ -140,6 +136,25 @@ impl Memory {
         }
         output::tell_unmatched(common.quiet, &lines);
         Ok(exit)
+    }
+
+    /// Refuses a number of rows where nothing is cut.
+    fn check_top(&self, query: &MemoryQuery, has_order: bool) -> Result<(), Error> {
+        let rows = &self.rows;
+        refuse(
+            "--timeline",
+            &[(self.timeline.is_some() && rows.top.is_some(), "is shown as a whole: --top has no effect")],
+        )?;
+        let whole = "cuts rows by process or session: lists and priorities are shown as a whole";
+        refuse("--top", &[(rows.top.is_some() && query.group_by.is_some() && !has_order, whole)])?;
+        let of_counters = |condition: &Condition<MemoryDimension>| {
+            matches!(condition.dimension, MemoryDimension::List | MemoryDimension::Priority)
+        };
+        let chooses_counters = !query.conditions.is_empty() && query.conditions.iter().all(of_counters);
+        let whole = "cuts working sets, and --where chooses counters alone, which are shown as a whole";
+        refuse("--top", &[(rows.top.is_some() && query.group_by.is_none() && chooses_counters, whole)])?;
+        let no_rows = "has counters of the system: --top cuts rows of --group-by process or session";
+        refuse("--each", &[(self.each.each && rows.top.is_some() && query.group_by.is_none(), no_rows)])
     }
 
     /// # Errors

@@ -288,7 +288,7 @@ mod tests {
     fn every_dimension_is_in_help_completions_and_docs() {
         let page = include_str!("../../../docs/json.md");
         for (command, dimensions) in [
-            ("resident", names::<resident::dimension::Dimension>()),
+            ("resident", names::<resident::page_dimensions::Dimension>()),
             ("refset", names::<refset::query::Dimension>()),
             ("cpu", names::<cpu::query::Dimension>()),
             ("memory", names::<MemoryDimension>()),
@@ -296,7 +296,7 @@ mod tests {
             ("stacks", names::<stacks::Dimension>()),
             ("faults", names::<faults::Dimension>()),
             ("allocations", names::<allocations::Dimension>()),
-            ("diff", names::<diff::dimension::Dimension>()),
+            ("diff", names::<diff::compared_dimensions::Dimension>()),
         ] {
             let cli = Cli::command();
             let flags = cli.find_subcommand(command).expect("a command");

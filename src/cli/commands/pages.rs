@@ -84,34 +84,26 @@ impl Pages {
         let trace = trace::open(&self.base)?;
         let listing =
             trace::with_bar(&self.base, &trace, if has_names { 3 } else { 1 }, || PageListing::answer(&trace, &query))?;
-        let mut of_all = listing.warnings.clone();
-        output::unless_closed(self.write(&trace, &listing, form, &mut of_all))?;
+        output::unless_closed(self.write(&trace, &listing, form))?;
         output::tell_unmatched(self.base.quiet, &Condition::unmatched(&query.conditions));
-        Ok(if self.base.strict && of_all.is_doubtful() { Exit::BadInput } else { Exit::Fine })
+        Ok(output::strict_exit(&self.base, form == PageForm::Table, &listing.warnings))
     }
 
-    /// Writes the pages, and adds to `of_all` what is to be known of single snapshots.
-    fn write(
-        &self,
-        trace: &Trace,
-        listing: &PageListing<'_>,
-        form: PageForm,
-        of_all: &mut Warnings,
-    ) -> anyhow::Result<()> {
+    /// Writes the pages.
+    fn write(&self, trace: &Trace, listing: &PageListing<'_>, form: PageForm) -> anyhow::Result<()> {
         let width = output::width(&self.base);
         let mut out = match form {
             PageForm::Table => output::open_rows_for_people(&self.base)?,
             PageForm::Csv(_) | PageForm::Jsonl | PageForm::Xperf => output::open_rows(&self.base)?,
         };
-        let mut warnings = listing.warnings.clone();
         let mut lines = 0;
+        self.warn(&mut out, form, &listing.warnings)?;
         for (place, &index) in listing.snapshots.iter().enumerate() {
             let Some(pages) = listing.snapshot(index) else { continue };
-            warnings.extend(pages.warning.clone());
-            of_all.extend(pages.warning.clone());
-            self.warn(&mut out, form, &std::mem::take(&mut warnings))?;
             if place == 0 {
-                out.write(&PageText::heading(form, trace.etl(), &self.base.trace, width))?;
+                let loss = trace.trust().loss_of_all();
+                let of = (trace.etl(), [loss.events_lost, loss.buffers_lost]);
+                out.write(&PageText::heading(form, of, &self.base.trace, width))?;
             }
             if form == PageForm::Table && listing.snapshots.len() > 1 {
                 out.write(format!("Snapshot {index}\n").as_bytes())?;
@@ -125,7 +117,7 @@ impl Pages {
             })?;
         }
         if form == PageForm::Table {
-            out.text(|out, look| text::repeated(out, look, of_all, lines))?;
+            out.text(|out, look| text::repeated(out, look, &listing.warnings, lines))?;
         }
         out.finish()
     }

@@ -4,10 +4,9 @@ use crate::analysis::processes::{Dimension, ProcessOrder, ProcessQuery, ProcessS
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::table::Condition;
 use crate::answer::processes;
-use crate::cli::args::{ColumnArgs, Common, OneOf, RowArgs, conditions, grouped_by, help, refuse};
+use crate::cli::args::{ColumnArgs, Common, OneOf, RowArgs, conditions, group_by, grouped_by, help, refuse};
 use crate::cli::exit::Exit;
 use crate::cli::{output, trace};
-use anyhow::Context;
 use clap::Args;
 
 #[derive(Debug, Args)]
@@ -37,9 +36,9 @@ pub struct Processes {
     /// Order of the rows [default: pages]
     #[arg(long, value_parser = ORDERS, value_name = "BY")]
     pub sort: Option<ProcessOrder>,
-    /// At which page sequence of the trace pages are counted: last or a number from 0
-    #[arg(long, default_value = "last", value_name = "WHICH")]
-    pub snapshot: SnapshotChoice,
+    /// At which page sequence of the trace pages are counted: last or a number from 0 [default: last]
+    #[arg(long, value_name = "WHICH")]
+    pub snapshot: Option<SnapshotChoice>,
 }
 
 const ORDERS: OneOf<ProcessOrder> = OneOf(&[
@@ -56,12 +55,10 @@ impl Processes {
         let mut query = ProcessQuery {
             conditions: conditions(&rows.conditions)?,
             sort: self.sort.unwrap_or_default(),
-            snapshot: self.snapshot,
+            snapshot: self.snapshot.unwrap_or_default(),
             ..ProcessQuery::default()
         };
-        if let Some(names) = &rows.group_by {
-            query.group_by(names).context("--group-by")?;
-        }
+        query.group_by = group_by(rows.group_by.as_ref(), query.group_by)?;
         rows.check(common.format)?;
         self.columns.check(common.format)?;
         let trace = trace::open(common)?;
@@ -69,6 +66,10 @@ impl Processes {
         let has_no_pages = self.sort == Some(ProcessOrder::Pages) && set.snapshot.is_none();
         let reason = "needs page records, and the trace holds none: its rows have an order by name and by start";
         refuse("--sort by pages", &[(has_no_pages, reason)])?;
+        let of_pages = |is_asked: bool| is_asked && set.snapshot.is_none();
+        let without = "is for pages of page records, and the trace holds none: leave it out";
+        refuse("--snapshot", &[(of_pages(self.snapshot.is_some()), without)])?;
+        refuse("--unit", &[(of_pages(rows.unit.is_some()), without)])?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
         let answer = processes::answer(&set, (query.sort, rows.top), rows.unit());
         let answer = output::with_no_match(answer, &query.conditions);

@@ -4,7 +4,9 @@ use crate::analysis::refset::ReferenceSet;
 use crate::analysis::refset::query::{Dimension, Query, RowOrder};
 use crate::analysis::table::Condition;
 use crate::answer::refset::{self, RefsetView};
-use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, RowArgs, conditions, grouped_by, help, refuse, span};
+use crate::cli::args::{
+    ColumnArgs, Common, OneOf, OutputFormat, RowArgs, conditions, group_by, grouped_by, help, refuse, span,
+};
 use crate::cli::exit::Exit;
 use crate::cli::many_traces::{Each, Show, TraceQuestion};
 use crate::cli::symbols::{NAMES_FUNCTIONS, SymbolArgs};
@@ -13,7 +15,6 @@ use crate::error::Error;
 use crate::model::window::Bound;
 use crate::trace::Trace;
 use crate::units::Nanos;
-use anyhow::Context;
 use clap::Args;
 use std::path::Path;
 
@@ -74,7 +75,7 @@ pub struct Refset {
     /// Begin of the window: seconds since trace start, or the text of a mark [default: start mark]
     #[arg(long, value_name = "SECONDS|MARK")]
     pub from: Option<Bound>,
-    /// End of the window: seconds since trace start, or the text of a mark after its begin [default: stop mark]
+    /// End of the window (inclusive): seconds since trace start, or the text of a mark after its begin [default: stop mark]
     #[arg(long, value_name = "SECONDS|MARK")]
     pub to: Option<Bound>,
     /// Held pages over time, every STEP (seconds, or with a unit as in 100ms): by category, or as --group-by says
@@ -83,7 +84,8 @@ pub struct Refset {
     /// Compare with the final page sequence by use and process; exit code 1 when they differ too much
     #[arg(long, conflicts_with_all = ["group_by", "conditions"])]
     pub verify: bool,
-    /// How many pages may disagree, in percent of the pages that match, or that Windows logged
+    /// How many pages may disagree, in percent of the pages that match, or that Windows logged; more are a warning (--strict) and with
+    /// --verify exit code 1
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = percent)]
     pub max_residue: f64,
 }
@@ -146,8 +148,8 @@ impl Refset {
             max_residue: self.max_residue / 100.0,
             ..Query::default()
         };
-        if let Some(names) = &rows.group_by {
-            query.group_by(names).context("--group-by")?;
+        if rows.group_by.is_some() {
+            query.group_by = group_by(rows.group_by.as_ref(), query.group_by)?;
             query.timeline_by.clone_from(&query.group_by);
         } else if self.each.each && matches!(common.format, OutputFormat::Table | OutputFormat::Markdown) {
             query.group_by = vec![Dimension::Category]; // of many traces, rows by process and category are too many to read

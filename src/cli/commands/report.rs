@@ -131,10 +131,10 @@ impl Report {
 /// The results of the budgets for each trace. The first trace is the baseline of the others.
 fn verdicts(recordings: &[Recording], traces: &[&Trace], budgets: &[Budget]) -> Vec<TraceResult> {
     let values: Vec<TraceValues> = traces.iter().map(|trace| TraceValues::answer(trace, budgets)).collect();
-    let earlier = values.first().map(|first| first.values.clone()).unwrap_or_default();
+    let earlier = values.first().cloned();
     let files = recordings.iter().map(|recording| recording.files().cloned().collect());
     let result = |(number, (files, values)): (usize, (_, TraceValues))| {
-        TraceResult::new(files, budgets, values, (number > 0).then_some(earlier.as_slice()))
+        TraceResult::new(files, budgets, values, earlier.as_ref().filter(|_| number > 0))
     };
     files.zip(values).enumerate().map(result).collect()
 }

@@ -1,14 +1,14 @@
 //! `pfnset resident`, and `--explain` for one page.
 
 use crate::analysis::resident::ResidentSet;
-use crate::analysis::resident::dimension::Dimension;
 use crate::analysis::resident::explain::{Explanation, Target};
 use crate::analysis::resident::page_counts::ResidentOrder;
+use crate::analysis::resident::page_dimensions::Dimension;
 use crate::analysis::resident::query::{Classification, ResidentQuery, ResidentView, SnapshotChoice};
 use crate::analysis::resident::tables::ColumnChoice;
 use crate::analysis::table::Condition;
 use crate::answer::{explain, resident};
-use crate::cli::args::{Common, Names, OneOf, OutputFormat, RowArgs, conditions, grouped_by, help, refuse};
+use crate::cli::args::{Common, Names, OneOf, OutputFormat, RowArgs, conditions, group_by, grouped_by, help, refuse};
 use crate::cli::exit::Exit;
 use crate::cli::many_traces::{Each, TraceQuestion};
 use crate::cli::pool_tags::PoolTagArgs;
@@ -216,9 +216,7 @@ impl Resident {
         if let Some(preset) = &self.preset {
             query.preset(preset).context("--preset")?;
         }
-        if let Some(names) = &rows.group_by {
-            query.group_by(names).context("--group-by")?;
-        }
+        query.group_by = group_by(rows.group_by.as_ref(), query.group_by)?;
         query.conditions.extend(conditions(&rows.conditions)?);
         rows.check(common.format)?;
         let has_names = query.wants_stacks();

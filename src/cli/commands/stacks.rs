@@ -5,7 +5,9 @@ use crate::analysis::stacks::{Dimension, Kind, Root, StackQuery, StackSet, TreeQ
 use crate::answer::Answer;
 use crate::answer::stack_display::{FunctionOrder, StackDisplay};
 use crate::answer::stacks;
-use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, RowArgs, conditions, grouped_by, help, refuse};
+use crate::cli::args::{
+    ColumnArgs, Common, OneOf, OutputFormat, RowArgs, conditions, group_by, grouped_by, help, refuse,
+};
 use crate::cli::exit::Exit;
 use crate::cli::symbols::{SourceArgs, SymbolArgs};
 use crate::cli::{output, trace};
@@ -81,7 +83,7 @@ pub struct ShapeArgs {
     /// Begin of the window: seconds since trace start, or the text of a mark
     #[arg(long, value_name = "SECONDS|MARK")]
     pub from: Option<Bound>,
-    /// End of the window: seconds since trace start, or the text of a mark after its begin
+    /// End of the window (exclusive): seconds since trace start, or the text of a mark after its begin
     #[arg(long, value_name = "SECONDS|MARK")]
     pub to: Option<Bound>,
     /// Only stacks whose innermost function matches
@@ -205,6 +207,11 @@ impl Stacks {
         )?;
         refuse("--depth", &[(self.shape.depth.is_some() && !is_tree, "is for --tree, --caller-of, --callee-of")])?;
         refuse("--group-by", &[(is_grouped && is_tree, "has rows, a tree has functions")])?;
+        // A JSON object has functions beside its rows.
+        let of_no_frames = is_grouped && !query.looks_at_frames() && format != OutputFormat::Json;
+        let reason = "changes stacks: rows of --group-by process, thread or processor have the same numbers without";
+        refuse("--fold", &[(of_no_frames && query.fold.is_some(), reason)])?;
+        refuse("--max-depth", &[(of_no_frames && query.max_depth.is_some(), reason)])?;
         refuse(
             "--sort",
             &[
@@ -240,9 +247,7 @@ impl Stacks {
     pub fn run(&self) -> anyhow::Result<Exit> {
         let (common, rows) = (&self.common, &self.rows);
         let mut query = StackQuery { conditions: conditions(&rows.conditions)?, ..StackQuery::default() };
-        if let Some(names) = &rows.group_by {
-            query.group_by(names).context("--group-by")?;
-        }
+        query.group_by = group_by(rows.group_by.as_ref(), query.group_by)?;
         self.shape.ask(&mut query, rows.top);
         self.check_rows()?;
         self.columns.check(common.format)?;

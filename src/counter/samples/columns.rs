@@ -23,9 +23,13 @@ pub enum SampleColumn {
     TimeBase,
 }
 
+/// Heading of the counter's name, and that of its instance's name where both are there.
+const COUNTER: &str = "Counter";
+const INSTANCE: &str = "Name";
+
 /// SampleColumns with their headings; the first that a file has counts.
 const HEADINGS: [(SampleColumn, &[&str]); 12] = [
-    (SampleColumn::Name, &["Path", "Counter", "Name"]),
+    (SampleColumn::Name, &["Path", COUNTER, INSTANCE]),
     (SampleColumn::CounterType, &["CounterType"]),
     (SampleColumn::RawValue, &["RawValue"]),
     (SampleColumn::BaseValue, &["BaseValue"]),
@@ -45,6 +49,8 @@ pub struct SampleColumns {
     /// Place and heading by [`HEADINGS`].
     places: [Option<(usize, String)>; HEADINGS.len()],
     headings: Vec<String>,
+    /// Place of the instance's name beside that of the counter.
+    instance: Option<usize>,
 }
 
 /// What is wrong with a cell.
@@ -72,7 +78,11 @@ impl SampleColumns {
                 *place = place.take().or(find(name)?);
             }
         }
-        let columns = SampleColumns { places, headings };
+        // WMI has the instance in its own column: without it samples of all instances would be those of one counter.
+        let is_counter = |(_, heading): &&(usize, String)| heading.eq_ignore_ascii_case(COUNTER);
+        let has_instance = places[SampleColumn::Name as usize].as_ref().filter(is_counter).is_some();
+        let instance = if has_instance { find(INSTANCE)?.map(|(place, _)| place) } else { None };
+        let columns = SampleColumns { places, headings, instance };
         for required in [SampleColumn::Name, SampleColumn::CounterType, SampleColumn::RawValue] {
             if columns.place(required).is_none() {
                 let (_, names) = HEADINGS[required as usize];
@@ -104,6 +114,14 @@ impl SampleColumns {
     /// The cell of a column; empty where the file has no such column.
     pub fn cell<'r>(&self, record: &'r ByteRecord, column: SampleColumn) -> &'r [u8] {
         self.place(column).and_then(|(place, _)| record.get(*place)).unwrap_or_default().trim_ascii()
+    }
+
+    /// What tells the counter of a row from others: its name, with its instance where that stands apart.
+    pub fn name(&self, record: &ByteRecord) -> String {
+        let decoded = |cell: &[u8]| CodePage::default().text(Narrow(cell));
+        let name = decoded(self.cell(record, SampleColumn::Name));
+        let instance = self.instance.and_then(|place| record.get(place)).unwrap_or_default().trim_ascii();
+        if instance.is_empty() { name } else { format!("{name} ({})", decoded(instance)) }
     }
 
     /// The type of a row.

@@ -6,8 +6,6 @@ mod columns;
 mod raw;
 mod series;
 
-use crate::byte_reader::Narrow;
-use crate::code_page::CodePage;
 use crate::error::Error;
 use columns::{SampleColumn, SampleColumns};
 use csv::ByteRecord;
@@ -101,7 +99,7 @@ fn rows(mut input: impl BufRead, path: &Path) -> Result<Series, Error> {
             let reason = format!("{} columns instead of {}{missing}", record.len(), columns.count());
             return Err(place.wrong(place.line(&record), reason));
         }
-        let name = CodePage::default().text(Narrow(columns.cell(&record, SampleColumn::Name)));
+        let name = columns.name(&record);
         let counter_type = columns.counter_type(&record).map_err(wrong)?;
         series.push(&name, counter_type, &columns.sample(&record).map_err(wrong)?);
     }

@@ -1,6 +1,6 @@
 //! Successive samples of many counters: each is calculated with the one before it.
 
-use crate::counter::calculation::{CounterSample, CounterValue, Reason, calculate};
+use crate::counter::calculation::{CounterValue, Note, Reason, calculate};
 use crate::counter::samples::raw::RawSample;
 use crate::counter::type_word::{CounterType, Timer};
 use crate::units::Nanos;
@@ -31,14 +31,14 @@ struct CounterState {
     counter_type: CounterType,
     /// The first sample's clock, and its time on it.
     start: Option<(TimeSource, u64)>,
-    before: Option<CounterSample>,
+    before: Option<RawSample>,
 }
 
 /// Where the time of a sample stands.
 #[derive(Debug, Clone, Copy)]
 enum TimeSource {
-    /// In the time that the type's formula uses.
-    OfFormula,
+    /// In the time that the type's formula uses; of PDH's second value, or of another column.
+    OfFormula { is_second: bool },
     /// In a separate column.
     SampleColumn(Timer),
 }
@@ -53,17 +53,27 @@ impl Series {
             self.counters.len() - 1
         });
         let Some(counter) = self.counters.get_mut(number) else { return };
-        let sample = raw.of_type(counter_type);
         let time = counter.start.and_then(|(clock, start)| {
             let (now, frequency) = clock.read(counter_type, raw)?;
             let ticks = i128::from(now) - i128::from(start);
             Some(Nanos(ticks * 1_000_000_000 / i128::from(frequency)))
         });
-        let value = match counter.before {
-            None => calculate(counter_type, &[sample]),
-            Some(before) => calculate(counter_type, &[before, sample]),
+        let value = match &counter.before {
+            None => calculate(counter_type, &[raw.of_type(counter_type)]),
+            Some(before) => {
+                let mut value = calculate(counter_type, &raw.with_before(before, counter_type));
+                let formula = counter_type.predefined().map(|known| known.formula);
+                let is_of_time = formula.is_some_and(|formula| formula.uses_time() && formula.samples() > 1);
+                if let Ok(value) = &mut value
+                    && is_of_time
+                    && raw.has_other_times(before, counter_type)
+                {
+                    value.notes.push(Note::ClocksDisagree);
+                }
+                value
+            }
         };
-        counter.before = Some(sample);
+        counter.before = Some(raw.clone());
         self.rows.push(SampleRow { counter: number, time, value });
     }
 
@@ -83,7 +93,8 @@ impl TimeSource {
     /// The clock of the formula if the first sample has its time, else any clock of which it has the time.
     fn choose(counter_type: CounterType, first: &RawSample) -> Option<(TimeSource, u64)> {
         let columns = counter_type.timer().into_iter().chain([Timer::HundredNs, Timer::Tick, Timer::Object]);
-        let all = std::iter::once(TimeSource::OfFormula).chain(columns.map(TimeSource::SampleColumn));
+        let of_formula = [true, false].map(|is_second| TimeSource::OfFormula { is_second });
+        let all = of_formula.into_iter().chain(columns.map(TimeSource::SampleColumn));
         all.filter_map(|clock| Some((clock, clock.read(counter_type, first)?.0))).next()
     }
 
@@ -91,9 +102,13 @@ impl TimeSource {
     fn read(self, counter_type: CounterType, raw: &RawSample) -> Option<(u64, u64)> {
         let (time, frequency) = match self {
             TimeSource::SampleColumn(timer) => raw.clock(timer),
-            TimeSource::OfFormula => {
+            TimeSource::OfFormula { is_second } => {
+                if is_second && raw.second.is_none() {
+                    return None;
+                }
                 counter_type.predefined().filter(|known| known.formula.uses_time())?;
-                let sample = raw.of_type(counter_type);
+                let second = raw.second.filter(|_| is_second);
+                let sample = RawSample { second, ..raw.clone() }.of_type(counter_type);
                 (sample.time, counter_type.timer().and_then(Timer::fixed_frequency).or(sample.frequency))
             }
         };

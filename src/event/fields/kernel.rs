@@ -3,7 +3,7 @@
 //! Sources: `docs/events.md` ("Kernel events"). Events whose payload is a list of records of its own are shown as bytes.
 
 use super::builder::Builder;
-use super::kernel_part::{Whole, fields_that_fit};
+use super::fields_that_fit::{Whole, fields_that_fit};
 use super::reader;
 use super::value::FieldValue;
 use crate::code_page::CodePage;

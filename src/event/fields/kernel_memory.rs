@@ -5,8 +5,8 @@
 use super::builder::Builder;
 use super::value::FieldValue;
 use crate::event::Event;
-use crate::event::heap::HeapRange;
-use crate::event::heap_block::HeapRecord;
+use crate::event::heap::HeapRecord;
+use crate::event::heap_range::HeapRange;
 use crate::event::memory_counters::MmStats;
 use crate::event::page::PageIdentity;
 use crate::event::pool::PoolPiece;

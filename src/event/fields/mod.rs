@@ -4,9 +4,9 @@
 
 mod builder;
 pub mod event_info;
+mod fields_that_fit;
 pub mod kernel;
 mod kernel_memory;
-mod kernel_part;
 pub mod manifest;
 pub mod name_room;
 pub mod reader;

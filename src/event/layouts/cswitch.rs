@@ -9,7 +9,7 @@ use crate::event::payload::{ANY, Payload};
 use crate::units::Ticks;
 use zerocopy::little_endian::{I32, I64, U32};
 
-crate::event::hook_name::hooks! {
+crate::event::hooks_macro::hooks! {
     CSWITCH = 0x0524, "Thread: CSwitch", "CSwitch";
     COMPACT_CSWITCH = 0x0525, "Thread: CompCS";
     READY_THREAD = 0x0532, "Thread: ReadyThread", "ReadyThread";

@@ -11,7 +11,7 @@ use crate::named_enum::named_enum;
 use hook::*;
 use zerocopy::little_endian::{U32, U64};
 
-crate::event::hook_name::hooks! {
+crate::event::hooks_macro::hooks! {
     DISK_READ = 0x010a, "DiskIo: Read", "DiskRead";
     DISK_WRITE = 0x010b, "DiskIo: Write", "DiskWrite";
     DISK_READ_INIT = 0x010c, "DiskIo: ReadInit", "DiskReadInit";

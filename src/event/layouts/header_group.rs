@@ -10,7 +10,7 @@ use crate::event::payload::{ANY, Payload};
 use uuid::Uuid;
 use zerocopy::little_endian::U32;
 
-crate::event::hook_name::hooks! {
+crate::event::hooks_macro::hooks! {
     LOG_FILE = 0x0000, "EventTrace: Header";
     MASKS_AFTER_CHANGE = 0x0005, "EventTrace: Extension";
     RUNDOWN_COMPLETE = 0x0008, "EventTrace: RDComplete";

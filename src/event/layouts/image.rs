@@ -11,7 +11,7 @@ use crate::event::payload::{ANY, Payload};
 use hook::*;
 use zerocopy::little_endian::{U16, U32};
 
-crate::event::hook_name::hooks! {
+crate::event::hooks_macro::hooks! {
     IMAGE_LOAD = 0x030a, "Image: Load", "I-Start";
     IMAGE_UNLOAD = 0x1402, "Image: UnLoad", "I-End";
     IMAGE_DC_START = 0x1403, "Image: DCStart", "I-DCStart";

@@ -9,7 +9,7 @@ use crate::event::payload::{MEMORY, Payload};
 use crate::units::PointerSize;
 use zerocopy::little_endian::{I32, U32, U64};
 
-crate::event::hook_name::hooks! {
+crate::event::hooks_macro::hooks! {
     MEM_INFO = 0x0270, "Memory: MemInfo";
     KERNEL_MEM_USAGE = 0x027b, "Memory: KernelMemUsage";
     MM_STATS = 0x027c, "Memory: MMStats";

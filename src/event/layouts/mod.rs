@@ -4,10 +4,10 @@
 pub(crate) mod clr;
 pub mod cswitch;
 pub(crate) mod disk_io;
-pub mod file_io;
+pub mod file_name_and_view;
 pub mod header_group;
-pub mod heap;
-pub(crate) mod heap_block;
+pub(crate) mod heap;
+pub mod heap_range;
 pub mod image;
 pub mod memory_counters;
 pub mod merged;

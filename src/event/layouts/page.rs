@@ -12,7 +12,7 @@ use crate::named_enum::named_enum;
 use crate::units::PointerSize;
 use zerocopy::little_endian::U64;
 
-crate::event::hook_name::hooks! {
+crate::event::hooks_macro::hooks! {
     PAGE_IN_MEMORY = 0x0223, "Memory: PageInMemory", "InMemory";
     PAGE_IN_MEMORY_24H2 = 0x028a, "Memory: PageInMemory (24H2)";
     IN_MEMORY_ACTIVE = 0x0275, "Memory: InMemoryActive", "InMemoryActive";

@@ -10,7 +10,7 @@ use crate::event::payload::{MEMORY, Payload};
 use crate::units::PointerSize;
 use zerocopy::little_endian::U64;
 
-crate::event::hook_name::hooks! {
+crate::event::hooks_macro::hooks! {
     PAGE_ACCESS_EX = 0x0282, "Memory: PageAccessEx", "PageAccessEx";
     REMOVE_FROM_WS = 0x0283, "Memory: RemoveFromWS";
     PAGE_RANGE_ACCESS = 0x0278, "Memory: PageRangeAccess";

@@ -8,7 +8,7 @@ use crate::event::payload::MEMORY;
 use crate::units::Ticks;
 use zerocopy::little_endian::{I64, U32, U64};
 
-crate::event::hook_name::hooks! {
+crate::event::hooks_macro::hooks! {
     TRANSITION_FAULT = 0x020a, "Memory: TransitionFault";
     DEMAND_ZERO_FAULT = 0x020b, "Memory: DemandZeroFault";
     COPY_ON_WRITE = 0x020c, "Memory: CopyOnWrite";

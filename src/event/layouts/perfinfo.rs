@@ -9,7 +9,7 @@ use crate::event::payload::{ANY, Payload};
 use crate::units::{PointerSize, Ticks};
 use zerocopy::little_endian::{I64, U16, U32};
 
-crate::event::hook_name::hooks! {
+crate::event::hooks_macro::hooks! {
     MARK = 0x0f22, "PerfInfo: Mark", "Mark";
     ASYNC_MARK = 0x0f24, "PerfInfo: AsyncMark";
     SAMPLED_PROFILE = 0x0f2e, "PerfInfo: SampledProfile", "SampledProfile";

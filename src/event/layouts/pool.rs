@@ -1,4 +1,4 @@
-//! Kernel pool: allocations, frees, and snapshots.
+//! Kernel pool: allocations and frees.
 //!
 //! Sources: `docs/formats.md` ("Pool"): `PoolAllocFree` and `SessionPoolAllocFree` of the Windows MOF. Not checked on a
 //! recorded trace. Snapshot classes are empty in the MOF, so `pool_snapshot` keeps their payloads raw and lists possible
@@ -9,7 +9,7 @@ use crate::event::payload::ANY;
 use std::fmt;
 use zerocopy::little_endian::U32;
 
-crate::event::hook_name::hooks! {
+crate::event::hooks_macro::hooks! {
     POOL_ALLOC = 0x0e20, "Pool: Alloc";
     SESSION_ALLOC = 0x0e21, "Pool: SessionAlloc";
     POOL_FREE = 0x0e22, "Pool: Free";

@@ -10,7 +10,7 @@ use crate::event::payload::Payload;
 use crate::units::{PAGE_BYTES, PointerSize};
 use zerocopy::little_endian::U32;
 
-crate::event::hook_name::hooks! {
+crate::event::hooks_macro::hooks! {
     SNAPSHOT_DC_START = 0x0e28, "Pool: SnapshotDCStart";
     SNAPSHOT_DC_END = 0x0e29, "Pool: SnapshotDCEnd";
     BIG_SNAPSHOT_DC_START = 0x0e2a, "Pool: BigSnapshotDCStart";

@@ -12,7 +12,7 @@ use crate::units::FileTime;
 use hook::*;
 use zerocopy::little_endian::{I32, U32};
 
-crate::event::hook_name::hooks! {
+crate::event::hooks_macro::hooks! {
     PROCESS_START = 0x0301, "Process: Start", "P-Start";
     PROCESS_END = 0x0302, "Process: End", "P-End";
     PROCESS_DC_START = 0x0303, "Process: DCStart", "P-DCStart";

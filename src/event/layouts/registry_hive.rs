@@ -8,7 +8,7 @@ use crate::event::outcome::{Fault, Parsed, Read};
 use crate::event::payload::{ANY, Payload};
 use hook::*;
 
-crate::event::hook_name::hooks! {
+crate::event::hooks_macro::hooks! {
     HIVE_INITIALIZE = 0x0924, "Registry: HiveInitialize";
     HIVE_DESTROY = 0x0925, "Registry: HiveDestroy";
     HIVE_LINK = 0x0926, "Registry: HiveLink";

@@ -6,7 +6,7 @@ use crate::byte_reader::layout;
 use crate::event::payload::MEMORY;
 use zerocopy::little_endian::{U16, U32};
 
-crate::event::hook_name::hooks! {
+crate::event::hooks_macro::hooks! {
     PAGEFILE_SECTION_RUNDOWN = 0x0248, "Memory: PFMappedSectionRundown";
     PAGEFILE_SECTION_CREATE = 0x0249, "Memory: PFMappedSectionCreate";
     PAGEFILE_SECTION_DELETE = 0x024f, "Memory: PFMappedSectionDelete";

@@ -11,7 +11,7 @@ use crate::event::payload::{Payload, PointerArray, Versions};
 use crate::units::Ticks;
 use zerocopy::little_endian::{I64, U32};
 
-crate::event::hook_name::hooks! {
+crate::event::hooks_macro::hooks! {
     STACK = 0x1820, "StackWalk: Stack", "Stack";
     KEY_CREATE = 0x1822, "StackWalk: KeyCreate";
     KEY_DELETE = 0x1823, "StackWalk: KeyDelete";

@@ -9,7 +9,7 @@ use crate::event::outcome::{Fault, Parsed, Read};
 use crate::event::payload::{ANY, Payload, PointerArray};
 use zerocopy::little_endian::{U16, U32, U64};
 
-crate::event::hook_name::hooks! {
+crate::event::hooks_macro::hooks! {
     CPU = 0x0b0a, "SystemConfig: CPU";
     NUMA_NODE = 0x0b18, "SystemConfig: NumaNode";
     PLATFORM = 0x0b19, "SystemConfig: Platform";

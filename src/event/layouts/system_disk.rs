@@ -8,7 +8,7 @@ use crate::event::fixed_text::FixedText;
 use crate::event::payload::ANY;
 use zerocopy::little_endian::{I64, U16, U32, U64};
 
-crate::event::hook_name::hooks! {
+crate::event::hooks_macro::hooks! {
     PHYSICAL_DISK = 0x0b0b, "SystemConfig: PhyDisk";
     LOGICAL_DISK = 0x0b0c, "SystemConfig: LogDisk";
 }

@@ -7,7 +7,7 @@ use crate::byte_reader::Wide;
 use crate::event::outcome::{Parsed, Read};
 use crate::event::payload::Payload;
 
-crate::event::hook_name::hooks! {
+crate::event::hooks_macro::hooks! {
     SERVICES = 0x0b0f, "SystemConfig: Services";
 }
 

@@ -11,7 +11,7 @@ use crate::event::payload::{ANY, Payload};
 use hook::*;
 use zerocopy::little_endian::{U16, U32};
 
-crate::event::hook_name::hooks! {
+crate::event::hooks_macro::hooks! {
     THREAD_START = 0x0501, "Thread: Start", "T-Start";
     THREAD_END = 0x0502, "Thread: End", "T-End";
     THREAD_DC_START = 0x0503, "Thread: DCStart", "T-DCStart";

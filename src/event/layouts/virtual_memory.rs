@@ -11,7 +11,7 @@ use crate::event::payload::{MEMORY, Payload};
 use hook::*;
 use zerocopy::little_endian::{U32, U64};
 
-crate::event::hook_name::hooks! {
+crate::event::hooks_macro::hooks! {
     VIRTUAL_ALLOC = 0x0262, "Memory: VirtualAlloc", "VirtualAlloc";
     VIRTUAL_FREE = 0x0263, "Memory: VirtualFree", "VirtualFree";
     VIRTUAL_ALLOC_DC_START = 0x0280, "Memory: VirtualAllocDCStart";

@@ -160,7 +160,7 @@ fn faults(part: &FaultOverview) -> Value {
     json!({
         "times": steps.iter().map(|step| seconds(step.from)).collect::<Vec<_>>(),
         "end": seconds(part.end),
-        "waited": steps.iter().map(|step| step.waited_ns).collect::<Vec<_>>(),
+        "waited": steps.iter().map(|step| step.waited()).collect::<Vec<_>>(),
         "faults": steps.iter().map(|step| step.hard_faults).collect::<Vec<_>>(),
         "disk": steps.iter().map(|step| step.disk_bytes).collect::<Vec<_>>(),
         "available": part.available(),

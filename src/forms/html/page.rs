@@ -120,6 +120,7 @@ fn budgets(traces: &[TracePage<'_>], verdicts: &[TraceResult]) -> Markup {
                 article {
                     (tables::table(&format!("Budgets of {}", trace.name), &check::table(result, unit), Units::default()))
                     @for lines in check::reasons(result, unit) { (lines_of(&lines)) }
+                    (lines_of(&result.warnings_of_machines()))
                     (lines_of(&result.warnings_of_budgets()))
                     @if result.has_growth_unjudged() {
                         p { "Growth is not judged here: max_growth of the other traces counts from this one." }

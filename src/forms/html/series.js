@@ -172,7 +172,7 @@ function faultTimeOption(found) {
   });
   const about = (items) => {
     const at = Math.min(items[0].dataIndex, found.times.length - 1);
-    const lines = [`${GROUPED.format(found.faults[at])} hard faults, waited ${durationText(found.waited[at])}`, `disk: ${sizeText(found.disk[at] / PAGE_BYTES)}`];
+    const lines = [`${GROUPED.format(found.faults[at])} hard faults, waited ${found.waited[at] === null ? "unknown" : durationText(found.waited[at])}`, `disk: ${sizeText(found.disk[at] / PAGE_BYTES)}`];
     if (found.available[at] !== null) lines.push(`available: ${sizeText(found.available[at])}`);
     return tip(found.times[at].toFixed(3) + " s", lines);
   };

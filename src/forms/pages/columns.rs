@@ -2,7 +2,7 @@
 
 use super::escaped_labels::pad;
 use crate::analysis::pages::columns;
-use crate::forms::fit::{self, Natural};
+use crate::forms::column_widths::{self, Natural};
 use unicode_width::UnicodeWidthStr;
 
 /// A column before the detail, by its place in [`columns`].
@@ -32,7 +32,7 @@ impl PageColumns {
     pub(super) fn fitting(width: u16) -> PageColumns {
         let mut widths = [0; 9];
         for (index, width) in
-            fit::fitting(&columns().columns, &WIDTHS.map(|cell| Natural { cell, word: 0 }), width.into())
+            column_widths::fitting(&columns().columns, &WIDTHS.map(|cell| Natural { cell, word: 0 }), width.into())
         {
             widths[index] = width;
         }
@@ -58,7 +58,7 @@ impl PageColumns {
     pub(super) fn headings(&self, out: &mut Vec<u8>) {
         for (column, width) in columns().columns.iter().zip(self.0).filter(|(_, width)| *width > 0) {
             let start = out.len();
-            out.extend_from_slice(fit::first(&column.title, width).as_bytes());
+            out.extend_from_slice(column_widths::first(&column.title, width).as_bytes());
             pad(out, start, width + 2);
         }
         while out.last() == Some(&b' ') {
@@ -87,8 +87,8 @@ impl PageColumns {
         let (process, detail) = (text(start, middle), text(middle, out.len()));
         if process.width() + detail.width() > self.0[DETAIL] {
             let most = if detail.is_empty() { self.0[DETAIL] } else { self.0[DETAIL] / 2 };
-            let process = fit::cut(&process, most);
-            let detail = fit::cut(&detail, self.0[DETAIL].saturating_sub(process.width()));
+            let process = column_widths::cut(&process, most);
+            let detail = column_widths::cut(&detail, self.0[DETAIL].saturating_sub(process.width()));
             out.truncate(start);
             out.extend_from_slice(process.as_bytes());
             out.extend_from_slice(detail.as_bytes());

@@ -8,11 +8,11 @@ mod escaped_labels;
 mod xperf;
 
 use crate::analysis::pages::{Flag, PageNames, PageRow};
-use crate::analysis::resident::dimension::DimensionCode;
+use crate::analysis::resident::page_dimensions::DimensionCode;
 use crate::escape::visible;
 use crate::etl::EtlFile;
 use crate::forms::csv::Cells;
-use crate::forms::{csv, json, lines};
+use crate::forms::{csv, json, line_wrapping};
 use crate::model::drive_paths::DrivePaths;
 use crate::model::page_owner_key::KeyReading;
 use columns::{PageColumn, PageColumns};
@@ -65,8 +65,8 @@ impl<'s> PageText<'s> {
         PageText { layout, etl, labels: EscapedLabels::new(names, &layout), start, keys_are_ids }
     }
 
-    /// The lines above the first row. `width` is that of a table.
-    pub fn heading(form: PageForm, etl: &EtlFile, trace: &Path, width: u16) -> Vec<u8> {
+    /// The lines above the first row, of a recording that lost so many events and buffers. `width` is that of a table.
+    pub fn heading(form: PageForm, of: (&EtlFile, [u32; 2]), trace: &Path, width: u16) -> Vec<u8> {
         let mut out = Vec::new();
         match form {
             // Writing into memory cannot fail.
@@ -74,14 +74,15 @@ impl<'s> PageText<'s> {
                 csv::rows(&mut out, &[crate::analysis::pages::columns().into()], Cells::Plain).unwrap_or_default()
             }
             PageForm::Jsonl => {}
-            PageForm::Xperf => return xperf::heading(etl, trace),
+            PageForm::Xperf => return xperf::heading(of, trace),
             PageForm::Table => {
                 let columns = PageColumns::fitting(width);
                 let flags = "Flags: c cold, p pinned, n non-tradeable, i image, m mismatch (data page of a file also mapped \
                              as image), k combined";
-                let flags = if columns.has(PageColumn::Flags) { lines::wrap(flags, width.into()) } else { Vec::new() };
+                let flags =
+                    if columns.has(PageColumn::Flags) { line_wrapping::wrap(flags, width.into()) } else { Vec::new() };
                 flags.iter().for_each(|line| out.extend(format!("{line}\n").into_bytes()));
-                lines::not_shown(&mut out, &columns.left_out(), width).unwrap_or_default();
+                line_wrapping::not_shown(&mut out, &columns.left_out(), width).unwrap_or_default();
                 if !out.is_empty() {
                     out.push(b'\n');
                 }
@@ -106,27 +107,20 @@ impl<'s> PageText<'s> {
     fn csv(&self, out: &mut Vec<u8>, row: &PageRow) {
         self.start.put(out, 0);
         decimal(out, row.page.pfn);
-        out.push(b',');
         self.place(out, row);
-        out.push(b',');
         self.categories(out, row);
-        out.push(b',');
         self.process(out, row);
-        out.push(b',');
         if let Some(address) = row.address() {
             hex(out, address, 0);
         }
         out.push(b',');
         self.detail(out, row.file);
-        out.push(b',');
         if let Some(offset) = row.file_offset() {
             decimal(out, offset);
         }
         out.push(b',');
         self.detail(out, row.detail);
-        out.push(b',');
         self.labels.flags.put(out, row.flags());
-        out.push(b'\n');
     }
 
     fn jsonl(&self, out: &mut Vec<u8>, row: &PageRow) {
@@ -271,12 +265,13 @@ impl<'s> PageText<'s> {
             DimensionCode::None | DimensionCode::Shared => {
                 out.extend_from_slice(if quote { b"\"n/a\"" } else { b"n/a" })
             }
-            DimensionCode::Number(index) => self.labels.files.put(out, index as usize),
-            DimensionCode::Unknown(key) => self.unknown(out, key, false),
-            DimensionCode::Driver(index) => self.labels.drivers.put(out, index as usize),
+            DimensionCode::Number(index) => return self.labels.files.put(out, index as usize),
+            DimensionCode::Unknown(key) => return self.unknown(out, key, false),
+            DimensionCode::Driver(index) => return self.labels.drivers.put(out, index as usize),
             DimensionCode::Combined => out.extend_from_slice(if quote { b"\"CombinedPage\"" } else { b"CombinedPage" }),
             DimensionCode::PoolTag(tag) => self.layout.text(out, &tag.to_string()),
         }
+        out.extend_from_slice(self.layout.label_end());
     }
 
     fn unknown(&self, out: &mut Vec<u8>, key: u64, as_number: bool) {
@@ -288,6 +283,17 @@ impl<'s> PageText<'s> {
             hex(out, key, 0)
         }
         out.extend_from_slice(if quote { b")\"" } else { b")" });
+        out.extend_from_slice(self.layout.label_end());
+    }
+}
+
+impl Layout {
+    /// What follows a label in a row. Labels are stored with it, so that a row is made of fewer pieces.
+    const fn label_end(&self) -> &'static [u8] {
+        match self.form {
+            PageForm::Csv(_) => b",",
+            PageForm::Table | PageForm::Jsonl | PageForm::Xperf => b"",
+        }
     }
 }
 
@@ -307,6 +313,7 @@ impl Escapes for Layout {
             PageForm::Table => self.text(out, &drive_paths.shown(path)),
             _ => self.text(out, path),
         }
+        out.extend_from_slice(self.label_end());
     }
 
     fn place(&self, out: &mut Vec<u8>, list: &str, priority: u8, page_use: &str) {
@@ -318,7 +325,7 @@ impl Escapes for Layout {
             ]
             .concat()
             .into_bytes(),
-            PageForm::Csv(_) => format!("{list},{priority},{page_use}").into_bytes(),
+            PageForm::Csv(_) => format!(",{list},{priority},{page_use},").into_bytes(),
             PageForm::Jsonl => {
                 format!(",\"list\":\"{list}\",\"priority\":{priority},\"use\":\"{page_use}\"").into_bytes()
             }
@@ -333,7 +340,7 @@ impl Escapes for Layout {
                 let cells = [(PageColumn::Category, ours), (PageColumn::Wpa, wpa)];
                 cells.map(|(column, text)| self.columns.cell(column, text)).concat().into_bytes()
             }
-            PageForm::Csv(_) => format!("{ours},{wpa}").into_bytes(),
+            PageForm::Csv(_) => format!("{ours},{wpa},").into_bytes(),
             PageForm::Jsonl => format!(",\"category\":\"{ours}\",\"category_wpa\":\"{wpa}\"").into_bytes(),
             PageForm::Xperf => format!("{ours}, {wpa}").into_bytes(),
         });
@@ -343,7 +350,7 @@ impl Escapes for Layout {
         let set: Vec<Flag> = flags.collect();
         let names: Vec<&str> = set.iter().map(|flag| flag.name()).collect();
         match self.form {
-            PageForm::Csv(_) => out.extend(names.join("+").into_bytes()),
+            PageForm::Csv(_) => out.extend(format!("{}\n", names.join("+")).into_bytes()),
             PageForm::Jsonl => serde_json::to_writer(out, &names).unwrap_or_default(),
             PageForm::Xperf if set.is_empty() => out.push(b'-'),
             PageForm::Xperf => out.extend(names.join("+").into_bytes()),
@@ -364,6 +371,7 @@ impl Escapes for Layout {
             PageForm::Xperf => xperf::process(out, name, &process_id.to_string()),
             _ => self.text(out, &format!("{name} ({process_id})")),
         }
+        out.extend_from_slice(self.label_end());
     }
 
     fn no_process(&self, out: &mut Vec<u8>, label: &'static str) {
@@ -372,5 +380,6 @@ impl Escapes for Layout {
             PageForm::Xperf => xperf::process(out, "Unknown", "-1"),
             _ => self.text(out, label),
         }
+        out.extend_from_slice(self.label_end());
     }
 }

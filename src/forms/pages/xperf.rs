@@ -20,8 +20,8 @@ const COLUMNS: &str = "               InMemory,  TimeStamp,     Process Name ( P
                        List,            Use,        VirtualAddr,     ByteOffset,         FileObject, FileName, Flags, \
                        Category, WPA Category";
 
-/// The head of the dump.
-pub(super) fn heading(etl: &EtlFile, trace: &Path) -> Vec<u8> {
+/// The head of the dump. Its form has a number for each loss: what a session that was never stopped lost is 0, as in its header.
+pub(super) fn heading((etl, [events_lost, buffers_lost]): (&EtlFile, [u32; 2]), trace: &Path) -> Vec<u8> {
     let header = &etl.header;
     let (major, minor) = header.os_version;
     let length_100ns = header.end_time.map_or(0, |end| end.0.saturating_sub(header.start_time.0));
@@ -32,8 +32,8 @@ pub(super) fn heading(etl: &EtlFile, trace: &Path) -> Vec<u8> {
          lost: {}, Trace Start: {}, Trace Length: {} sec, PointerSize: {}, Trace Name: {name}\n",
         header.os_build,
         etl.size_bytes() / 1024,
-        header.events_lost,
-        header.buffers_lost,
+        events_lost,
+        buffers_lost,
         header.start_time.0,
         length_100ns / 10_000_000,
         header.pointer_bytes,

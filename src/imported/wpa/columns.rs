@@ -22,6 +22,10 @@ pub enum Says {
     Pages,
     /// A number of pages by WPA's rules, beside one by ours.
     PagesByWpa,
+    /// Of the pages of a row those on some of the lists.
+    PagesOfLists,
+    /// The bytes of the pages, in a table of pfnset: the same amount.
+    BytesOfPages,
     /// An amount of memory in a unit of this number of bytes.
     Size(u64, Decimals),
     /// A page frame number: each row is a page.
@@ -34,12 +38,14 @@ pub enum Says {
 
 /// Dimension of rows in which a process has its name without its id.
 pub const PROCESS_NAME: &str = "process_name";
+/// Dimension of WPA's categories.
+pub(super) const CATEGORY: &str = "category";
 /// Dimension that chooses the snapshot.
 pub const SNAPSHOT: &str = "snapshot";
 
 /// What headings mean: names in lower case, best first, and the dimension.
 const KEYS: [(&[&str], &str); 12] = [
-    (&["page category", "category", "residentsetpagecategory"], "category"),
+    (&["page category", "category", "residentsetpagecategory"], CATEGORY),
     (&["mmlist", "page list", "list"], "list"),
     (&["process"], "process"),
     (&["process name"], PROCESS_NAME),
@@ -93,6 +99,11 @@ pub fn is_known(heading: &str) -> bool {
     let mut keys = KEYS.iter().flat_map(|(names, _)| names.iter());
     let others = PFNS.iter().chain(&ADDRESSES).chain(&COUNTS).chain(&SIZES).chain(&SYSTEM_VIEW).chain(&REFERENCE_ONLY);
     keys.any(|known| *known == name) || others.into_iter().any(|known| *known == name)
+}
+
+/// True for the name of an amount, in lower case.
+pub(super) fn is_measure(name: &str) -> bool {
+    COUNTS.iter().chain(&SIZES).chain(&SYSTEM_VIEW).any(|known| *known == name)
 }
 
 /// The columns of a file and what each says.

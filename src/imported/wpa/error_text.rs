@@ -37,6 +37,10 @@ impl Reading<'_> {
                 Reason::with(Setting::Locale, text)
             }
             Fault::NoHexadecimal(text) => Reason::from(format!("{place}: \"{text}\" is no hexadecimal number")),
+            Fault::OtherBytes(text) => Reason::from(format!(
+                "{place}: \"{text}\" is another amount than the pages of the row: it was changed after pfnset wrote it; write it \
+                 again"
+            )),
             Fault::TooMany => map(format!(
                 "{place}: a page frame number above 40 bits, or more than 4,095 categories or snapshots: these columns are \
                  not what their headings say; the column map can name them"

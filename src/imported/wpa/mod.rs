@@ -4,11 +4,14 @@
 //! in Microsoft's profiles, by their cells, or by the user's options.
 
 pub mod columns;
+pub(crate) mod contradictions;
 pub mod culture;
 pub(super) mod delimiter;
 mod error_text;
 pub mod heading;
 mod labels;
+mod nesting;
+mod noticed;
 pub mod rows;
 pub mod text;
 
@@ -16,10 +19,12 @@ use crate::error::{Reason, Setting};
 use crate::imported::amount::{Amount, CountedRow};
 use crate::imported::file_kind::{EXPECTED, HEAD, first_bytes};
 use crate::input::Input;
-use columns::{Columns, KnownLabels, Says};
+use crate::trace::trust::warning::Warnings;
+use columns::{Columns, ExportedTable, KnownLabels, Says};
 use culture::{Culture, Decimals};
 use foldhash::HashMap as FastMap;
-use rows::{PageCell, Reading, Rows};
+use noticed::Noticed;
+use rows::{Key, PageCell, Reading, Rows};
 use text::Text;
 
 /// What the user says of exported files.
@@ -39,6 +44,8 @@ pub struct WpaExport {
     /// Where the rows begin.
     start: usize,
     culture: Culture,
+    /// Names of categories.
+    categories: Vec<&'static str>,
     /// What the columns say.
     pub columns: Columns,
 }
@@ -56,6 +63,10 @@ pub struct WpaRows {
     pub snapshots: Vec<Box<str>>,
     /// Rows of the file that were added up.
     pub count: u64,
+    /// Rows that are sums of others, and are in no sum.
+    pub(crate) left_out: u64,
+    /// Where rows contradict themselves.
+    pub(crate) warnings: Warnings,
 }
 
 /// What is asked of the rows.
@@ -89,7 +100,9 @@ impl WpaExport {
         if !is_table && !has_known && columns.keys.is_empty() {
             return Err(format!("{EXPECTED}; it begins with {}", first_bytes(input.bytes())).into());
         }
-        let mut export = WpaExport { start: 0, delimiter, culture: options.culture, columns, input };
+        let categories = known.iter().filter(|(dimension, _)| *dimension == columns::CATEGORY);
+        let categories = categories.flat_map(|(_, names)| names.iter().copied()).collect();
+        let mut export = WpaExport { start: 0, delimiter, culture: options.culture, categories, columns, input };
         export.check()?;
         export.start = export.after_heading(skipped);
         Ok(export)
@@ -146,6 +159,8 @@ impl WpaExport {
             culture: self.culture,
             is_wanted: &is_wanted,
             with_pages: query.with_pages && self.columns.has_pfn(),
+            // Sizes of a reference set are of several views, which need not agree.
+            categories: (self.columns.table == ExportedTable::Resident).then_some(&self.categories[..]),
         };
         let mut rows = reading.rows().map_err(|error| reading.error_text(&error))?;
         let culture = rows.roles.culture(self.culture).map_err(|found| reading.contradiction(&found))?;
@@ -159,7 +174,47 @@ impl WpaExport {
             rows.roles.culture(self.culture).map_err(|found| reading.contradiction(&found))?;
         }
         self.check_unit(&rows)?;
-        Ok(self.counted(rows, query.dimensions))
+        if rows.count == 0 && rows.left_out > 0 {
+            let text = "no row has a page frame number: leave its column out in the column map, \"HEADING=ignore\"";
+            return Err(Reason::with(Setting::ColumnMap, text.to_owned()));
+        }
+        let mut noticed = std::mem::take(&mut rows.noticed);
+        let rows = self.without_sums(rows, &reading, &mut noticed)?;
+        let warnings = reading.contradictions(&noticed);
+        Ok(WpaRows { warnings, ..self.counted(rows, query.dimensions) })
+    }
+
+    /// The rows without those that are sums of others, where groups were opened. These are told by all labels of all rows.
+    fn without_sums(&self, rows: Rows, reading: &Reading<'_>, noticed: &mut Noticed) -> Result<Rows, Reason> {
+        let columns = nesting::with_all_groups(&self.columns);
+        let own = self.columns.keys.len();
+        let lacks_some =
+            rows.labels.iter().any(|labels| labels.len() > 1 && labels.iter().any(|label| label.is_empty()));
+        if self.columns.has_pfn() || !(lacks_some || columns.keys.len() > own) {
+            return Ok(rows);
+        }
+        let grouped = vec![true; columns.keys.len()];
+        let all = Reading {
+            columns: &columns,
+            grouped,
+            is_wanted: &|_, _| true,
+            with_pages: false,
+            categories: None,
+            ..*reading
+        };
+        let mut all = all.rows().map_err(|error| reading.error_text(&error))?;
+        let sums = nesting::sums_of_groups(&columns, &all)?;
+        if sums.is_empty() {
+            return Ok(rows);
+        }
+        noticed.count_once(all.sums.iter().filter(|(key, _)| !sums.contains(*key)).map(|(_, sums)| sums.amount));
+        let label = |key: &Key, at: usize| Some(&**all.labels.get(at)?.get(*key.get(at)? as usize)?);
+        let is_wanted =
+            |key: &Key| (0..own).all(|at| label(key, at).is_none_or(|label| (reading.is_wanted)(at, label)));
+        all.sums.retain(|key, _| !sums.contains(key) && is_wanted(key));
+        all.count = all.sums.values().map(|sums| sums.count).sum();
+        all.left_out = sums.len() as u64;
+        Ok(all)
     }
 
     /// A size without a unit is taken for bytes, which have no digits after the decimal sign.
@@ -193,10 +248,12 @@ impl WpaExport {
         }
         WpaRows {
             rows: merged.into_iter().map(|(labels, amount)| CountedRow { labels, amount }).collect(),
-            categories: list("category"),
+            categories: list(columns::CATEGORY),
             snapshots: list(columns::SNAPSHOT),
             pages: rows.pages,
             count: rows.count,
+            left_out: rows.left_out,
+            warnings: Warnings::default(),
         }
     }
 }

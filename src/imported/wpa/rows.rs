@@ -5,6 +5,7 @@
 use super::columns::{Columns, ExportedTable, Says};
 use super::culture::{Culture, Decimals, NotANumber, Place, Roles, last_sign, number};
 use super::labels::{LabelCache, Labels};
+use super::noticed::Noticed;
 use super::text::Text;
 use crate::imported::amount::Amount;
 use foldhash::HashMap as FastMap;
@@ -12,10 +13,10 @@ use rayon::prelude::*;
 use std::ops::{AddAssign, Range};
 
 /// Most key columns of a table.
-const MOST_KEYS: usize = 16;
+pub(super) const MOST_KEYS: usize = 16;
 
 /// Codes of the labels of a row, by key column.
-type Key = [u32; MOST_KEYS];
+pub(super) type Key = [u32; MOST_KEYS];
 
 /// What rows of one key add up to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -24,12 +25,15 @@ pub struct Sums {
     pub amount: Amount,
     /// By WPA's rules, where the table has a column for it.
     pub by_wpa: Amount,
+    /// How many rows there are of the key.
+    pub(super) count: u64,
 }
 
 impl AddAssign for Sums {
     fn add_assign(&mut self, other: Sums) {
         self.amount += other.amount;
         self.by_wpa += other.by_wpa;
+        self.count += other.count;
     }
 }
 
@@ -92,6 +96,8 @@ pub enum Fault {
     Ambiguous(String),
     /// The text of a cell is no page frame number or address.
     NoHexadecimal(String),
+    /// The bytes of a row are not those of its pages.
+    OtherBytes(String),
     /// More categories or snapshots than there can be.
     TooMany,
 }
@@ -114,6 +120,8 @@ pub struct Reading<'r> {
     pub is_wanted: &'r (dyn Fn(usize, &str) -> bool + Sync),
     /// True where pages are to be kept.
     pub with_pages: bool,
+    /// Names of categories, where it is to be noticed what in the rows contradicts itself.
+    pub categories: Option<&'r [&'static str]>,
 }
 
 /// What was read.
@@ -127,10 +135,35 @@ pub struct Rows {
     pub pages: Vec<PageCell>,
     /// Rows.
     pub count: u64,
+    /// Rows that are sums of others: where rows are pages, those without the number of one.
+    pub(super) left_out: u64,
+    /// What in them contradicts itself.
+    pub(crate) noticed: Noticed,
     /// Signs of the numbers.
     pub roles: Roles,
     /// The first cell that can be two numbers.
     pub ambiguous: Option<RowError>,
+}
+
+/// What the cells of a row say.
+#[derive(Debug, Default)]
+pub(super) struct Cells<'c> {
+    key: Key,
+    codes: Key,
+    /// Its amount: the number of pages, else the size.
+    pub(super) sums: Sums,
+    /// True where a column has the number of pages.
+    pub(super) measured: bool,
+    /// What the column of sizes has.
+    pub(super) size: Option<Amount>,
+    /// What the columns by list have together.
+    pub(super) of_lists: Option<Amount>,
+    pub(super) pfn: Option<u64>,
+    address: u64,
+    bytes: Option<(usize, &'c [u8])>,
+    is_wanted: bool,
+    /// True for a row without any label.
+    pub(super) is_total: bool,
 }
 
 /// What one thread has read.
@@ -146,6 +179,8 @@ impl Part {
         other.rows.sums.into_iter().for_each(|(key, sums)| *self.rows.sums.entry(key).or_default() += sums);
         self.rows.pages.extend(other.rows.pages);
         self.rows.count += other.rows.count;
+        self.rows.left_out += other.rows.left_out;
+        self.rows.noticed.merge(other.rows.noticed);
         self.rows.roles.merge(&other.rows.roles);
         self.rows.ambiguous = first(self.rows.ambiguous.take(), other.rows.ambiguous);
         self.error = first(self.error.take(), other.error);
@@ -154,6 +189,17 @@ impl Part {
 
 fn first(one: Option<RowError>, other: Option<RowError>) -> Option<RowError> {
     one.into_iter().chain(other).min()
+}
+
+/// True for whole bytes that are not those of the pages. A spreadsheet may have written them in another way: then they say nothing.
+fn other_bytes(cell: &[u8], pages: Amount) -> bool {
+    let bytes = std::str::from_utf8(cell).ok().and_then(|text| text.trim().parse().ok());
+    bytes.is_some_and(|bytes| Amount::of_size(bytes, 0, 1) != pages)
+}
+
+/// How many line ends stand at the beginning.
+fn line_ends(bytes: &[u8]) -> u64 {
+    bytes.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).filter(|byte| **byte == b'\n').count() as u64
 }
 
 /// Reads `0x1a2b` or `1a2b`.
@@ -224,8 +270,12 @@ impl Reading<'_> {
         let has_line_feeds = self.text.line_end() == '\n';
         // Reading bytes from memory cannot fail.
         while part.error.is_none() && reader.read_byte_record(&mut record).unwrap_or(false) {
-            // The reader counts `\n` alone.
-            let line = record.position().map_or(0, |at| if has_line_feeds { at.line() } else { at.record() + 1 });
+            let line = record.position().map_or(0, |at| match has_line_feeds {
+                // A record begins for the reader before what is left of the line end above it, and before empty lines.
+                true => at.line() + line_ends(bytes.get(at.byte() as usize..).unwrap_or_default()),
+                // It counts `\n` alone.
+                false => at.record() + 1,
+            });
             let line = line.min(u64::from(u32::MAX));
             if let Err(error) = self.row(part, &record, number << 32 | line, labels) {
                 part.error = Some(error);
@@ -240,59 +290,97 @@ impl Reading<'_> {
             let is_blank = record.iter().all(|cell| cell.trim_ascii().is_empty()) && record.len() == 1;
             return if is_blank { Ok(()) } else { Err(error(record.len(), Fault::Length(record.len()))) };
         }
-        let mut key: Key = [0; MOST_KEYS];
-        let mut codes = [0u32; MOST_KEYS];
-        let (mut is_wanted, mut is_total) = (true, !columns.keys.is_empty());
-        let (mut sums, mut measured, mut pfn, mut address) = (Sums::default(), false, None, 0);
-        for (at, (says, cell)) in columns.says.iter().zip(record).enumerate() {
+        let mut cells = self.cells(part, record, row, labels)?;
+        // Each page has a number: a row without one is the sum of those below it.
+        let is_sum = columns.has_pfn() && cells.pfn.is_none();
+        if columns.has_pfn() && !cells.measured {
+            cells.sums.amount = Amount::of_pages(1);
+        }
+        if self.categories.is_some() {
+            self.notice(&mut part.rows.noticed, record, row, &cells);
+        }
+        if cells.is_total || !cells.is_wanted {
+            return Ok(());
+        }
+        if let Some((at, cell)) = cells.bytes.filter(|(_, cell)| other_bytes(cell, cells.sums.amount)) {
+            return Err(error(at, Fault::OtherBytes(String::from_utf8_lossy(cell).into_owned())));
+        }
+        if is_sum {
+            part.rows.left_out += 1;
+            return Ok(());
+        }
+        cells.sums.count = 1;
+        part.rows.count += 1;
+        *part.rows.sums.entry(cells.key).or_default() += cells.sums;
+        if let Some(pfn) = cells.pfn.filter(|_| self.with_pages) {
+            let code = |dimension: &str| {
+                let place = columns.keys.iter().position(|(known, _)| *known == dimension);
+                place.and_then(|place| cells.codes.get(place).copied()).unwrap_or(0)
+            };
+            let page =
+                PageCell::new(pfn, code(super::columns::CATEGORY), code(super::columns::SNAPSHOT), cells.address);
+            part.rows.pages.push(page.ok_or_else(|| error(0, Fault::TooMany))?);
+        }
+        Ok(())
+    }
+
+    /// What the cells of a row say.
+    #[inline]
+    fn cells<'c>(
+        &self,
+        part: &mut Part,
+        record: &'c csv::ByteRecord,
+        row: u64,
+        labels: &[Labels],
+    ) -> Result<Cells<'c>, RowError> {
+        let mut cells = Cells { is_wanted: true, is_total: !self.columns.keys.is_empty(), ..Cells::default() };
+        for (at, (says, cell)) in self.columns.says.iter().zip(record).enumerate() {
+            let place = (row, at as u32);
             match *says {
                 Says::Ignored => {}
-                Says::Key(place) => {
-                    is_total &= cell.trim_ascii().is_empty();
-                    let (Some(cache), Some(labels)) = (part.caches.get_mut(place), labels.get(place)) else { continue };
-                    let (code, wanted) = cache.get(cell, labels, |label| (self.is_wanted)(place, label));
-                    is_wanted &= wanted;
-                    codes.get_mut(place).into_iter().for_each(|slot| *slot = code);
-                    if self.grouped.get(place) == Some(&true) {
-                        key.get_mut(place).into_iter().for_each(|slot| *slot = code);
+                Says::BytesOfPages => cells.bytes = Some((at, cell)),
+                Says::Key(key) => {
+                    cells.is_total &= cell.trim_ascii().is_empty();
+                    let (Some(cache), Some(labels)) = (part.caches.get_mut(key), labels.get(key)) else { continue };
+                    let noticed = &mut part.rows.noticed;
+                    let (code, wanted) = cache.get(cell, labels, |label| {
+                        self.notice_label(noticed, key, label, place);
+                        (self.is_wanted)(key, label)
+                    });
+                    cells.is_wanted &= wanted;
+                    cells.codes.get_mut(key).into_iter().for_each(|slot| *slot = code);
+                    if self.grouped.get(key) == Some(&true) {
+                        cells.key.get_mut(key).into_iter().for_each(|slot| *slot = code);
                     }
                 }
+                Says::PagesOfLists => {
+                    *cells.of_lists.get_or_insert_default() += self.amount(part, *says, cell, place)?
+                }
                 Says::Pages | Says::PagesByWpa | Says::Size(..) => {
-                    let amount = self.amount(part, *says, cell, (row, at as u32))?;
+                    let amount = self.amount(part, *says, cell, place)?;
                     match *says {
-                        Says::Pages => (sums.amount, measured) = (amount, true),
-                        Says::PagesByWpa => sums.by_wpa = amount,
-                        _ if measured => {}
-                        _ => sums.amount = amount,
+                        Says::Pages => (cells.sums.amount, cells.measured) = (amount, true),
+                        Says::PagesByWpa => cells.sums.by_wpa = amount,
+                        _ => {
+                            cells.size = Some(amount);
+                            if !cells.measured {
+                                cells.sums.amount = amount;
+                            }
+                        }
                     }
                 }
                 Says::Pfn | Says::Address => {
                     let empty_is = (*says == Says::Address && cell.is_empty()).then_some(0);
                     let value = hexadecimal(cell).or(empty_is);
                     if value.is_none() && !cell.is_empty() {
-                        return Err(error(at, Fault::NoHexadecimal(String::from_utf8_lossy(cell).into_owned())));
+                        let fault = Fault::NoHexadecimal(String::from_utf8_lossy(cell).into_owned());
+                        return Err(RowError { place, fault });
                     }
-                    if *says == Says::Pfn { pfn = value } else { address = value.unwrap_or(0) }
+                    if *says == Says::Pfn { cells.pfn = value } else { cells.address = value.unwrap_or(0) }
                 }
             }
         }
-        if is_total || !is_wanted {
-            return Ok(());
-        }
-        part.rows.count += 1;
-        if columns.has_pfn() && !measured {
-            sums.amount = Amount::of_pages(1);
-        }
-        *part.rows.sums.entry(key).or_default() += sums;
-        if let Some(pfn) = pfn.filter(|_| self.with_pages) {
-            let code = |dimension: &str| {
-                let place = columns.keys.iter().position(|(known, _)| *known == dimension);
-                place.and_then(|place| codes.get(place).copied()).unwrap_or(0)
-            };
-            let page = PageCell::new(pfn, code("category"), code(super::columns::SNAPSHOT), address);
-            part.rows.pages.push(page.ok_or_else(|| error(0, Fault::TooMany))?);
-        }
-        Ok(())
+        Ok(cells)
     }
 
     #[inline]

@@ -4,7 +4,7 @@
 //! A handler cannot let the reading code return an error. It can only print the reason and end the process. A library does
 //! neither unless it is asked to: [`exit_with`].
 
-use super::unfinished;
+use super::output_cleanup;
 use crate::escape::visible;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -186,7 +186,7 @@ fn lost(address: usize) -> Option<(i32, &'static [u8])> {
     while IS_SAID.swap(true, Ordering::AcqRel) {
         std::hint::spin_loop();
     }
-    unfinished::remove_all();
+    output_cleanup::remove_all();
     Some((EXIT_CODE.load(Ordering::Relaxed), text.as_bytes()))
 }
 

@@ -1,7 +1,7 @@
-//! The memory map of a trace: this file, [`lost_pages`] and [`unfinished`] have the only `unsafe` code of the crate.
+//! The memory map of a trace: this file, [`lost_pages`] and [`output_cleanup`] have the only `unsafe` code of the crate.
 
 pub(crate) mod lost_pages;
-pub(crate) mod unfinished;
+pub(crate) mod output_cleanup;
 
 use lost_pages::{MappedFile, Watch};
 #[cfg(target_os = "linux")]

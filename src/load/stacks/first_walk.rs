@@ -1,9 +1,10 @@
 //! The first walk: records that carry stacks or parts of them, definitions of their keys, images and methods.
 
-use super::addresses::AddressRecord;
 use super::frame_trie::{FrameTrie, PathId};
+use super::image_and_method_records::AddressRecord;
 use super::kernel_or_user::Half;
-use super::recent_lists::{ListHash, RecentLists, TOGETHER};
+use super::list_hash::{ListHash, MOST_FRAMES};
+use super::recent_lists::{RecentLists, TOGETHER};
 use super::stack_records::{Carrier, PartList, StackOwner};
 use crate::etl::EtlFile;
 use crate::etl::buffer_order::ranks;
@@ -27,10 +28,6 @@ use uuid::{Uuid, uuid};
 pub const EVENT_TRACING: Uuid = uuid!("b675ec37-bdb6-4648-bc92-f3fdc74d3ca2");
 /// Its id.
 pub const DEFERRED_PART: u16 = 18;
-
-/// Most frames of a part of a stack that are read, the innermost ones. Windows walks 192; a record has room for 8,000, and can be the
-/// user part of many events, each with names of its own time.
-pub const MOST_FRAMES: usize = 512;
 
 /// A thread event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,16 +85,15 @@ pub struct Parts {
 impl Parts {
     /// Walks over all records.
     pub fn new(etl: &EtlFile) -> Parts {
-        let (rank, _) = ranks(&etl.buffers);
+        let rank = ranks(&etl.buffers);
         let session = session_pointer(etl);
         let empty = || Reader {
-            etl,
             parts: Parts::default(),
             session,
             recent: RecentLists::default(),
             waiting: Vec::with_capacity(TOGETHER),
         };
-        let visit = |reader: &mut Reader<'_>, area: &EventArea<'_>| {
+        let visit = |reader: &mut Reader, area: &EventArea<'_>| {
             for_each_moment(area, &rank, etl.before_first(), |raw, hook, moment| match hook {
                 Some(STACK) => reader.walk(raw, moment, area),
                 _ => reader.record(raw, hook, moment, area),
@@ -160,15 +156,14 @@ struct Waiting {
     pointer: PointerSize,
 }
 
-struct Reader<'f> {
-    etl: &'f EtlFile,
+struct Reader {
     parts: Parts,
     session: PointerSize,
-    recent: RecentLists<'f>,
+    recent: RecentLists,
     waiting: Vec<Waiting>,
 }
 
-impl Reader<'_> {
+impl Reader {
     /// `0x1820` with a kernel header: most of the records of a trace with stacks.
     #[inline]
     fn walk(&mut self, raw: RawRecord<'_>, moment: Moment, area: &EventArea<'_>) {
@@ -199,14 +194,11 @@ impl Reader<'_> {
     /// Looks up the lists of stacks that wait: what they are compared with is loaded for all of them before one needs it.
     fn look_up(&mut self, area: &EventArea<'_>) {
         self.recent.load(self.waiting.iter().map(|waiting| waiting.hash));
-        // Bytes in the file can be compared later too, decompressed ones are gone then.
-        let file = (!area.buffer.is_compressed()).then(|| self.etl.area_over(area.index, &[]).bytes);
         for waiting in self.waiting.drain(..) {
             let range = waiting.at..waiting.at + waiting.bytes;
-            let Some(bytes) = area.bytes.get(range.clone()) else { continue };
-            let in_file = file.and_then(|file| file.get(range));
+            let Some(bytes) = area.bytes.get(range) else { continue };
             let list = PointerArray::new(bytes, waiting.pointer);
-            let Some(id) = self.recent.id((waiting.hash, list), in_file, &mut self.parts.frames) else { continue };
+            let Some(id) = self.recent.id((waiting.hash, list), &mut self.parts.frames) else { continue };
             let carrier = Carrier::Walk(waiting.event_time, waiting.half, id);
             self.parts.parts.push(waiting.moment, carrier, waiting.owner, area.buffer.processor);
         }
@@ -315,7 +307,7 @@ impl Reader<'_> {
     fn frames(&mut self, frames: PointerArray<'_>) -> Option<(Half, PathId)> {
         let half = Half::of(frames, self.session)?;
         let list = self.cut(frames);
-        Some((half, self.recent.id((self.recent.hash(list), list), None, &mut self.parts.frames)?))
+        Some((half, self.recent.id((self.recent.hash(list), list), &mut self.parts.frames)?))
     }
 }
 

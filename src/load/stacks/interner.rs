@@ -89,6 +89,32 @@ impl<K> Numbered<K> {
     }
 }
 
+/// Most numbers of things that came last.
+const MOST_RECENT: usize = 1 << 18;
+
+/// Numbers of things that came last, each found by a number that most others do not have: of a thing that comes again the table is not
+/// asked, which waits for memory three times.
+#[derive(Debug, Default)]
+pub struct RecentNumbers(Vec<u32>);
+
+impl RecentNumbers {
+    /// The number of a thing, as [`Numbered::number`] gives it; `near` finds it.
+    #[inline]
+    pub fn number<K: Copy + Eq + Hash>(&mut self, all: &mut Numbered<K>, near: usize, thing: K) -> u32 {
+        let near = near % MOST_RECENT;
+        let last = self.0.get(near).copied().unwrap_or_default();
+        if all.get(last) == Some(&thing) {
+            return last;
+        }
+        let number = all.number(thing);
+        if self.0.len() <= near {
+            self.0.resize((near + 1).next_power_of_two(), 0);
+        }
+        self.0.get_mut(near).into_iter().for_each(|last| *last = number);
+        number
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,5 +129,16 @@ mod tests {
         let mut many = Numbered::default();
         assert!((0..100_000u64).all(|thing| u64::from(many.number(thing * 64)) == thing));
         assert!((0..100_000u64).all(|thing| u64::from(many.number(thing * 64)) == thing));
+    }
+
+    /// Also where two things have one place, and where that of a new one is far away.
+    #[test]
+    fn numbers_that_came_last_are_those_of_the_table() {
+        let (mut recent, mut all, mut table) = (RecentNumbers::default(), Numbered::default(), Numbered::default());
+        for thing in (0..3000u64).chain(0..3000).map(|n| n * n % 511) {
+            let near = thing as usize % 100 + if thing % 7 == 0 { MOST_RECENT - 50 } else { 0 };
+            assert_eq!(recent.number(&mut all, near, thing), table.number(thing));
+        }
+        assert_eq!((all.things(), recent.0.len()), (table.things(), MOST_RECENT));
     }
 }

@@ -3,16 +3,18 @@
 //!
 //! Sources: `docs/formats.md` ("StackWalk"). `analysis::stacks` joins them.
 
-pub mod addresses;
 pub mod exponential_search;
 pub mod first_walk;
 pub mod frame_lists;
 pub mod frame_trie;
+pub mod image_and_method_records;
 pub mod in_groups;
 pub mod interner;
 pub mod kernel_or_user;
+pub mod list_hash;
 pub mod match_probe;
 pub mod recent_lists;
 pub mod second_walk;
 pub mod stack_events;
 pub mod stack_records;
+pub mod whole_lists;

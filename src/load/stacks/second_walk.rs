@@ -10,7 +10,7 @@ use crate::etl::extended_items;
 use crate::etl::record::{RawRecord, Record};
 use crate::etl::record_id::{HookId, RecordId};
 use crate::event::clr;
-use crate::event::heap_block::HeapRecord;
+use crate::event::heap::HeapRecord;
 use crate::event::hooks::*;
 use crate::event::outcome::Parsed;
 use crate::event::payload::hook_of;
@@ -18,7 +18,7 @@ use crate::event::perfinfo::ProfileSample;
 use crate::event::pool::PoolAction;
 use crate::event::stack::DISK_STARTS;
 use crate::event::{Decoded, Event, Payload, Phase, decode};
-use crate::load::allocation_rule::Verdict;
+use crate::load::allocation_rules::Verdict;
 use crate::load::timed_records::for_each_moment;
 use crate::moment::Moment;
 use crate::units::Ticks;
@@ -68,6 +68,15 @@ impl EventChoice {
         }
     }
 
+    /// The same of a kernel event.
+    #[inline(always)]
+    fn has_hook(&self, hook: HookId) -> bool {
+        match self {
+            EventChoice::Other(other) => *other == RecordId::Kernel(hook),
+            named => named.hooks().contains(&hook),
+        }
+    }
+
     #[inline]
     fn has(&self, id: RecordId) -> bool {
         match (self, kind_of(id)) {
@@ -76,7 +85,7 @@ impl EventChoice {
                 (*provider, *id) == (class, u16::from(opcode))
             }
             (EventChoice::Other(other), kind) => *other == kind,
-            (named, RecordId::Kernel(hook)) => named.hooks().contains(&hook),
+            (_, RecordId::Kernel(hook)) => self.has_hook(hook),
             _ => false,
         }
     }
@@ -90,18 +99,18 @@ pub fn kind_of(id: RecordId) -> RecordId {
 impl Events {
     /// Walks over all records.
     pub fn new(etl: &EtlFile, parts: &PartList, choice: &EventChoice) -> Events {
-        let mut stamps: Vec<Ticks> = parts.all().iter().filter_map(|part| parts.time_of_event(part)).collect();
+        let mut stamps: Vec<Ticks> = parts.all().par_iter().filter_map(|part| parts.time_of_event(part)).collect();
         // Nearly in order already.
         stamps.par_sort();
         stamps.dedup();
         let has_clr_stacks = parts.has_clr_stacks();
-        let (rank, _) = ranks(&etl.buffers);
+        let rank = ranks(&etl.buffers);
         let readers = etl.fold_groups(
             || Reader { stamps: &stamps, place: 0, has_clr_stacks, choice, events: Events::default() },
             |reader, area| {
                 let processor = area.buffer.processor;
                 for_each_moment(area, &rank, etl.before_first(), |raw, hook, moment| {
-                    let is_other = hook.filter(|hook| !choice.has(RecordId::Kernel(*hook)));
+                    let is_other = hook.filter(|hook| !choice.has_hook(*hook));
                     if is_other.is_some_and(hook_has_no_stack) {
                         return;
                     }

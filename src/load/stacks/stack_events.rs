@@ -4,7 +4,7 @@ use super::exponential_search::partition_point_near;
 use super::in_groups::InGroups;
 use super::interner::Numbered;
 use crate::etl::record_id::RecordId;
-use crate::load::allocation_rule::LeftOut;
+use crate::load::allocation_rules::LeftOut;
 use crate::moment::{At, Moment};
 use crate::units::Ticks;
 

@@ -18,6 +18,8 @@ pub enum TrustLevel {
     Lost,
     /// Bytes of the file are damaged.
     Damaged,
+    /// The log-file header and the records contradict each other.
+    HeaderContradicts,
     /// Files of several recordings were put together.
     SeveralRecordings,
     /// The file is cut.
@@ -30,6 +32,7 @@ impl TrustLevel {
         match () {
             () if report.is_cut() => TrustLevel::Cut,
             () if report.several_recordings().is_some() => TrustLevel::SeveralRecordings,
+            () if report.is_contradicted() => TrustLevel::HeaderContradicts,
             () if report.damaged > 0 => TrustLevel::Damaged,
             () if report.any() => TrustLevel::Lost,
             () if !report.counters_known() => TrustLevel::LossUnknown,
@@ -48,6 +51,7 @@ impl TrustLevel {
             TrustLevel::LossUnknown => "loss_unknown",
             TrustLevel::Lost => "lost",
             TrustLevel::Damaged => "damaged",
+            TrustLevel::HeaderContradicts => "header_contradicts",
             TrustLevel::SeveralRecordings => "several_recordings",
             TrustLevel::Cut => "cut",
         }
@@ -65,6 +69,9 @@ impl TrustLevel {
             }
             TrustLevel::Lost => "trust it in part; data was lost, and the warnings say what that concerns".into(),
             TrustLevel::Damaged => "trust it in part; the file is damaged, and what is damaged is not counted".into(),
+            TrustLevel::HeaderContradicts => {
+                "do not trust it; its header and its records contradict each other, and the warnings say where".into()
+            }
             TrustLevel::SeveralRecordings => {
                 "do not trust its totals; the file holds several recordings, take them apart".into()
             }

@@ -14,7 +14,7 @@ use crate::event::hooks::*;
 use crate::load::event_kind_counts::KindCount;
 use crate::load::survey::Survey;
 use crate::units::{Nanos, Ticks, count, counted};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A run of missing sequence numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,11 +68,16 @@ pub struct Loss {
     pub dropped: Vec<(u32, Nanos)>,
     /// The fastest moment; `None` for a trace without records.
     pub peak: Option<PeakRate>,
+    /// True when a processor of the session has no records: then all of its buffers may be missing, of any time.
+    pub(crate) lacks_a_processor: bool,
     /// Processors of the session.
     processors: u32,
     /// True when the session recorded events of the kernel.
     is_kernel: bool,
 }
+
+/// Of missing buffers where [`Loss::lacks_a_processor`]: the silence around their hole is of processors with records.
+pub(crate) const OF_ANY_TIME: &str = "perhaps of a processor that has no records, and then of any time";
 
 /// Holes that are described one by one; more are only counted.
 pub(crate) const MOST_HOLES: usize = 100;
@@ -98,6 +103,7 @@ impl Loss {
                 .map(|(&cpu, &time)| (cpu, etl.clock.nanos(time)))
                 .collect(),
             peak: peak_rate(etl, spans),
+            lacks_a_processor: lacks_a_processor(etl, spans),
             processors: etl.header.processors,
             is_kernel: is_first && survey.kinds.iter().any(of_kernel),
             ..Loss::default()
@@ -115,9 +121,17 @@ impl Loss {
         self.flagged_buffer_lost += other.flagged_buffer_lost;
         self.missing_buffers += other.missing_buffers;
         self.cut_off += other.cut_off;
+        self.lacks_a_processor |= other.lacks_a_processor;
         self.holes.extend_from_slice(&other.holes);
         self.holes.truncate(MOST_HOLES);
         self.dropped.extend_from_slice(&other.dropped);
+        let rate = |peak: &Option<PeakRate>| peak.map_or(0, |peak| peak.bytes_per_second);
+        self.peak = if rate(&other.peak) > rate(&self.peak) { other.peak } else { self.peak };
+    }
+
+    /// A counter of the log-file header; `None` where a session was never stopped, so that it was never written.
+    pub(crate) fn known(&self, counter: u32) -> Option<u32> {
+        Some(counter).filter(|_| self.counters_known)
     }
 
     /// Of a file that lacks `cut_off` buffers of those that were written: holes are no loss as long as these can be the missing ones.
@@ -144,6 +158,14 @@ impl Loss {
             || self.flagged_events_lost != 0
             || self.flagged_buffer_lost != 0
             || !self.dropped.is_empty()
+    }
+
+    /// True when something was lost that the missing buffers need not be: nothing tells when.
+    pub(crate) fn is_partly_undated(&self) -> bool {
+        self.events_lost != 0
+            || self.flagged_events_lost != 0
+            || !self.dropped.is_empty()
+            || u64::from(self.buffers_lost).max(self.flagged_buffer_lost) > self.missing_buffers
     }
 
     /// One line for a person, `None` when nothing was lost.
@@ -264,6 +286,13 @@ pub(crate) fn sequence_holes(etl: &EtlFile) -> Vec<SequenceHole> {
         }
     }
     sequence_holes
+}
+
+fn lacks_a_processor(etl: &EtlFile, spans: &[Option<Span>]) -> bool {
+    let buffers = etl.own_buffers().iter().zip(spans);
+    let data = buffers.filter(|(buffer, span)| buffer.kind != TYPE_HEADER && span.is_some());
+    let seen: BTreeSet<u16> = data.map(|(buffer, _)| buffer.processor).collect();
+    etl.header.mode & MODE_NO_PER_PROCESSOR == 0 && (seen.len() as u64) < u64::from(etl.header.processors)
 }
 
 fn find_holes(etl: &EtlFile, survey: &Survey, spans: &[Option<Span>], loss: &mut Loss) {

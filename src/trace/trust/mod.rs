@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `warning` | a [`Warning`]: its code, its words, whether numbers can be wrong; the [`Warnings`] of a result; and the list of all codes. A new warning begins here |
 //! | `loss`, `damage_time` | what was lost and what is damaged, found in the file |
+//! | `header_contradictions` | where the log-file header and the records contradict each other |
 //! | `trust_report` | the [`TrustReport`]: all losses and damage of a trace, and the warnings about them |
 //! | `level` | the [`TrustLevel`]: the worst of them, as one word and one sentence |
 //! | `readiness` | which analyses can run, by what was recorded; it says nothing of loss |
@@ -11,6 +12,7 @@
 //! A warning about the file is made in `trust_report`, one about the numbers of an analysis in the `warnings.rs` of that analysis.
 
 pub(crate) mod damage_time;
+mod header_contradictions;
 pub(crate) mod level;
 pub(crate) mod loss;
 pub(crate) mod readiness;

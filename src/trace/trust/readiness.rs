@@ -2,6 +2,8 @@
 
 use crate::etl::record_id::HookId;
 use crate::event::group_mask_bits;
+use crate::event::payload::hook_of;
+use crate::load::misfitting_payloads::Misfit;
 use crate::load::survey::Survey;
 use crate::named_enum::named_enum;
 use crate::trace::analysis_needs::{
@@ -9,6 +11,7 @@ use crate::trace::analysis_needs::{
     Things,
 };
 use crate::trace::trust::warning::{Warning, Warnings};
+use std::collections::{BTreeMap, BTreeSet};
 
 named_enum! {
     /// Can the analysis run?
@@ -167,7 +170,34 @@ pub(crate) fn undescribed(survey: &Survey, analysis: &AnalysisNeeds) -> Warnings
         let text = format!("no record of {}: of which process they are is unknown", things.name);
         Warning::grave(analysis.name, "rundown_missing", text)
     });
-    missing.into_iter().chain(threads).chain(of_parts(survey, analysis)).collect()
+    missing.into_iter().chain(threads).chain(unread(survey, analysis)).chain(of_parts(survey, analysis)).collect()
+}
+
+/// Events of which too many records do not fit their layout and were left out: at least half, or any of a rundown, where each record
+/// alone tells of a process, a file or a range. Fewer are a note for all analyses.
+pub(crate) fn too_many_unread(survey: &Survey) -> BTreeSet<HookId> {
+    let mut counts: BTreeMap<HookId, u64> = BTreeMap::new();
+    for (misfit, count) in survey.misfits.iter() {
+        let hook = if let Misfit::Malformed(malformed) = misfit { hook_of(malformed.id) } else { None };
+        hook.into_iter().for_each(|hook| *counts.entry(hook).or_default() += count);
+    }
+    let of_rundowns: BTreeSet<HookId> = DESCRIBING.into_iter().flat_map(Recorded::rundowns).collect();
+    let is_too_many = |(hook, count): &(HookId, u64)| {
+        of_rundowns.contains(hook) || count.saturating_mul(2) >= survey.kernel_count(*hook)
+    };
+    counts.into_iter().filter(is_too_many).map(|(hook, _)| hook).collect()
+}
+
+fn unread(survey: &Survey, analysis: &AnalysisNeeds) -> Option<Warning> {
+    let unread = too_many_unread(survey);
+    let needed = [Some(analysis.required), analysis.instead.map(|(recorded, _)| recorded)];
+    let needed = needed.into_iter().flatten().chain(analysis.optional.iter().map(|(recorded, _)| *recorded));
+    let hooks: BTreeSet<HookId> = needed.flat_map(Recorded::hooks).filter(|hook| unread.contains(hook)).collect();
+    let names: Vec<String> = hooks.iter().map(HookId::to_string).collect();
+    let text = || {
+        format!("records of {} do not fit their layout and are left out: what they tell is not known", names.join(", "))
+    };
+    (!names.is_empty()).then(|| Warning::grave(analysis.name, "records_unread", text()))
 }
 
 /// True where only its thread tells of which process a record is.

@@ -11,17 +11,18 @@ use crate::event::group_mask_bits;
 use crate::event::hooks::LOG_FILE;
 use crate::load::survey::{RecordingKey, Survey};
 use crate::trace::analysis_needs::HEAPS;
-use crate::trace::trust::loss::{DescribedHole, Loss};
+use crate::trace::trust::header_contradictions::{self, Contradiction, WRONG_TIMES};
+use crate::trace::trust::loss::{DescribedHole, Loss, OF_ANY_TIME};
 use crate::trace::trust::readiness::Need;
 use crate::trace::trust::warning::{OF_TRACE, Warning, Warnings};
-use crate::units::{count, counted};
+use crate::units::{FileTime, count, counted};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Everything that makes the numbers of a trace doubtful.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct TrustReport {
-    /// Lost data.
+    /// What this file lost; [`TrustReport::loss_of_all`] tells of the whole recording.
     pub loss: Loss,
     /// Damaged places.
     pub damaged: u64,
@@ -43,6 +44,10 @@ pub struct TrustReport {
     masks: [u32; 8],
     /// How the file's records are of more than one recording.
     several_recordings: Option<String>,
+    /// Where header and records contradict each other.
+    contradictions: Vec<Contradiction>,
+    /// How times end before the header's end, where that can be.
+    short_of_end: Option<String>,
     other: Vec<String>,
     /// The same about the further files of the recording, by their names.
     pub further: Vec<(String, TrustReport)>,
@@ -72,6 +77,8 @@ impl TrustReport {
             other.push(format!("more than {most} kinds of events: {records} records are not listed"));
         }
         all.other.extend(other);
+        all.contradictions = header_contradictions::contradictions(etl, survey);
+        all.short_of_end = header_contradictions::short_of_end(etl, survey);
         let damage = &survey.damage;
         TrustReport {
             masks: survey.masks_ever_on(),
@@ -90,7 +97,7 @@ impl TrustReport {
         let cut = cut(etl, &loss);
         let lacks = lacks(etl).filter(|_| cut.is_none());
         loss.excuse(cut.or(lacks).map_or(0, |(held, named)| named.saturating_sub(held)));
-        let warnings = [unusual_buffers(etl), circular_doubt(etl)].into_iter().flatten();
+        let warnings = [unusual_buffers(etl), circular_doubt(etl), impossible_start(etl)].into_iter().flatten();
         TrustReport {
             cut,
             lacks,
@@ -102,11 +109,21 @@ impl TrustReport {
         }
     }
 
-    /// What all files of the recording lost together; the fastest moment is that of the first.
+    /// What all files of the recording lost together; the fastest moment is that of the fastest file.
     pub fn loss_of_all(&self) -> Loss {
         let mut all = self.loss.clone();
         self.further.iter().for_each(|(_, report)| all.add(&report.loss));
         all
+    }
+
+    /// What the file with this number lost, 0 being the first.
+    pub(crate) fn loss_of_file(&self, number: u16) -> &Loss {
+        self.files().nth(number.into()).map_or(&self.loss, |file| &file.loss)
+    }
+
+    /// With what buffers to record next time, by the first file that lost something.
+    pub(crate) fn advice(&self) -> Option<String> {
+        self.files().find_map(|file| file.loss.advice(file.buffer_size_bytes))
     }
 
     /// The reports of all files.
@@ -129,9 +146,9 @@ impl TrustReport {
         self.files().all(|file| file.loss.counters_known)
     }
 
-    /// True when the end of a file is missing.
+    /// True when the end of a file is missing, or buffers that its header counts as written.
     pub fn is_cut(&self) -> bool {
-        self.files().any(|file| file.cut.is_some() || file.cut_inside)
+        self.files().any(|file| file.cut.is_some() || file.lacks.is_some() || file.cut_inside)
     }
 
     /// Where the end of this file is missing: what of it is there.
@@ -143,6 +160,11 @@ impl TrustReport {
             }
             None => self.cut_inside.then(|| "it ends inside of its last buffer".to_owned()),
         }
+    }
+
+    /// True when the header and the records contradict each other.
+    pub(super) const fn is_contradicted(&self) -> bool {
+        !self.contradictions.is_empty()
     }
 
     /// How the file's records are of more than one recording, whose numbers cannot be told apart.
@@ -166,15 +188,14 @@ impl TrustReport {
     /// The error of a command that cannot work without a keyword's events. `absent` says what is missing, `advice` what to
     /// record.
     pub fn cannot_run(&self, keyword: &str, absent: &str, advice: &str) -> Error {
-        let cut = self.files().find_map(TrustReport::cut_text).unwrap_or_default();
+        let cut = self.files().find_map(TrustReport::cut_line).unwrap_or_default();
         let lost = || self.files().find_map(TrustReport::lost_line).or_else(|| self.damage_line()).unwrap_or_default();
         match self.absence_reason(keyword) {
             AbsenceReason::CutOff => Error::MissingPart(format!(
-                "{absent}. They were recorded (the keyword {keyword} was on), but lie in the part that is missing: THE FILE IS CUT: {cut}. Copy it again"
+                "{absent}. They were recorded (the keyword {keyword} was on), but lie in the part that is missing: {cut}"
             )),
             AbsenceReason::PerhapsCutOff => Error::MissingPart(format!(
-                "{absent}. If they were recorded, they lie in the part that is missing: THE FILE IS CUT: {cut}. Copy it \
-                 again"
+                "{absent}. If they were recorded, they lie in the part that is missing: {cut}"
             )),
             AbsenceReason::Lost => Error::MissingPart(format!(
                 "{absent}. They were recorded (the keyword {keyword} was on), but none of them is left: {}",
@@ -239,6 +260,12 @@ impl TrustReport {
         ))
     }
 
+    /// What of this file is not there.
+    fn cut_line(&self) -> Option<String> {
+        let at_end = self.cut_text().map(|cut| format!("THE FILE IS CUT: {cut}. Copy it again"));
+        at_end.or_else(|| self.lacks_line())
+    }
+
     /// What was lost for certain, or is not in the file.
     pub(crate) fn lost_line(&self) -> Option<String> {
         self.loss.summary().or_else(|| self.lacks_line())
@@ -262,6 +289,11 @@ impl TrustReport {
             }
         }
         silences
+    }
+
+    /// Why lengths of time and rates are wrong, where they are.
+    pub(crate) fn wrong_times(&self) -> Option<String> {
+        self.warnings().iter().find(|warning| warning.is_of(&WRONG_TIMES)).map(|warning| warning.text.clone())
     }
 
     /// What a reader of numbers of this trace has to know, most important first.
@@ -288,18 +320,20 @@ impl TrustReport {
             );
             grave("several_recordings", text)
         }));
+        lines.extend(self.contradictions.iter().map(|(code, text)| grave(code, text.clone())));
         lines.extend(self.loss.summary().map(|text| grave("data_lost", text)));
         for (missing, hole) in self.holes_by_silence().into_iter().take(3) {
             let processor = hole.processor.map_or_else(String::new, |p| format!(", most likely on processor {p}"));
             let hits =
                 if hole.hits.is_empty() { String::new() } else { format!("; it hits: {}", hole.hits.join(", ")) };
+            let anytime = if self.loss.lacks_a_processor { format!("; {OF_ANY_TIME}") } else { String::new() };
             let later = match (self.cut, self.loss.is_cut_off()) {
                 (Some(_), true) => "; the part that was cut off can hold them",
                 (None, true) => "; the header counts them among those that were written",
                 (_, false) => "",
             };
             let text = format!(
-                "{} missing between {:.3} s and {:.3} s{processor}{hits}{later}",
+                "{} missing between {:.3} s and {:.3} s{processor}{hits}{anytime}{later}",
                 counted(missing, "buffer", "buffers"),
                 hole.silent.0.seconds(),
                 hole.silent.1.seconds(),
@@ -322,6 +356,7 @@ impl TrustReport {
             let text = format!("{records} layout: {}{more}", shown.join("; "));
             lines.push(note("records_misfit", text).of(self.misfit_records));
         }
+        lines.extend(self.short_of_end.iter().map(|text| note("times_short_of_end", text.clone())));
         lines.extend(self.other.iter().map(|text| note("unusual_file", text.clone())));
         for (name, report) in &self.further {
             lines.extend(report.warnings().named(name));
@@ -404,6 +439,21 @@ fn circular_doubt(etl: &EtlFile) -> Option<String> {
             "by its header (BuffersWritten {}, {} buffers) this circular file begins with buffer {start}, but the sequence numbers say otherwise; they were followed",
             header.buffers_written,
             buffers.len()
+        )
+    })
+}
+
+/// 2000-01-01: before it, no Windows wrote such files.
+const FIRST_START: FileTime = FileTime(125_911_584_000_000_000);
+
+/// A start that was never written, or cannot be. Times since the start do not depend on it.
+fn impossible_start(etl: &EtlFile) -> Option<String> {
+    let start = etl.header.start_time;
+    const YEAR: u64 = 315_569_520_000_000;
+    (start < FIRST_START).then(|| {
+        let year = 1601 + start.0 / YEAR;
+        format!(
+            "the log-file header has no true start time (year {year}): the dates of the trace are not known, times since its start are"
         )
     })
 }

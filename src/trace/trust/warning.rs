@@ -1,5 +1,7 @@
 //! What is wrong with a trace or with an analysis of it. Each analysis judges in one place, and all commands show its words.
 
+use crate::load::history::SystemHistory;
+
 /// The name of warnings about the file and its recording, whatever is analyzed.
 pub(crate) const OF_TRACE: &str = "trace";
 
@@ -10,10 +12,19 @@ const CODES: &[(&str, bool)] = &[
     ("file_cut", true),
     ("file_damaged", true),
     ("several_recordings", true),
+    ("clock_impossible", true),
+    ("end_before_start", true),
+    ("times_beyond_end", true),
+    ("times_far_from_end", true),
+    ("times_before_start", true),
+    ("processor_impossible", true),
+    ("pointer_size_differs", true),
+    ("buffers_repeated", true),
     ("loss_unknown", true),
     ("buffers_missing", false),
     ("buffers_advice", false),
     ("records_misfit", false),
+    ("times_short_of_end", false),
     ("unusual_file", false),
     ("events_at_size_limit", false),
     // Any analysis.
@@ -35,8 +46,10 @@ const CODES: &[(&str, bool)] = &[
     ("keys_name_no_process", true),
     ("sequence_broken", true),
     ("sequence_fragments", false),
+    ("records_like_pages", false),
     ("records_repeated", false),
     ("rundown_missing", true),
+    ("records_unread", true),
     ("things_unknown", false),
     ("pfn_database_unknown", false),
     ("lists_unchecked", false),
@@ -49,7 +62,11 @@ const CODES: &[(&str, bool)] = &[
     ("working_sets_differ", true),
     ("no_marks", false),
     ("unproved", false),
+    // Faults.
+    ("waits_unknown", true),
+    ("some_waits_unknown", false),
     // Memory over time.
+    ("counters_fell", true),
     ("lists_exceed_memory", false),
     // Processors.
     ("switches_broken", true),
@@ -86,6 +103,13 @@ const CODES: &[(&str, bool)] = &[
     ("last_snapshot_guessed", true),
     ("written_with_warning", false),
     ("csv_says_less", false),
+    ("machine_differs", false),
+    ("build_differs", false),
+    ("sizes_differ", true),
+    ("amounts_missing", true),
+    ("categories_unknown", true),
+    ("total_differs", true),
+    ("sums_left_out", false),
     ("column_by_content", false),
     ("rules_differ", false),
     ("processes_renamed", false),
@@ -152,6 +176,15 @@ pub(crate) fn symbols_missing(
     told: impl IntoIterator<Item = String>,
 ) -> impl Iterator<Item = Warning> {
     told.into_iter().map(move |text| Warning::note(analysis, "symbols_missing", text))
+}
+
+/// That nothing lists which services processes run, where rows or conditions ask for them.
+pub(crate) fn services_unknown(system: &SystemHistory, analysis: &'static str, is_asked: bool) -> Option<Warning> {
+    (is_asked && system.services.is_empty()).then(|| {
+        let text = "the trace lists no services (SystemConfig: Services): those of a process are known by its command line alone \
+                    (svchost.exe … -s NAME), and Unknown without";
+        Warning::note(analysis, "not_recorded", text.to_owned())
+    })
 }
 
 /// What a reader of numbers has to know, most important first. Each result has one, and all that a form shows of trust comes from it.

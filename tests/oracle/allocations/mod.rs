@@ -79,17 +79,16 @@ fn ask(bytes: &[u8], of: &str, window: (u64, u64), t0: u64) -> Option<Asked> {
         let mut query = AllocationQuery::default();
         (query.from, query.to) = (bound(window.0), bound(window.1));
         // A dimension of one kind chooses it.
-        query
-            .group_by(match of {
-                "commit" => "reason,pages",
-                "pool" => "reason,pool",
-                _ => "reason,heap",
-            })
-            .expect("dimensions");
+        let finer = match of {
+            "commit" => "reason,pages",
+            "pool" => "reason,pool",
+            _ => "reason,heap",
+        };
+        query.group_by = pfnset::dimensions::Dimension::parse_list(finer).expect("dimensions");
         let finer = AllocationSet::answer(trace, &query).ok()?;
         assert!(finer.is_balanced);
         query.of = Some(finer.of);
-        query.group_by("reason").expect("dimensions");
+        query.group_by = pfnset::dimensions::Dimension::parse_list("reason").expect("dimensions");
         let set = AllocationSet::answer(trace, &query).expect("the same kind");
         assert!(set.is_balanced && set.total == finer.total);
         let all = |figures: &pfnset::unstable_api::Figures| -> Sums {
@@ -100,7 +99,7 @@ fn ask(bytes: &[u8], of: &str, window: (u64, u64), t0: u64) -> Option<Asked> {
         let mut rows: BTreeMap<String, Sums> =
             set.rows.iter().map(|row| (row.labels[0].to_string(), all(&row.figures))).collect();
         // A timeline and rows that are known at once give the same total.
-        query.group_by("thread").expect("dimensions");
+        query.group_by = pfnset::dimensions::Dimension::parse_list("thread").expect("dimensions");
         query.timeline = Some(Nanos(700));
         let early = AllocationSet::answer(trace, &query).expect("the same kind");
         assert_eq!((early.is_balanced, early.total), (true, set.total));
@@ -146,7 +145,7 @@ proptest! {
         with_file(&bytes, |trace| {
             let mut query = AllocationQuery::default();
             query.at_snapshot = Some(SnapshotChoice::Last);
-            query.group_by("pages").expect("a dimension");
+            query.group_by = pfnset::dimensions::Dimension::parse_list("pages").expect("a dimension");
             let set = AllocationSet::answer(trace, &query).expect("records");
             let mut found: AtSequence = AtSequence::new();
             for row in &set.rows {
@@ -250,7 +249,7 @@ fn hostile_records_are_counted_and_cost_nothing() {
     with_file(&bytes, |trace| {
         for names in ["process", "reason,size", "tag"] {
             let mut query = AllocationQuery::default();
-            query.group_by(names).expect("dimensions");
+            query.group_by = pfnset::dimensions::Dimension::parse_list(names).expect("dimensions");
             let set = AllocationSet::answer(trace, &query).expect("records");
             assert!(set.is_balanced, "{names}");
             if names == "tag" {

@@ -3,6 +3,7 @@
 
 use pfnset::analysis::refset::ReferenceSet;
 use pfnset::analysis::refset::query::{Dimension, Query};
+use pfnset::dimensions::Condition;
 use pfnset::trace::Trace;
 use pfnset::units::Nanos;
 use proptest::prelude::*;
@@ -54,7 +55,7 @@ pub fn check(trace: &Trace, query: &Query, set: &ReferenceSet, choice: u64) -> R
     let mut halves = 0;
     for condition in HALVES[choice as usize / GROUPINGS.len() % HALVES.len()] {
         let mut half = grouped.clone();
-        half.condition(condition).unwrap();
+        half.conditions.push(Condition::parse(condition).unwrap());
         let half = ReferenceSet::answer(trace, &half).unwrap();
         prop_assert_eq!((half.peak, half.balance), (set.peak, *flows), "conditions choose rows alone");
         halves += sum(&half);
@@ -67,7 +68,7 @@ pub fn check(trace: &Trace, query: &Query, set: &ReferenceSet, choice: u64) -> R
 fn timeline(trace: &Trace, query: &Query, set: &ReferenceSet, choice: u64) -> Result<(), TestCaseError> {
     let by = |condition: Option<&str>| {
         let mut query = Query { timeline: Some(Nanos(5000)), timeline_by: vec![Dimension::PROCESS], ..query.clone() };
-        condition.into_iter().for_each(|condition| query.condition(condition).unwrap());
+        query.conditions.extend(condition.map(|condition| Condition::parse(condition).unwrap()));
         ReferenceSet::answer(trace, &query).unwrap().timeline.unwrap()
     };
     let whole = by(None);

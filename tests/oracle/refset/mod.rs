@@ -110,6 +110,12 @@ fn check(
             end: to,
         };
     }
+    if span.begin == span.end && window.is_some() {
+        return with_file(&bytes, |trace| {
+            prop_assert!(ReferenceSet::answer(trace, &query).is_err(), "an empty window");
+            Ok(())
+        });
+    }
     let wanted = Rules::new(setup, lives).follow(events, span);
     with_file(&bytes, |trace| {
         let set = ReferenceSet::answer(trace, &query).unwrap();

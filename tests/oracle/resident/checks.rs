@@ -110,7 +110,10 @@ impl Story {
         }
         machine.finish();
         let kept = machine.records().filter(|rec| !self.without.contains(&rec.hook));
-        let trace = Trace::new(self.session.clone()).push_all(kept);
+        // What is listed at the stop comes last.
+        let session = self.session.clone();
+        let stop = machine.records().map(|record| session.filetime(record.time)).max().expect("records");
+        let trace = Trace::new(Session { end_time: stop, ..session }).push_all(kept);
         let lost = self.lost.clone();
         let trace = trace.flush_all().edit_buffers(move |buffers| {
             let (count, lost) = (buffers.len() as f64, lost.unwrap_or(2.0..2.0));

@@ -18,7 +18,7 @@ use crate::{Op, each_step_happens, ops, with_file};
 use etl_writer::machine::{Keys, Setup};
 use etl_writer::{Compression, Ptr};
 use pfnset::analysis::resident::SnapshotContext;
-use pfnset::analysis::resident::dimension::Dimension;
+use pfnset::analysis::resident::page_dimensions::Dimension;
 use pfnset::model::snapshot::Snapshot;
 use pfnset::trace::Trace;
 use proptest::prelude::*;

@@ -11,7 +11,7 @@ use etl_writer::payloads::process::{self, Process};
 use etl_writer::payloads::thread::{self, Thread};
 use etl_writer::payloads::{header, system};
 use etl_writer::{Ptr, Rec, Session, Trace};
-use pfnset::analysis::resident::dimension::Dimension;
+use pfnset::analysis::resident::page_dimensions::Dimension;
 
 const PAGE: u64 = 4096;
 const A: u64 = 0x1_0000;

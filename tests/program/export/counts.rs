@@ -1,19 +1,19 @@
 //! What is read back from the Parquet counts as `pfnset resident` does, by every dimension; and the counted tables add up to
 //! those with a row for each page.
 
-use super::{Row, rows};
+use super::{Row, id_of, rows};
 use crate::one_of_each;
 use crate::program::{beside_losses, finish, out, pfnset};
 use crate::random_cases::{cases, one_in};
 use etl_writer::{ResidentSpec, generate_resident};
 use pfnset::analysis::resident::ResidentSet;
-use pfnset::analysis::resident::dimension::Dimension;
+use pfnset::analysis::resident::page_dimensions::Dimension;
 use pfnset::analysis::resident::query::{Classification, ResidentQuery, SnapshotChoice};
 use pfnset::dimensions::{Dimension as _, FileFacet, Label, LabelKind, ProcessFacet};
 use pfnset::model::Category;
 use pfnset::trace::Trace;
 use proptest::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 type Counts = BTreeMap<(usize, Vec<String>), u64>;
@@ -243,4 +243,21 @@ fn of_two_snapshots_the_last_one_is_in_the_dataset() {
     }
     let ran = finish(&mut pfnset(&["export", "two.etl", "--out", "d", "--snapshot", "1"]));
     assert_eq!(ran.code, 2, "numbers mean another snapshot in each trace: {ran:?}");
+}
+
+/// Docs say that the table has what all analyses say: these have no table of their own.
+#[test]
+fn warnings_of_analyses_without_tables_are_in_the_table() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dataset = folder.path().to_str().expect("UTF-8");
+    out(&["export", "resident-small.etl", "stacks-keys.etl", "--out", dataset, "--tables", "warnings", "-q"]);
+    let warnings = rows(folder.path(), "warnings");
+    let of = |trace: &str, analysis: &str| -> BTreeSet<String> {
+        let id = id_of(folder.path(), trace);
+        let own = warnings.iter().filter(|(of, row)| *of == id && row["analysis"] == analysis);
+        own.map(|(_, row)| row["code"].clone()).collect()
+    };
+    assert!(of("resident-small.etl", "cpu").contains("by_samples"), "{warnings:#?}");
+    let faults = of("stacks-keys.etl", "faults");
+    assert!(faults.contains("not_recorded") && faults.contains("records_left_out"), "{warnings:#?}");
 }

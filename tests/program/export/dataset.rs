@@ -118,10 +118,10 @@ fn a_trace_is_replaced_and_others_are_added() {
         assert!(ran.code == 2 && ran.err.contains(says), "{}", ran.err);
         assert_eq!(files(dataset), before, "{flags:?}");
     };
-    refused(&["files,ranges", "--format", "csv"], "resident, processes of resident-small.etl in");
+    refused(&["files,ranges", "--format", "csv"], "holds traces in the form parquet");
     refused(&["cpu", "--snapshot", "all"], "resident, processes, files of resident-small.etl in");
     refused(&["files", "--ansi-codepage", "1251"], "they were written by the code page windows-1252");
-    assert_eq!(export(dataset, &[TRACE, "-q", "--format", "csv"]).code, 0);
+    assert_eq!(export(dataset, &[TRACE, "refset-small.etl", "-q", "--format", "csv"]).code, 0);
     assert!(tables(dataset, &id).contains(&"ranges".to_owned()));
     assert!(files(dataset).keys().filter(|name| name.contains(&id)).all(|name| name.ends_with("/part-0.csv")));
     // Another version: the same.
@@ -322,4 +322,68 @@ fn wrong_usage_is_code_2() {
     let none = export(&dataset, &[folder.path().to_str().unwrap()]);
     assert!(none.code == 3 && none.err.contains("the folder holds no trace"), "{none:?}");
     assert!(!dataset.join("traces").exists());
+}
+
+/// Half of the traces in each form: queries saw one half, and nothing said so.
+#[test]
+fn a_dataset_has_one_form() {
+    let folder = tempfile::tempdir().unwrap();
+    let dataset = folder.path();
+    let of = |trace: &str, more: &[&str]| export(dataset, &[&[trace, "--tables", "files"], more].concat());
+    assert_eq!(of(TRACE, &[]).code, 0);
+    let before = files(dataset);
+    for more in [&["--format", "csv"][..], &["--format", "arrow", "--resume"]] {
+        let ran = of("refset-small.etl", more);
+        assert_eq!(ran.code, 2, "{ran:?}");
+        assert!(ran.err.contains("holds traces in the form parquet (such as t"), "{ran:?}");
+        assert!(ran.err.contains("export in this form too, or all traces again, or into another folder"), "{ran:?}");
+    }
+    let letter = dataset.join("letter.etl");
+    fs::write(&letter, "no trace").unwrap();
+    assert_eq!(of(letter.to_str().unwrap(), &["--format", "csv"]).code, 2);
+    fs::remove_file(letter).unwrap();
+    assert_eq!(files(dataset), before);
+    assert_eq!(of("refset-small.etl", &[]).code, 0);
+    assert_eq!(of(TRACE, &["--format", "csv"]).code, 2, "one of two");
+    assert_eq!(of(TRACE, &["refset-small.etl", "--format", "csv"]).code, 0, "both");
+}
+
+/// The row kept the path where the trace had been before.
+#[test]
+fn resume_sees_another_path() {
+    let folder = tempfile::tempdir().unwrap();
+    let (twin, dataset) = (folder.path().join("twin.etl"), folder.path().join("dataset"));
+    fs::copy(fixtures().join(TRACE), &twin).unwrap();
+    let resumed = |trace: &str| {
+        let ran = export(&dataset, &[trace, "--tables", "files", "--resume"]);
+        let [(_, row)] = &rows(&dataset, "traces")[..] else { panic!("one trace") };
+        (ran.out.contains("there already"), row["trace_file"].clone())
+    };
+    let twin = twin.to_str().unwrap();
+    assert_eq!(resumed(TRACE), (false, TRACE.to_owned()));
+    assert_eq!(resumed(twin), (false, twin.to_owned()));
+    assert_eq!(resumed(twin), (true, twin.to_owned()));
+}
+
+/// The name of a recording followed the order of its files where one came by standard input.
+#[test]
+fn a_pair_with_standard_input_has_one_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let [kernel, user] = crate::recording::split(folder.path(), |n| n == 7);
+    let [kernel, user] = [kernel, user].map(|path| path.to_str().unwrap().to_owned());
+    let id = |stream: Option<&str>, first: &str, other: &str| {
+        let dataset = tempfile::tempdir().unwrap();
+        let out = dataset.path().to_str().unwrap();
+        let mut command = pfnset(&["export", first, "--with", other, "--tables", "files", "-q", "--out", out]);
+        let ran = finish(command.write_stdin(stream.map_or_else(Vec::new, |path| fs::read(path).unwrap())));
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let [(id, row)] = &rows(dataset.path(), "traces")[..] else { panic!("one trace") };
+        (id.clone(), row["digest"].clone())
+    };
+    let named = id(None, &kernel, &user);
+    for (stream, first, other) in
+        [(&kernel, "-", &*user), (&kernel, &user, "-"), (&user, "-", &kernel), (&user, &kernel, "-")]
+    {
+        assert_eq!(id(Some(stream), first, other), named, "{first} {other}");
+    }
 }

@@ -2,7 +2,7 @@
 //! in it is whole; once the next run has opened it, each trace is as before or complete.
 
 use super::{batches, parts};
-use crate::program::{command, out};
+use crate::program::{command, out, run};
 use crate::random_cases::times;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -107,7 +107,10 @@ fn a_dataset_is_as_before_or_complete_for_each_trace() {
             unlisted += u32::from(!is_listed);
         }
         // Whatever is exported next finishes what was begun.
-        out(&["export", "refset-proved.etl", "-q", "--tables", "traces", "--out", dataset.to_str().unwrap()]);
+        let ran = run(&["export", "refset-proved.etl", "-q", "--tables", "traces", "--out", dataset.to_str().unwrap()]);
+        // Those that are still there in the other form keep a further trace out.
+        let is_mixed = round % 3 == 1 && ran.err.contains("holds traces in the form csv");
+        assert!(ran.code == 0 || ran.code == 2 && is_mixed, "round {round}: {ran:?}");
         let now = by_trace(&dataset);
         for trace in complete.keys() {
             match expected(&now, trace) {

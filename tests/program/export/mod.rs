@@ -8,6 +8,7 @@ mod events;
 mod fleet;
 mod hostile;
 mod killed;
+mod recordings;
 mod schema;
 mod stacks;
 

@@ -184,12 +184,13 @@ fn header_extensions_that_pass_the_record_are_damage_and_the_record_counts() {
     let short = Rec { counters: vec![1, 2, 3], ..serial(0, 1) }; // 0x10 + 24 + 8 bytes
     let recs = [Rec { size_field: Some(0x20), ..short }, Rec::raw(vec![0; 8])];
     let mut bytes = Trace::new(small()).push_all(recs).finish();
-    // Make what lies behind the shortened record filler.
+    // Make what lies behind the shortened record filler, which is damage of its own.
     let at = 0x400 + 0x48 + 0x20;
     bytes[at..at + 24].fill(0xff);
     let (total, damage) = survey(&bytes);
-    assert_eq!((total, damage.len()), (2, 1), "{damage:?}");
+    assert_eq!((total, damage.len()), (2, 2), "{damage:?}");
     assert!(damage[0].found.contains("extension words"), "{damage:?}");
+    assert_eq!((damage[1].offset, damage[1].found.contains("ff, ff")), (FileOffset(at as u64), true), "{damage:?}");
 }
 
 #[test]

@@ -36,7 +36,9 @@ fn a_missing_buffer_is_a_hole_with_time_processor_and_what_it_hits() {
     let trace = || {
         let rundowns = (0..60).map(|n| rundown(n).on((n % 3) as u16));
         let tail = (500..800).map(|n| serial(n, n * 1_000).on((n % 3) as u16));
-        Trace::new(small()).push_all(steady().take(300)).push_all(rundowns).push_all(tail)
+        // The rundown is written at the stop.
+        let session = Session { end_time: small().filetime(small().t0 + 800_000), ..small() };
+        Trace::new(session).push_all(steady().take(300)).push_all(rundowns).push_all(tail)
     };
     let whole = open_sound(trace());
     let span = |b: usize| whole.trace.survey().spans[b].unwrap();

@@ -9,7 +9,7 @@ use super::super::process_lifetimes::{LifeId, Owner};
 use super::live_blocks::{Blocks, Live};
 use super::step::{Step, Steps, What};
 use crate::load::allocation_records::{BlockAction, BlockRecord};
-use crate::load::allocation_rule::{LeftOut, Verdict};
+use crate::load::allocation_rules::{LeftOut, Verdict};
 use crate::moment::Moment;
 use foldhash::{HashMap as FastMap, HashSet as FastSet};
 

@@ -12,7 +12,7 @@ use super::live_blocks::Live;
 use super::step::{Step, Steps, What};
 use crate::event::Phase;
 use crate::load::allocation_records::{BlockAction, BlockRecord};
-use crate::load::allocation_rule::{LeftOut, Verdict};
+use crate::load::allocation_rules::{LeftOut, Verdict};
 use crate::load::pool_rundown::ListedPool;
 use crate::moment::{At, Moment};
 use foldhash::{HashMap as FastMap, HashSet as FastSet};

@@ -13,7 +13,7 @@ use crate::analysis::cpu::replay::scheduler::Scheduler;
 use crate::analysis::cpu::replay::thread_instances::{ReadiedAtEnd, State, ThreadIndex};
 use crate::analysis::cpu::switch_stacks::KeptStack;
 use crate::event::Phase;
-use crate::load::event_values::ThreadEvent;
+use crate::load::owned_events::ThreadEvent;
 use crate::moment::At;
 use crate::units::Ticks;
 use foldhash::HashMap as FastMap;

@@ -7,7 +7,7 @@ use crate::analysis::cpu::replay::processor_event::{ProcessorEvent, ProcessorEve
 use crate::analysis::cpu::replay::scheduler::Scheduler;
 use crate::analysis::cpu::switch_stacks::{KeptStack, SwitchStacks};
 use crate::etl::tournament_tree::{Head, TournamentTree};
-use crate::load::event_values::ThreadEvent;
+use crate::load::owned_events::ThreadEvent;
 use crate::moment::{At, Moment};
 use crate::units::Ticks;
 use rayon::prelude::*;

@@ -9,7 +9,7 @@ use crate::analysis::cpu::replay::scheduler::Scheduler;
 use crate::analysis::cpu::switch_stacks::{KeptStack, SwitchStacks};
 use crate::etl::EtlFile;
 use crate::etl::time_slice::{TimeSlice, slices};
-use crate::load::event_values::ThreadEvent;
+use crate::load::owned_events::ThreadEvent;
 use crate::load::scheduling::{BufferFacts, SchedulingReader};
 use crate::load::survey::Survey;
 use crate::moment::At;

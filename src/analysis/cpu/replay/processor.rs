@@ -102,7 +102,7 @@ pub struct Processor {
     pub breaks: u64,
     /// Interrupts whose initial time is after their record.
     pub malformed: u64,
-    /// Interrupts that began before the first record of the trace.
+    /// Interrupts whose initial time is before the first record of the trace.
     pub implausible: u64,
 }
 
@@ -205,11 +205,13 @@ impl Processor {
         if id == next {
             self.routines.push((routine, RoutineTimes::default()));
         }
-        // No clock of a machine was ever below 0: such a begin says no more than one after the end.
+        // No clock of a machine was ever below 0, and before the trace nobody saw it: such a begin says no more than one after the end.
         let length = u64::try_from(i128::from(end.0) - i128::from(event.begin.0)).ok().filter(|_| event.begin.0 >= 0);
-        let begin = if length.is_some() { event.begin } else { end };
+        let is_seen = event.begin >= trace_begin;
         self.malformed += u64::from(is_inside && length.is_none());
-        self.implausible += u64::from(begin < trace_begin);
+        self.implausible += u64::from(is_inside && length.is_some() && !is_seen);
+        let length = length.filter(|_| is_seen);
+        let begin = if length.is_some() { event.begin } else { end };
         let length = length.unwrap_or(0);
         if let (true, Some((_, times))) = (is_inside, self.routines.get_mut(id as usize)) {
             times.count += 1;
@@ -221,9 +223,11 @@ impl Processor {
         self.nesting.add(Interval { begin, end, logged, owner: id });
     }
 
-    /// Passes on all records before `until`. Everything that begins before it must have been added.
+    /// Passes on all records before `until`, or the window's end. Everything that begins before it must have been added.
     pub fn advance(&mut self, until: Ticks, out: &mut ProcessorEvents) {
         out.clear();
+        // Holes after the window stay: they tell that the switch after them says nothing of the run before.
+        let until = until.min(self.setup.range.to);
         let mut pending = std::mem::take(&mut self.records.events);
         if !self.is_sorted {
             pending.sort_by_key(|event| event.moment);
@@ -287,9 +291,6 @@ impl Processor {
 
     #[cold]
     fn hole(&mut self, moment: Moment, out: &mut ProcessorEvents) {
-        if moment.time >= self.setup.range.to {
-            return;
-        }
         self.pass(moment.time);
         let (cpu, charged) = self.end_span(self.used_for(), out);
         self.ends_span(ProcessorEventKind::RecordsMissing, moment, (cpu, charged), out);

@@ -76,7 +76,7 @@ fn holes(trace: &Trace, processors: usize) -> Vec<VecDeque<Moment>> {
         if sequence_holes.is_empty() || !facts.iter().any(has_switches) {
             continue;
         }
-        let (rank, _) = ranks(&etl.buffers);
+        let rank = ranks(&etl.buffers);
         let end = |index: usize| {
             let span = trace.survey().spans.get(index).copied().flatten()?;
             let rank = rank.get(index).copied().unwrap_or(index as u32);

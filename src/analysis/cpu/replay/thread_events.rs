@@ -5,7 +5,7 @@ use crate::analysis::cpu::replay::thread_counts::WaitTime;
 use crate::analysis::cpu::replay::thread_instances::{ProcessEvidence, State, ThreadIndex, WaitReason};
 use crate::analysis::cpu::switch_stacks::KeptStack;
 use crate::event::Phase;
-use crate::load::event_values::ThreadEvent;
+use crate::load::owned_events::ThreadEvent;
 use crate::moment::At;
 use crate::units::Ticks;
 

@@ -16,7 +16,7 @@ use super::side::Source;
 use super::trace_side::starts_for;
 use crate::analysis::allocations::{AllocationQuery, AllocationSet, Dimension};
 use crate::error::Error;
-use crate::load::allocations::AllocationKind;
+use crate::load::allocation_kinds::AllocationKind;
 use crate::trace::trust::warning::Warnings;
 use crate::trace::{Parts, Trace};
 use crate::units::Nanos;

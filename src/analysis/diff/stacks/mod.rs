@@ -148,7 +148,9 @@ fn warnings(sets: [&StackSet; 2], matched: &Matched, names_frames: bool) -> Warn
     for (name, set) in SIDES.iter().zip(sets) {
         warnings.extend(set.warnings.clone().named(name));
         let without = set.totals.events.saturating_sub(set.totals.with_stack);
-        if without > 0 && names_frames {
+        // That no record has one is said already.
+        let has_none = set.warnings.iter().any(|warning| warning.is_of(&["no_stacks"]));
+        if without > 0 && names_frames && !has_none {
             let (without, all) = (count(without), counted(set.totals.events, "event has", "events have"));
             let text = format!("{name}: {without} of {all} no stack: functions and modules are not known of them");
             warnings.push(note("stacks_incomplete", text));

@@ -34,7 +34,7 @@ use crate::analysis::refset::totals::timeline::GroupsOverTime;
 use crate::etl::EtlFile;
 use crate::etl::buffer_order::ranks;
 use crate::etl::time_slice::{TimeSlice, slices};
-use crate::load::working_set_events::EventRange;
+use crate::load::working_set_changes::EventRange;
 use crate::model::working_set_owner::{Owner, OwnerId};
 use crate::moment::Moment;
 use crate::units::Ticks;
@@ -83,7 +83,7 @@ pub fn replay<'h, S: AccessStack>(
     end: Moment,
     mut each: impl FnMut(&KeptHolding<S>),
 ) -> ReplayResult<'h, S> {
-    let (rank, _) = ranks(&etl.buffers);
+    let rank = ranks(&etl.buffers);
     // The working sets are emptied before the window: replaying begins at the last time that this happened.
     let resets = context.window.resets.iter().copied();
     let begin = resets.filter(|&reset| reset <= context.window.from).max().unwrap_or(Moment::FIRST);

@@ -14,7 +14,7 @@ use crate::analysis::refset::totals::balance::add;
 use crate::analysis::refset::totals::shard_totals::Recorder;
 use crate::event::Phase;
 use crate::event::virtual_memory::VirtualRange;
-use crate::load::event_values::SpaceEvent;
+use crate::load::owned_events::SpaceEvent;
 use crate::model::live_space::LiveSpace;
 use crate::model::process_timeline::ProcessLifetime;
 use crate::model::working_set_owner::Owner;

@@ -18,7 +18,7 @@ use crate::event::pool::PoolAction;
 use crate::event::section::SectionPhase;
 use crate::event::working_set_change::WorkingSetEvent;
 use crate::event::{Event, Phase};
-use crate::load::working_set_events::{EventHeader, EventVisitor};
+use crate::load::working_set_changes::{EventHeader, EventVisitor};
 use crate::moment::Moment;
 use crate::units::is_kernel_address;
 use crate::units::{PAGE_BYTES, Ticks};

@@ -4,7 +4,7 @@ use crate::analysis::resident::explain::cited_event::{CitedEvent, hook};
 use crate::etl::EtlFile;
 use crate::event::Phase;
 use crate::event::virtual_memory::VirtualRange;
-use crate::load::event_values::SpaceEvent;
+use crate::load::owned_events::SpaceEvent;
 use crate::model::address_space::AddressSpace;
 use crate::moment::{At, Moment};
 

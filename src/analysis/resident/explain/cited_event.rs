@@ -3,13 +3,13 @@
 use crate::etl::EtlFile;
 use crate::etl::record_id::{HookId, RecordId};
 use crate::event::catalog;
-use crate::event::file_io::MapView;
+use crate::event::file_name_and_view::MapView;
 use crate::event::hooks::{
     HEAP_RANGE_CREATE, HEAP_RANGE_DESTROY, HEAP_RANGE_RELEASE, HEAP_RANGE_RESERVE, HEAP_RANGE_RUNDOWN,
 };
 use crate::event::thread::Thread;
 use crate::event::virtual_memory::VirtualRange;
-use crate::load::event_values::SpaceEvent;
+use crate::load::owned_events::SpaceEvent;
 use crate::units::{Nanos, Ticks};
 
 /// An event that was joined.

@@ -17,7 +17,7 @@ pub use fact::Fact;
 pub use record_fields::RecordField;
 
 use crate::analysis::category_rules::Rule;
-use crate::analysis::resident::dimension::{Dimension, committable};
+use crate::analysis::resident::page_dimensions::{Dimension, committable};
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::resident::warnings;

@@ -246,6 +246,9 @@ impl Machine {
     /// The trace. Group masks that were logged first stand beside the log-file header where `in_header`.
     pub fn trace(&self, session: Session, in_header: bool) -> Vec<u8> {
         let (t0, mut records) = (session.t0, self.records().peekable());
+        // What is listed at the stop comes last.
+        let stop = self.records().map(|record| session.filetime(record.time)).max().unwrap_or(session.end_time);
+        let session = Session { end_time: if session.end_time == 0 { 0 } else { stop }, ..session };
         let mut trace = Trace::new(session);
         if let Some(masks) = records.next_if(|rec| in_header && rec.hook == header::MASKS_AFTER) {
             trace = trace.header_rec(masks.at(t0).on(0));

@@ -1,7 +1,7 @@
 //! What lies at an address of a process now: images and methods, followed in time order.
 
-use super::address_lifetimes::{Life, Lives};
-use crate::load::stacks::addresses::AddressRecord;
+use super::code_lifetimes::{Life, Lives};
+use crate::load::stacks::image_and_method_records::AddressRecord;
 use crate::moment::At;
 use crate::units::Ticks;
 use foldhash::HashMap as FastMap;

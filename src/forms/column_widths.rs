@@ -2,7 +2,7 @@
 //! characters take two columns.
 
 use crate::analysis::table::{Align, Column, Fit};
-use crate::forms::lines;
+use crate::forms::line_wrapping;
 use std::io::{self, Write};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -79,7 +79,7 @@ pub fn lines(row: &[String], columns: &[Column], shown: &[(usize, usize)]) -> Ve
         .map(|&(index, width)| {
             let cell = row.get(index).map_or("", String::as_str);
             match columns.get(index).map(|column| column.fit) {
-                Some(Fit::Wraps) => lines::wrap(cell, width).iter().map(|part| part.to_string()).collect(),
+                Some(Fit::Wraps) => line_wrapping::wrap(cell, width).iter().map(|part| part.to_string()).collect(),
                 _ => vec![cut(cell, width)],
             }
         })

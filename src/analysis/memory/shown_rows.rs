@@ -12,7 +12,7 @@ pub enum MemoryOrder {
     Private,
     /// The most commit at the end first.
     Commit,
-    /// What grew most from its first to its last sample first.
+    /// What grew fastest between its own first and last sample first.
     Growth,
     /// By label.
     Name,

@@ -38,7 +38,7 @@ impl Checks {
             |check, was_made, warning: Option<Warning>| Outcome::new(check, was_made, warning.into_iter().collect());
         let mut outcomes = vec![
             outcome("lost buffers", true, self.lost_part()),
-            outcome("gaps", true, self.too_many_gaps()),
+            Outcome::new("gaps", true, self.too_many_gaps().into_iter().chain(self.like_pages()).collect()),
             outcome("duplicates", true, self.repeated()),
             outcome("size of RAM", self.ram_pages.is_some(), self.too_few()),
         ];
@@ -76,6 +76,17 @@ impl Checks {
                 count(self.gaps)
             );
             grave("sequence_gaps", self.missing_pfns, text)
+        })
+    }
+
+    fn like_pages(&self) -> Option<Warning> {
+        (self.like_pages > 0).then(|| {
+            let text = format!(
+                "{} in the page sequence, with the size of its records: if the id is damaged, {} not counted",
+                counted(self.like_pages, "record of an unknown event lies", "records of unknown events lie"),
+                counted(self.like_pages, "page is", "pages are"),
+            );
+            Warning::note(RESIDENT_SET.name, "records_like_pages", text).of(self.like_pages)
         })
     }
 
@@ -122,7 +133,12 @@ impl Checks {
     }
 
     fn list_failures(&self, failures: &mut Warnings) {
-        let off: Vec<_> = self.lists.iter().filter(|list| !list.is_fine()).collect();
+        // All of them together are told where no single one is off.
+        let (single, all) = self.lists.split_at(self.lists.len().saturating_sub(1));
+        let mut off: Vec<_> = single.iter().filter(|list| !list.is_fine()).collect();
+        if off.is_empty() {
+            off.extend(all.iter().filter(|list| !list.is_fine()));
+        }
         match self.meminfo_age.filter(|&age| age > FRESH) {
             Some(age) if !off.is_empty() => {
                 let age = age.seconds();
@@ -194,6 +210,7 @@ mod tests {
             missing_pfns: 0,
             gaps: 0,
             duplicates: 0,
+            like_pages: 0,
             ram_pages: Some(100),
             lost_buffers: 0,
             bad_list: 0,
@@ -225,6 +242,7 @@ mod tests {
                 .map(|outcome| outcome.check)
                 .collect()
         };
+        assert_eq!(failed(Checks { like_pages: 1, ..fine.clone() }), ["gaps"]);
         assert_eq!(failed(Checks { duplicates: 1, ..fine.clone() }), ["duplicates"]);
         assert_eq!(failed(Checks { lost_buffers: 2, gaps: 65, ..fine.clone() }), ["lost buffers", "gaps"]);
         assert_eq!(

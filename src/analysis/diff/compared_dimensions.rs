@@ -3,7 +3,7 @@
 use crate::analysis::category_rules::Rule;
 use crate::analysis::diff::process_matching::ProcessText;
 use crate::analysis::refset::query::Dimension as ReferenceDimension;
-use crate::analysis::resident::dimension::Dimension as ResidentDimension;
+use crate::analysis::resident::page_dimensions::Dimension as ResidentDimension;
 use crate::dimensions::file_dimensions::NO_DETAIL;
 use crate::dimensions::single_dimensions::*;
 use crate::dimensions::{Condition, Dimension as _, FileFacet, Label, NO_LABEL, ProcessFacet, Values, dimensions};
@@ -12,8 +12,8 @@ use crate::model::category::Category;
 use crate::pattern::Patterns;
 
 dimensions! {
-    /// What the two sides are compared by.
-    pub enum Dimension {
+    /// What the two sides are compared by: by no more than pages are grouped.
+    pub enum Dimension [ResidentDimension::MOST] {
         Process(ProcessFacet);
         Category: CATEGORY;
         Class: CLASS;

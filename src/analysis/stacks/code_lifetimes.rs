@@ -4,7 +4,7 @@
 
 use crate::event::Phase;
 use crate::event::clr::MethodPhase;
-use crate::load::stacks::addresses::AddressRecord;
+use crate::load::stacks::image_and_method_records::AddressRecord;
 use crate::moment::At;
 use crate::units::Ticks;
 use foldhash::HashMap as FastMap;

@@ -15,7 +15,7 @@ use crate::model::category::{Category, Class};
 
 dimensions! {
     /// What pages are grouped and filtered by.
-    pub enum Dimension {
+    pub enum Dimension [7] {
         List: LIST;
         Use: USE;
         Category: CATEGORY;
@@ -112,6 +112,17 @@ impl Dimension {
 
     /// The page's code.
     pub fn code(
+        self,
+        context: &SnapshotContext<'_>,
+        page: &PageIdentity,
+        classified: &ClassifiedPage,
+    ) -> DimensionCode {
+        self.code_inline(context, page, classified)
+    }
+
+    /// The same, for a dimension that the caller names: the compiler leaves out all others.
+    #[inline(always)]
+    pub(crate) fn code_inline(
         self,
         context: &SnapshotContext<'_>,
         page: &PageIdentity,

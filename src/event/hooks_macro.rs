@@ -27,7 +27,7 @@ macro_rules! hooks {
     ($($id:ident = $hook:literal, $name:literal $(, $alias:literal)?;)+) => {
         pub(in crate::event) mod hook {
             use $crate::etl::record_id::HookId;
-            use $crate::event::hook_name::{KernelName, named};
+            use $crate::event::hooks_macro::{KernelName, named};
             $(
                 #[doc = concat!("`", stringify!($hook), "` ", $name, ".")]
                 pub const $id: HookId = HookId($hook);

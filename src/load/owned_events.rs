@@ -1,7 +1,7 @@
 //! The content of events as small owned values. `history_visitor` collects them, `model` interprets them.
 
 use crate::event::Phase;
-use crate::event::file_io::{FileNameKind, ViewKind};
+use crate::event::file_name_and_view::{FileNameKind, ViewKind};
 use crate::event::memory_counters::{MOST_PAGES, MemInfoCommit};
 use crate::event::pool::PoolTag;
 use crate::event::process::ProcessPhase;

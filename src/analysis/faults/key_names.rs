@@ -19,13 +19,13 @@ struct Record {
 
 /// Names of all keys.
 #[derive(Debug, Default)]
-pub struct FileNames {
+pub struct KeyNames {
     by_key: FastMap<u64, Vec<Record>>,
 }
 
-impl FileNames {
+impl KeyNames {
     /// From the records, in their order.
-    pub fn new(records: &[At<KeyName>], texts: &mut Texts) -> FileNames {
+    pub fn new(records: &[At<KeyName>], texts: &mut Texts) -> KeyNames {
         let mut by_key: FastMap<u64, Vec<Record>> = FastMap::default();
         for At { moment, value } in records {
             let name = value.name.as_deref().map(|name| texts.id(name));
@@ -41,7 +41,7 @@ impl FileNames {
                 record.coming = coming;
             }
         }
-        FileNames { by_key }
+        KeyNames { by_key }
     }
 
     /// The name of a key at a moment.
@@ -75,7 +75,7 @@ mod tests {
             record(70, false, Some("c")),
         ];
         let mut texts = Texts::default();
-        let names = FileNames::new(&records, &mut texts);
+        let names = KeyNames::new(&records, &mut texts);
         let name = |time| names.at(7, at(time)).map(|number| texts.get(number));
         assert_eq!([name(5), name(15), name(25)], [Some("a"); 3]);
         assert_eq!(name(35), None, "between two ends, of which the second has no name");

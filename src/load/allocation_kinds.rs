@@ -85,7 +85,7 @@ struct RundownReader {
 impl AllocationRundowns {
     /// Walks over all records.
     pub fn new(etl: &EtlFile, kind: AllocationKind) -> AllocationRundowns {
-        let (rank, _) = ranks(&etl.buffers);
+        let rank = ranks(&etl.buffers);
         let wanted = kind.rundowns();
         let readers = etl.fold_buffers(RundownReader::default, |reader, area| {
             for_each_moment(area, &rank, etl.before_first(), |raw, hook, moment| {

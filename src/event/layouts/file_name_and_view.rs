@@ -11,7 +11,7 @@ use crate::event::payload::{ANY, Payload};
 use hook::*;
 use zerocopy::little_endian::{U32, U64};
 
-crate::event::hook_name::hooks! {
+crate::event::hooks_macro::hooks! {
     FILE_NAME = 0x0400, "FileIo: Name";
     FILE_CREATE = 0x0420, "FileIo: FileCreate", "FileNameCreate";
     SAME_FILE = 0x0421, "FileIo: SameFile";

@@ -2,7 +2,7 @@
 
 use super::warnings::AT_END;
 use super::{AllocationQuery, AllocationSet, Dimension};
-use crate::load::allocations::AllocationKind;
+use crate::load::allocation_kinds::AllocationKind;
 use crate::model::process::Instance;
 use crate::trace::Trace;
 use crate::trace::trust::warning::Warning;

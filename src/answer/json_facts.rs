@@ -51,7 +51,7 @@ impl<'a> Facts<'a> {
     }
 
     /// Adds `where`: conditions, all of which must hold.
-    pub(crate) fn filter(self, conditions: &[(&str, String)]) -> Facts<'a> {
+    pub(crate) fn filter(self, conditions: &[(impl AsRef<str>, String)]) -> Facts<'a> {
         self.is("where", filter_json(conditions))
     }
 
@@ -153,8 +153,8 @@ impl<'a> Fact<'a> {
 }
 
 /// Conditions as a list of dimensions and patterns.
-pub(crate) fn filter_json(conditions: &[(&str, String)]) -> serde_json::Value {
-    let condition = |(dimension, patterns): &(&str, String)| json!({"dimension": dimension, "patterns": patterns});
+pub(crate) fn filter_json(conditions: &[(impl AsRef<str>, String)]) -> serde_json::Value {
+    let condition = |(name, patterns): &_| json!({"dimension": AsRef::<str>::as_ref(name), "patterns": patterns});
     conditions.iter().map(condition).collect()
 }
 

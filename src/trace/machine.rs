@@ -1,0 +1,84 @@
+//! The machine that a trace was recorded on, as far as two traces are compared by it.
+
+use crate::trace::Trace;
+use crate::trace::trust::warning::{OF_TRACE, Warning, Warnings};
+use crate::units::count;
+use serde::{Deserialize, Serialize};
+
+/// A machine; `None`: the trace does not say it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Machine {
+    #[serde(default)]
+    ram_mib: Option<u64>,
+    #[serde(default)]
+    processors: Option<u32>,
+    #[serde(default)]
+    os_build: Option<u32>,
+}
+
+impl Machine {
+    /// That of a trace.
+    pub fn of(trace: &Trace) -> Machine {
+        let header = &trace.etl().header;
+        let known = |number: &u32| *number > 0;
+        Machine {
+            ram_mib: trace.system().ram_pages.map(|pages| pages / 256).filter(|size| *size > 0),
+            processors: trace.survey().machine_processors.or(Some(header.processors)).filter(known),
+            os_build: Some(header.os_build).filter(known),
+        }
+    }
+
+    /// How the machine of an earlier recording differs. Both are measured rightly, and another build of Windows may be what is compared:
+    /// so these are notes.
+    pub fn differences(&self, earlier: &Machine) -> Warnings {
+        let ram = self.ram_mib.zip(earlier.ram_mib).filter(|(now, before)| is_other_size(*now, *before));
+        let ram = ram.map(|(now, before)| {
+            let [now, before] = [now, before].map(count);
+            let text = format!(
+                "it was recorded on a machine with {now} MiB of RAM, the baseline on one with {before} MiB: how much memory is used \
+                 depends on how much there is, so growth of memory says little"
+            );
+            Warning::note(OF_TRACE, "machine_differs", text)
+        });
+        let processors = self.processors.zip(earlier.processors).filter(|(now, before)| now != before);
+        let processors = processors.map(|(now, before)| {
+            let text = format!(
+                "it was recorded on a machine with {now} processors, the baseline on one with {before}: times, and what Windows \
+                 keeps for each processor, depend on their number"
+            );
+            Warning::note(OF_TRACE, "machine_differs", text)
+        });
+        let build = self.os_build.zip(earlier.os_build).filter(|(now, before)| now != before);
+        let build = build.map(|(now, before)| {
+            let text =
+                format!("it is of build {now} of Windows, the baseline of build {before}: growth is that of both");
+            Warning::note(OF_TRACE, "build_differs", text)
+        });
+        ram.into_iter().chain(processors).chain(build).collect()
+    }
+}
+
+/// True where sizes of RAM differ by more than firmware takes for itself.
+const fn is_other_size(one: u64, other: u64) -> bool {
+    let larger = if one > other { one } else { other };
+    one.abs_diff(other) > larger / 50
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_known_of_both_is_compared() {
+        let machine =
+            |ram_mib, processors, os_build| Machine { ram_mib, processors: Some(processors), os_build: Some(os_build) };
+        let codes = |one: &Machine, other: &Machine| -> Vec<&'static str> {
+            one.differences(other).iter().map(|warning| warning.code).collect()
+        };
+        let first = machine(Some(16_384), 8, 19045);
+        assert_eq!(codes(&first, &machine(Some(16_300), 8, 19045)), [""; 0]);
+        assert_eq!(codes(&first, &machine(None, 8, 22631)), ["build_differs"]);
+        assert_eq!(codes(&first, &machine(Some(8192), 4, 19045)), ["machine_differs"; 2]);
+        assert_eq!(codes(&first, &Machine::default()), [""; 0]);
+    }
+}

@@ -1,0 +1,268 @@
+//! What the log-file header says that the records contradict, and headers of buffers that contradict each other: then times, processors
+//! or addresses are read wrongly, or events count twice, though no record is damaged by itself.
+
+use crate::etl::EtlFile;
+use crate::etl::buffer::{Buffer, TYPE_HEADER};
+use crate::etl::clock::ClockKind;
+use crate::etl::log_file_header::LogFileHeader;
+use crate::etl::record_id::RecordId;
+use crate::event::catalog;
+use crate::event::hooks::{LOG_FILE, PROCESS_DC_END};
+use crate::load::event_kind_counts::KindCount;
+use crate::load::survey::Survey;
+use crate::units::{Nanos, PointerSize, Ticks, count, counted};
+use std::collections::BTreeMap;
+
+/// A contradiction: its code and its words.
+pub(super) type Contradiction = (&'static str, String);
+
+/// Those that say that lengths of time are wrong.
+pub(super) const WRONG_TIMES: [&str; 3] = ["clock_impossible", "times_beyond_end", "times_far_from_end"];
+
+/// Looks for all of them.
+pub(super) fn contradictions(etl: &EtlFile, survey: &Survey) -> Vec<Contradiction> {
+    let found = [
+        impossible_clock(etl),
+        end_before_start(etl),
+        beyond_end(etl, survey),
+        far_from_end(etl, survey),
+        before_start(etl, survey),
+        impossible_processors(etl, survey),
+        pointer_size(etl, survey),
+        repeated_buffers(etl, survey),
+    ];
+    found.into_iter().flatten().collect()
+}
+
+/// The end of a recording before its start: of any file.
+fn end_before_start(etl: &EtlFile) -> Option<Contradiction> {
+    let headers = std::iter::once(&etl.header).chain(etl.further().map(|(_, file, _)| &file.header));
+    let before = |header: &LogFileHeader| header.start_time.0.checked_sub(header.end_time?.0).filter(|time| *time > 0);
+    let longest = headers.filter_map(before).max()?;
+    let text = format!(
+        "THE END IS BEFORE THE START: by {:.3} s in the log-file header. One of both is damaged, or the clock was set back while it was \
+         recorded: dates are wrong, and whether events lie after the end cannot be told",
+        Nanos(i128::from(longest) * 100).seconds()
+    );
+    Some(("end_before_start", text))
+}
+
+/// Buffers with the sequence number of another one of the same processor: sessions and merges use each once.
+fn repeated_buffers(etl: &EtlFile, survey: &Survey) -> Option<Contradiction> {
+    let data = etl.buffers.iter().zip(&survey.spans).filter(|(buffer, _)| buffer.kind != TYPE_HEADER);
+    let mut data: Vec<_> = data.collect();
+    let number = |buffer: &Buffer| (buffer.file, buffer.processor, buffer.sequence);
+    data.sort_by_key(|(buffer, _)| number(buffer));
+    let (mut twice, mut others) = (0, 0);
+    for ((one, of_one), (next, of_next)) in data.iter().zip(data.iter().skip(1)) {
+        if number(one) == number(next) {
+            let is_same = one.used_bytes == next.used_bytes && of_one == of_next;
+            *(if is_same { &mut twice } else { &mut others }) += 1;
+        }
+    }
+    let copies = || {
+        let buffers = counted(twice, "buffer has", "buffers have");
+        format!("{buffers} the processor, the sequence number and the times of another one: their events count twice")
+    };
+    let numbers = || {
+        let buffers = counted(others, "buffer has", "buffers have");
+        format!(
+            "{buffers} the sequence number of another one of the processor, with other records: parts of several files were put \
+             together, or a number is damaged"
+        )
+    };
+    let told = [(twice > 0).then(copies), (others > 0).then(numbers)].into_iter().flatten().collect::<Vec<_>>();
+    (!told.is_empty()).then(|| ("buffers_repeated", format!("BUFFERS REPEAT: {}", told.join("; "))))
+}
+
+/// Frequencies of performance counters: the slowest that Windows had is the timer of 1.193182 MHz, the fastest the processor's own
+/// counter.
+const POSSIBLE_HZ: std::ops::RangeInclusive<u64> = 1_000_000..=100_000_000_000;
+
+fn impossible_clock(etl: &EtlFile) -> Option<Contradiction> {
+    let clock = &etl.clock;
+    let is_impossible = clock.kind == ClockKind::Qpc && !POSSIBLE_HZ.contains(&clock.frequency_hz);
+    is_impossible.then(|| {
+        let text = format!(
+            "THE CLOCK IS IMPOSSIBLE: the log-file header says {} ticks a second. All times, rates and windows are wrong",
+            count(clock.frequency_hz)
+        );
+        ("clock_impossible", text)
+    })
+}
+
+/// Groups of hook ids whose events tell what the machine did while it was recorded: disks, memory, threads, samples and interrupts,
+/// heaps. Others are also written at the stop or by a merge.
+const OF_THE_RECORDING: [u8; 5] = [0x01, 0x02, 0x05, 0x0f, 0x10];
+/// The end in the header is of a clock that ticks 64 times a second at the slowest, and is written a moment after the last record.
+const LEAST_BEYOND: Nanos = Nanos(100_000_000);
+
+/// Events of the kernel after the end of the recording: by more than a hundredth of its length, because clocks are set.
+fn beyond_end(etl: &EtlFile, survey: &Survey) -> Option<Contradiction> {
+    let end = etl.header.end_time?;
+    // The further files of a recording have ends of their own.
+    let end = etl.further().filter_map(|(_, file, _)| file.header.end_time).fold(end, Ord::max);
+    let length = Nanos(i128::from(end.0.checked_sub(etl.header.start_time.0).filter(|length| *length > 0)?) * 100);
+    let least = LEAST_BEYOND.0.max(length.0 / 100);
+    let beyond = |kind: &&KindCount| {
+        let of_it = matches!(kind.id, RecordId::Kernel(hook) if OF_THE_RECORDING.contains(&hook.group()));
+        of_it && etl.clock.nanos(kind.last).0 - length.0 > least
+    };
+    let latest = survey.kinds.iter().filter(beyond).max_by_key(|kind| kind.last)?;
+    let text = format!(
+        "TIMES CONTRADICT THE HEADER: events ({}) go on for {:.3} s after the end that it has ({:.3} s). A time stamp, or the \
+         clock's frequency of {} Hz, is damaged: windows, lengths of time and rates are wrong",
+        catalog::name(latest.id).map_or("of the kernel", |known| known.name),
+        Nanos(etl.clock.nanos(latest.last).0 - length.0).seconds(),
+        length.seconds(),
+        count(etl.clock.frequency_hz),
+    );
+    Some(("times_beyond_end", text))
+}
+
+/// Times of the kernel's events since the header record, in nanoseconds: of the first and of the last one. `None` without any, and for a
+/// recording of several files, whose sessions begin and end apart.
+fn kernel_span(etl: &EtlFile, survey: &Survey) -> Option<(i128, i128)> {
+    const HEADER: RecordId = RecordId::Kernel(LOG_FILE);
+    let events = || survey.kinds.iter().filter(|kind| matches!(kind.id, RecordId::Kernel(_)) && kind.id != HEADER);
+    let first = events().map(|kind| kind.first).min().filter(|_| etl.further().next().is_none())?;
+    let last = events().map(|kind| kind.last).max()?;
+    Some((etl.clock.nanos(first).0, etl.clock.nanos(last).0))
+}
+
+/// Length of the recording by the header's dates, in nanoseconds.
+fn length_of(header: &LogFileHeader) -> Option<i128> {
+    let length = header.end_time?.0.checked_sub(header.start_time.0).filter(|length| *length > 0)?;
+    Some(i128::from(length) * 100)
+}
+
+/// A stop takes some time after its rundown: 1.8 s is the longest of known traces. The date may be set by some, too.
+const LONGEST_STOP: i128 = 10_000_000_000;
+const LEAST_FACTOR: i128 = 4;
+/// In a short recording the stop is most of its length; but to start and stop a session takes tens of milliseconds, so that the length
+/// is no hundred times the span.
+const LEAST_FACTOR_OF_SHORT: i128 = 100;
+const LEAST_MISSING: i128 = 250_000_000;
+
+/// What the header's dates say against the frequency of its clock.
+struct ByDates {
+    /// Length of the recording by its dates, in nanoseconds.
+    length: i128,
+    /// How long events go on by the clock, in nanoseconds.
+    span: i128,
+    /// True where also the time since the boot is so many times as long by the dates.
+    boot_agrees: bool,
+}
+
+/// The rundown of processes is written at the stop: then events must reach almost to the end that the header has.
+fn by_dates(etl: &EtlFile, survey: &Survey) -> Option<ByDates> {
+    let has_rundown = survey.kernel_count(PROCESS_DC_END) > 0 && etl.clock.kind == ClockKind::Qpc;
+    let (first, last) = kernel_span(etl, survey).filter(|_| has_rundown)?;
+    let (length, span) = (length_of(&etl.header)?, last - first.min(0));
+    // The counter begins at the boot. A machine that slept may have stopped it, but not as many times as long as the recording's dates say.
+    let uptime = i128::from(etl.header.start_time.0.saturating_sub(etl.header.boot_time.0)) * 100;
+    let by_clock = etl.clock.nanos(Ticks(0)).0.saturating_neg();
+    let is_slow = by_clock > 0 && span > 0 && 2 * uptime > 3 * by_clock;
+    let (of_recording, of_boot) = (length.saturating_mul(by_clock), span.saturating_mul(uptime));
+    // Of a hostile header both can be at the limit of their type.
+    let is_as_slow = of_recording >= of_boot / 10 * 9 && of_recording <= of_boot.saturating_add(of_boot / 4);
+    Some(ByDates { length, span, boot_agrees: is_slow && is_as_slow })
+}
+
+impl ByDates {
+    const fn missing(&self) -> i128 {
+        self.length - self.span
+    }
+
+    /// True where nothing but a wrong frequency, or another date, explains it.
+    const fn is_far(&self) -> bool {
+        self.missing() > LONGEST_STOP && self.span < self.length / LEAST_FACTOR
+            || self.missing() > LEAST_MISSING && self.span < self.length / LEAST_FACTOR_OF_SHORT
+            || self.boot_agrees && self.is_short()
+    }
+
+    /// True where the stop took a good part of the recording, or the frequency is wrong.
+    const fn is_short(&self) -> bool {
+        self.missing() > LEAST_BEYOND.0 && self.span < self.length / 5 * 3
+    }
+
+    fn text(&self, etl: &EtlFile, says: &str, why: &str) -> String {
+        format!(
+            "{says}: events up to the end rundown, which is written at the stop, take {:.3} s, but the recording took {:.3} s by its \
+             dates. {why} (its header says {} Hz)",
+            Nanos(self.span).seconds(),
+            Nanos(self.length).seconds(),
+            count(etl.clock.frequency_hz),
+        )
+    }
+}
+
+fn far_from_end(etl: &EtlFile, survey: &Survey) -> Option<Contradiction> {
+    let dates = by_dates(etl, survey).filter(ByDates::is_far)?;
+    let why = "The clock's frequency is damaged, and windows, lengths of time and rates are wrong; or the date was set while it was recorded";
+    Some(("times_far_from_end", dates.text(etl, "TIMES END FAR BEFORE THE HEADER'S END", why)))
+}
+
+/// Times that end before the header's end by less than what contradicts it: a stop can take so long.
+pub(super) fn short_of_end(etl: &EtlFile, survey: &Survey) -> Option<String> {
+    let dates = by_dates(etl, survey).filter(|dates| dates.is_short() && !dates.is_far())?;
+    let why = "Either the stop took the rest, or the clock's frequency is too high, and all times are too short";
+    Some(dates.text(etl, "times end well before the header's end", why))
+}
+
+/// Events of the kernel before the header record. A merge of sessions may have the header of one that began later; but when nothing
+/// follows that record, or when events end before the header's end by as much as they begin before its start, its stamp is wrong.
+fn before_start(etl: &EtlFile, survey: &Survey) -> Option<Contradiction> {
+    let (first, last) = kernel_span(etl, survey)?;
+    let is_shifted = |length: i128| (length - last + first).abs() <= LEAST_BEYOND.0;
+    let is_wrong = -first > LEAST_BEYOND.0 && (last < 0 || length_of(&etl.header).is_some_and(is_shifted));
+    let text = || {
+        format!(
+            "TIMES BEFORE THE START: events of the kernel begin {:.3} s before the stamp of the log-file header's record, and {}. The stamp \
+             is damaged: times since the start and windows are wrong, lengths of time are not",
+            Nanos(-first).seconds(),
+            if last < 0 { "none follows it" } else { "end before its end by as much" },
+        )
+    };
+    is_wrong.then(|| ("times_before_start", text()))
+}
+
+/// Records of processors that the machine does not have.
+fn impossible_processors(etl: &EtlFile, survey: &Survey) -> Option<Contradiction> {
+    let processors = etl.further().map(|(_, file, _)| file.header.processors).fold(etl.header.processors, Ord::max);
+    let processors = survey.machine_processors.map_or(processors, |known| known.max(processors));
+    let beyond: BTreeMap<u16, u64> =
+        survey.by_processor.iter().map(|(at, n)| (*at, *n)).filter(|(at, _)| u32::from(*at) >= processors).collect();
+    let first = *beyond.keys().next()?;
+    let others = if beyond.len() > 1 { " and others" } else { "" };
+    let text = format!(
+        "A PROCESSOR IS IMPOSSIBLE: {} of processor {first}{others}, but the machine has {}: the number of a buffer is damaged, and what \
+         its records say is of another processor",
+        counted(beyond.values().sum(), "record is", "records are"),
+        counted(u64::from(processors), "of them", "of them"),
+    );
+    (processors > 0).then_some(("processor_impossible", text))
+}
+
+/// Kernel events whose headers have another pointer size than the log-file header. A merge adds some of 32 bits to a file of 64 bits.
+fn pointer_size(etl: &EtlFile, survey: &Survey) -> Option<Contradiction> {
+    let of = |size: PointerSize| -> u64 {
+        let of_it = survey.by_header.iter().filter(|(header, _)| header.is_kernel() && header.pointer() == size);
+        of_it.map(|(_, n)| n).sum()
+    };
+    let (own, other) = match etl.header.pointer_bytes {
+        4 => (PointerSize::P4, PointerSize::P8),
+        _ => (PointerSize::P8, PointerSize::P4),
+    };
+    let bits = |size: PointerSize| 8 * size.bytes();
+    let text = || {
+        format!(
+            "THE POINTER SIZE CONTRADICTS THE HEADER: it says {} bits, but {} of {} bits. Addresses in stacks and in events of providers \
+             are read wrongly",
+            bits(own),
+            counted(of(other), "event of the kernel is", "events of the kernel are"),
+            bits(other)
+        )
+    };
+    (of(other) > of(own)).then(|| ("pointer_size_differs", text()))
+}

@@ -1,0 +1,191 @@
+//! `pfnset check --baseline`: baselines that were changed by hand, and baselines of another machine.
+
+use crate::check::{check, folder, json};
+use crate::program::{finish, pfnset};
+use etl_writer::Ptr::P8;
+use etl_writer::payloads::system::Cpu;
+use etl_writer::payloads::thread::Switch;
+use etl_writer::{Session, Trace};
+use serde_json::Value;
+use std::fs;
+use tempfile::TempDir;
+
+const IMAGES: &str = "[[budget]]\nname = \"Images\"\nwhere.category = \"Image\"\nmax_growth = \"1 %\"\n";
+const ALL: &str = "[[budget]]\nname = \"All\"\nmax = \"1 GiB\"\n";
+
+/// The verdicts of both budgets beside this baseline, the codes of its doubts, and what is printed.
+fn beside(folder: &TempDir, baseline: &str) -> ([Value; 2], Vec<String>, String) {
+    let ran = check(folder, &format!("resident-small.etl --budgets budgets.toml --baseline {baseline} --format json"));
+    let found = json(&ran);
+    let verdict = |at: usize| found["traces"][0]["budgets"][at]["verdict"].clone();
+    let doubts = found["doubts"].as_array().expect("doubts").iter();
+    let codes = doubts.map(|doubt| doubt["code"].as_str().unwrap_or_default().to_owned()).collect();
+    ([verdict(0), verdict(1)], codes, ran.out)
+}
+
+fn read(folder: &TempDir, name: &str) -> String {
+    fs::read_to_string(folder.path().join(name)).expect("a file")
+}
+
+fn write(folder: &TempDir, name: &str, text: &str) {
+    fs::write(folder.path().join(name), text).expect("room for a file");
+}
+
+/// The row of images of files has 500 pages more, the other rows, totals and columns stay: growth counted from them, without a word.
+#[test]
+fn a_saved_baseline_whose_rows_contradict_its_values_is_none() {
+    let folder = folder(&[IMAGES, ALL].concat());
+    check(&folder, "resident-small.etl --budgets budgets.toml --save-baseline base.json -q");
+    let saved: Value = serde_json::from_str(&read(&folder, "base.json")).expect("JSON");
+    assert_eq!(beside(&folder, "base.json").0, ["pass", "pass"]);
+    for (key, says) in [
+        ("rows", "its rows have 860 and its value is 360"),
+        ("pages", "its rows have 360 and its value is 860"),
+        ("total_pages", "its value is 360, and the value without conditions is 3"),
+        ("runs", "the median of its runs is 400 and its value is 360"),
+    ] {
+        let mut changed = saved.clone();
+        let budget = &mut changed["budgets"][0];
+        match key {
+            "rows" => budget["rows"][0]["pages"] = 860.into(),
+            "pages" => budget["pages"] = 860.into(),
+            "runs" => budget["runs"] = vec![400, 400, 360].into(),
+            _ => budget["total_pages"] = 3.into(),
+        }
+        write(&folder, "changed.json", &changed.to_string());
+        let (verdicts, codes, told) = beside(&folder, "changed.json");
+        assert_eq!((verdicts, codes), (["invalid".into(), "pass".into()], vec!["total_differs".to_owned()]), "{key}");
+        assert!(told.contains(&format!("the baseline contradicts itself: {says}")), "{told}");
+        assert!(
+            told.contains("baseline changed.json: the saved value of \\\"Images\\\" contradicts itself: "),
+            "{told}"
+        );
+    }
+}
+
+/// What `diff` says of a file that was changed, `check` says too.
+fn is_told_by_both(folder: &TempDir, name: &str, code: &str) {
+    let (verdicts, codes, told) = beside(folder, name);
+    assert_eq!((verdicts, codes), (["invalid".into(), "pass".into()], vec![code.to_owned()]), "{name}");
+    assert!(told.contains("the baseline contradicts itself: "), "{told}");
+    let text = json(&check(
+        folder,
+        &format!("resident-small.etl --budgets budgets.toml --baseline {name} --format json"),
+    ))["doubts"][0]["text"]
+        .clone();
+    let said =
+        text.as_str().and_then(|text| text.strip_prefix(&format!("baseline {name}: "))).expect("a text").to_owned();
+    let diff = ["diff", name, "resident-small.etl", "--format", "json"];
+    let diff = json(&finish(pfnset(&diff).current_dir(folder.path())));
+    assert_eq!(diff["warnings"][0], format!("LEFT: {said}"), "{name}: {}", diff["warnings"]);
+}
+
+#[test]
+fn a_result_that_contradicts_itself_is_no_baseline() {
+    let folder = folder(&[IMAGES, ALL].concat());
+    for form in ["json", "csv"] {
+        let path = format!("base.{form}");
+        let line =
+            ["resident", "resident-small.etl", "--group-by", "process,category", "--format", form, "-o", path.as_str()];
+        assert_eq!(finish(pfnset(&line).current_dir(folder.path())).code, 0);
+        if form == "json" {
+            assert_eq!(beside(&folder, &path).0, ["pass", "pass"]);
+        }
+    }
+    let saved: Value = serde_json::from_str(&read(&folder, "base.json")).expect("JSON");
+    let at = |category: &str| {
+        let rows = saved["snapshots"][0]["rows"].as_array().expect("rows");
+        rows.iter().position(|row| row["category"] == category).expect("a row")
+    };
+    let changed = |change: &dyn Fn(&mut Value)| {
+        let mut document = saved.clone();
+        change(&mut document["snapshots"][0]);
+        write(&folder, "changed.json", &document.to_string());
+    };
+    changed(&|snapshot| {
+        for (row, more) in [(at("Image"), 100), (at("MapFile"), -100)] {
+            let row = &mut snapshot["rows"][row];
+            let pages = row["pages"].as_i64().expect("a number") + more;
+            (row["pages"], row["bytes"]) = (pages.into(), (pages * 4096).into());
+        }
+    });
+    is_told_by_both(&folder, "changed.json", "sizes_differ");
+    changed(&|snapshot| snapshot["rows"][at("Image")]["category"] = "Imagx".into());
+    is_told_by_both(&folder, "changed.json", "categories_unknown");
+    changed(&|snapshot| snapshot["pages"] = 4000.into());
+    is_told_by_both(&folder, "changed.json", "total_differs");
+}
+
+#[test]
+fn csv_that_contradicts_itself_is_no_baseline() {
+    // CSV does not say which keywords were recorded, so it has values of what needs none.
+    let folder = folder(&[IMAGES, ALL].concat());
+    let line =
+        ["resident", "resident-small.etl", "--group-by", "process,category", "--format", "csv", "-o", "base.csv"];
+    assert_eq!(finish(pfnset(&line).current_dir(folder.path())).code, 0);
+    assert_eq!(beside(&folder, "base.csv").0, ["pass", "pass"]);
+    let text = read(&folder, "base.csv");
+    let row = text.lines().find(|line| line.contains(",Image,")).expect("a row");
+    let (begin, rest) = row.split_once(",Image,").expect("a row");
+    let numbers = rest.splitn(3, ',').nth(2).expect("numbers");
+    for (instead, code) in [
+        (format!("{begin},Image,860,{},{numbers}", 860 * 4096), "sizes_differ"),
+        (format!("{begin},Imagx,{rest}"), "categories_unknown"),
+        (format!("{begin},Image,,,{}", ",".repeat(numbers.matches(',').count())), "amounts_missing"),
+        (format!("{row}\n0,Total,,{rest}"), "categories_unknown"),
+    ] {
+        write(&folder, "changed.csv", &text.replace(row, &instead));
+        is_told_by_both(&folder, "changed.csv", code);
+    }
+}
+
+/// One second of a thread on a machine with so much RAM.
+fn machine(folder: &TempDir, name: &str, (ram_mib, processors, build): (u32, u32, u32)) {
+    let session = Session { processors, build, ..Session::windows10() };
+    let t0 = session.t0;
+    let switch = |tick: u64, old, new| Switch { new, old, ..Switch::default() }.rec(P8, 4).at(t0 + tick);
+    let cpu = Cpu { memory_mb: ram_mib, processors, ..Cpu::default() }.rec(P8, 3).at(t0 + 500);
+    let records = vec![cpu, switch(1000, 0, 44), switch(9000, 44, 0)];
+    fs::write(folder.path().join(name), Trace::new(session).push_all(records).finish()).expect("a trace");
+}
+
+/// Growth against a machine with half the RAM was compared without a word.
+#[test]
+fn a_baseline_of_another_machine_is_told_and_judged() {
+    let budget = "[[budget]]\nname = \"all\"\nanalysis = \"cpu\"\nmeasure = \"waiting_ms\"\nmax_growth = \"1 s\"\n";
+    let folder = folder(budget);
+    let first = (8192, 1, 19045);
+    machine(&folder, "first.etl", first);
+    check(&folder, "first.etl --budgets budgets.toml --save-baseline saved.json -q");
+    let told = |baseline: &str, of: (u32, u32, u32)| {
+        machine(&folder, "now.etl", of);
+        let ran =
+            check(&folder, &format!("now.etl --budgets budgets.toml --baseline {baseline} --strict --format json"));
+        let found = json(&ran);
+        assert_eq!((ran.code, &found["verdict"]), (0, &"pass".into()), "{}", ran.out);
+        let warnings = found["traces"][0]["warnings"].as_array().expect("warnings").clone();
+        let texts = warnings.iter().filter_map(Value::as_str);
+        texts.filter(|text| text.contains("the baseline")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    for baseline in ["first.etl", "saved.json"] {
+        assert_eq!(told(baseline, first), [""; 0], "{baseline}");
+        let ram = told(baseline, (16_384, 1, 19045));
+        assert!(ram.len() == 1 && ram[0].contains("16,384 MiB of RAM, the baseline on one with 8,192 MiB"), "{ram:?}");
+        assert!(ram[0].contains("growth of memory says little"), "{ram:?}");
+        let build = told(baseline, (8192, 1, 22631));
+        assert_eq!(
+            build,
+            ["it is of build 22631 of Windows, the baseline of build 19045: growth is that of both"],
+            "{baseline}"
+        );
+        let both = told(baseline, (8192, 2, 22631));
+        assert!(
+            both.len() == 2 && both[0].contains("a machine with 2 processors, the baseline on one with 1"),
+            "{both:?}"
+        );
+    }
+    // A report has the first of several traces for its baseline.
+    let report = ["report", "first.etl", "now.etl", "--budgets", "budgets.toml", "-o", "report.html", "-q"];
+    assert_eq!(finish(pfnset(&report).current_dir(folder.path())).code, 0);
+    assert!(read(&folder, "report.html").contains("it is of build 22631 of Windows, the baseline of build 19045"));
+}

@@ -1,0 +1,109 @@
+//! Log-file headers and headers of buffers that the records, or each other, contradict: every command says so.
+
+use crate::trust::{ACCESSES, fixture, places, with};
+use serde_json::Value;
+
+#[test]
+fn a_header_that_the_records_contradict_is_told_by_every_command() {
+    let whole = fixture("refset-small.etl");
+    let changed = |at: usize, bytes: &[u8]| {
+        let mut trace = whole.clone();
+        trace[at..at + bytes.len()].copy_from_slice(bytes);
+        trace
+    };
+    let frequency = u64::from_le_bytes(whole[0x168..0x170].try_into().unwrap());
+    // The time stands at 0x10 in the headers of types 1 to 4, and at 8 in the shortest ones.
+    let record = places(&whole, &ACCESSES)[0].start;
+    let late = record + if whole[record + 2] <= 4 { 0x10 } else { 8 };
+    let stamp = u64::from_le_bytes(whole[late..late + 8].try_into().unwrap()) + 600 * frequency;
+    let second = u32::from_le_bytes(whole[..4].try_into().unwrap()) as usize;
+    // The next buffer once more with another ReferenceCount (a copy of all bytes is not counted), and one with the number of the
+    // buffer before it on its processor.
+    let mut twice = [whole.as_slice(), &whole[second..2 * second]].concat();
+    twice[whole.len() + 0xc] ^= 1;
+    let (one, next) = two_buffers_of_a_processor(&whole, second);
+    let start = u64::from_le_bytes(whole[0x170..0x178].try_into().unwrap());
+    for (says, trace) in [
+        ("THE END IS BEFORE THE START: by 2.000 s", changed(0x78, &(start - 20_000_000).to_le_bytes())),
+        ("BUFFERS REPEAT: 1 buffer has the processor, the sequence number and the times", twice),
+        (
+            "BUFFERS REPEAT: 1 buffer has the sequence number of another one",
+            changed(next + 0x18, &whole[one + 0x18..one + 0x20]),
+        ),
+        ("THE CLOCK IS IMPOSSIBLE", changed(0x168, &(-5i64).to_le_bytes())),
+        ("THE CLOCK IS IMPOSSIBLE", changed(0x168, &1000i64.to_le_bytes())),
+        ("TIMES CONTRADICT", changed(0x168, &(frequency / 3).to_le_bytes())),
+        ("TIMES CONTRADICT", changed(late, &stamp.to_le_bytes())),
+        ("A PROCESSOR IS IMPOSSIBLE", changed(second + 0x28, &77u16.to_le_bytes())),
+        ("THE POINTER SIZE CONTRADICTS", changed(0x94, &4u32.to_le_bytes())),
+    ] {
+        let info: Value = serde_json::from_str(&with("info", &trace, &["--format", "json"]).out).unwrap();
+        assert_eq!(info["trust"], "header_contradicts", "{says}");
+        for command in ["info", "refset", "processes", "events"] {
+            let ran = with(command, &trace, &["--format", "json", "--strict"]);
+            let json: Value = serde_json::from_str(&ran.out).unwrap();
+            let told = json["warnings"].as_array().unwrap().iter().any(|text| text.as_str().unwrap().contains(says));
+            assert!(ran.code == 3 && told, "{command} {says}: {} {}", json["warnings"], ran.err);
+        }
+    }
+    let info: Value = serde_json::from_str(&with("info", &whole, &["--format", "json"]).out).unwrap();
+    assert_eq!(info["trust"], "with_care", "{info}");
+    // Without a start, dates are not known, and nothing else is wrong.
+    let info = with("info", &changed(0x170, &0u64.to_le_bytes()), &[]);
+    assert!(info.out.contains("no true start time (year 1601)"), "{info:?}");
+}
+
+/// Where two data buffers of one processor begin, one after the other.
+fn two_buffers_of_a_processor(bytes: &[u8], size: usize) -> (usize, usize) {
+    let data: Vec<usize> = (1..bytes.len() / size).map(|number| number * size).collect();
+    let processor = |at: usize| u16::from_le_bytes(bytes[at + 0x28..at + 0x2a].try_into().unwrap());
+    let pairs = data.iter().flat_map(|one| data.iter().filter(move |next| *next > one).map(move |next| (*one, *next)));
+    pairs.into_iter().find(|(one, next)| processor(*one) == processor(*next)).expect("two buffers of a processor")
+}
+
+#[test]
+fn a_clock_or_a_header_stamp_that_the_dates_of_the_header_contradict_is_told() {
+    let whole = fixture("resident-small.etl"); // 3.002 s
+    let number = |at: usize| i64::from_le_bytes(whole[at..at + 8].try_into().unwrap());
+    let changed = |at: usize, value: i64| {
+        let mut trace = whole.clone();
+        trace[at..at + 8].copy_from_slice(&value.to_le_bytes());
+        trace
+    };
+    let (frequency, stamp) = (0x168, 0x58);
+    let hz = number(frequency);
+    let codes = |trace: &[u8]| {
+        let mut ran = with("info", trace, &["--strict"]);
+        ran.out = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
+        let says =
+            ["TIMES END FAR BEFORE THE HEADER'S END: ", "TIMES BEFORE THE START: "].map(|says| ran.out.contains(says));
+        (says, ran)
+    };
+    let (says, ran) = codes(&changed(frequency, 200 * hz));
+    assert!(says == [true, false] && ran.code == 3, "{}", ran.out);
+    for (seconds, more) in [(2, "end before its end by as much"), (10, "none follows it")] {
+        let (says, ran) = codes(&changed(stamp, number(stamp) + seconds * hz));
+        assert!(says == [false, true] && ran.code == 3 && ran.out.contains(more), "{seconds}: {}", ran.out);
+    }
+    // A frequency that is twice too high can be a slow stop, as long as the date of the boot does not agree with it.
+    let twice = changed(frequency, 2 * hz);
+    let (_, ran) = codes(&twice);
+    assert!(ran.code == 0 && ran.out.contains("times end well before the header's end: "), "{}", ran.out);
+    let mut since_boot = twice;
+    let uptime = number(stamp) * 10_000_000 / hz; // by the clock as it was
+    since_boot[0x160..0x168].copy_from_slice(&(number(0x170) - uptime).to_le_bytes());
+    let (says, ran) = codes(&since_boot);
+    assert!(says == [true, false] && ran.code == 3, "{}", ran.out);
+    since_boot[frequency..frequency + 8].copy_from_slice(&hz.to_le_bytes());
+    assert!(!codes(&since_boot).1.out.contains("before the header's end"));
+    // What a slow stop or a merge can bring about.
+    for trace in [changed(frequency, 2 * hz), changed(stamp, number(stamp) + hz / 20)] {
+        assert_eq!(codes(&trace).0, [false, false]);
+    }
+    // The recording ends three seconds later, and a header of a session that began later than the kernel's.
+    let slow = changed(0x78, number(0x78) + 30_000_000);
+    assert_eq!(codes(&slow).0, [false, false]);
+    let mut merged = slow;
+    merged[stamp..stamp + 8].copy_from_slice(&(number(stamp) + hz).to_le_bytes());
+    assert_eq!(codes(&merged).0, [false, false]);
+}
