@@ -13,7 +13,7 @@ pub use crate::analysis::check::{
 pub use crate::analysis::event_rows::{EventListing, EventRowQuery};
 pub use crate::analysis::faults::{FaultQuery, FaultSet};
 #[cfg(feature = "cli")]
-pub use crate::analysis::overview::{Overview, treemap::Tile};
+pub use crate::analysis::report::{Overview, treemap::Tile};
 pub use crate::analysis::stacks::{StackQuery, StackSet};
 #[cfg(feature = "cli")]
 pub use crate::answer::check::Checked;
@@ -120,7 +120,7 @@ pub mod compression {
 /// Schemas of events, and payloads by them.
 pub mod fields {
     /// Class of event information.
-    pub const EVENT_METADATA: uuid::Uuid = crate::event::catalog::EVENT_METADATA;
+    pub const EVENT_METADATA: uuid::Uuid = crate::event::event_names::EVENT_METADATA;
 
     pub use crate::event::fields::event_info::EventInfo;
     pub use crate::event::fields::kernel::fields as kernel_fields;

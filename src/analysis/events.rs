@@ -3,7 +3,7 @@
 use crate::analysis::table::{Align, Column, Field, Fit, Forms, Line, Table, Value};
 use crate::etl::record::HeaderType;
 use crate::etl::record_id::{HookId, RecordId};
-use crate::event::catalog;
+use crate::event::event_names;
 use crate::load::event_kind_counts::KindCount;
 use crate::pattern::Patterns;
 use crate::trace::Trace;
@@ -254,12 +254,12 @@ fn row(trace: &Trace, kind: &KindCount) -> EventRow {
         RecordId::Message { guid, number } => (guid.to_string(), EventNumber::Message(number)),
         RecordId::Opaque(header) => ("unknown".to_owned(), EventNumber::Header(header)),
     };
-    let known = catalog::name(kind.id);
+    let known = event_names::name(kind.id);
     let guid = match kind.id {
         RecordId::Classic { class: guid, .. } | RecordId::Manifest { provider: guid, .. } => Some(guid),
         _ => None,
     };
-    let group = known.map(|k| k.group()).or_else(|| guid.and_then(catalog::provider_name));
+    let group = known.map(|k| k.group()).or_else(|| guid.and_then(event_names::provider_name));
     EventRow {
         provider,
         group: kind.own_provider.clone().or_else(|| group.map(str::to_owned)),
@@ -267,7 +267,7 @@ fn row(trace: &Trace, kind: &KindCount) -> EventRow {
         version: kind.version,
         name: kind.own_name.clone().or_else(|| known.map(|k| k.name.to_owned())),
         xperf: known.and_then(|k| k.alias),
-        aliases: catalog::all_names(kind.id),
+        aliases: event_names::all_names(kind.id),
         count: kind.count,
         bytes: kind.bytes,
         first: trace.time(kind.first),

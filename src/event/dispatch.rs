@@ -10,7 +10,7 @@ use super::header_group::{
 use super::heap::HeapRecord;
 use super::heap_range::HeapRange;
 use super::hooks::*;
-use super::image::{Image, read_address};
+use super::image::{Image, ImageLoadBacked, read_address};
 use super::memory_counters::{KernelMemUsage, MemInfo, MmStats, WorkingSets};
 use super::merged::AddedByMerge;
 use super::outcome::{Fault, Malformed, Oddity, Parsed, Read, Surplus};
@@ -25,7 +25,8 @@ use super::pool::{PoolAction, PoolPiece};
 use super::pool_snapshot::{PoolSnapshot, PoolSnapshotKind};
 use super::process::{Process, ProcessCounters, ProcessInSwap, ProcessPhase, ProcessTerminate};
 use super::registry_hive::Hive;
-use super::section::{ImageLoadBacked, PagefileSection, SectionObject, SectionPhase, Session};
+use super::section::{PagefileSection, SectionObject, SectionPhase};
+use super::session::Session;
 use super::stack::{StackDefinition, StackReference, StackWalk};
 use super::system_config::{
     Boot, Cpu, DeviceFamily, NumaNodes, Platform, Processor, ProcessorNumbers, Virtualization, read_processor_groups,

@@ -22,7 +22,7 @@ impl KernelName {
 }
 
 /// Declares the hook ids of a record family, each with its name as in WPA and, if it has one, its name in xperf:
-/// a constant for each id, and `NAMES` for the catalog.
+/// a constant for each id, and `NAMES` for `event_names`.
 macro_rules! hooks {
     ($($id:ident = $hook:literal, $name:literal $(, $alias:literal)?;)+) => {
         pub(in crate::event) mod hook {

@@ -8,8 +8,8 @@
 //! `etl` finds records and reads their headers; `model` joins events.
 //! Sources: `docs/formats.md`, which follows the public Windows MOF classes and TraceEvent's kernel parser.
 
-pub(crate) mod catalog;
 pub(crate) mod dispatch;
+pub(crate) mod event_names;
 pub(crate) mod fields;
 pub(crate) mod fixed_text;
 pub(crate) mod group_mask_bits;
@@ -35,8 +35,8 @@ pub use fixed_text::FixedText;
 pub(crate) use layouts::{clr, disk_io, heap};
 pub use layouts::{
     cswitch, file_name_and_view, header_group, heap_range, image, memory_counters, merged, page, page_access,
-    page_fault, perfinfo, pool, pool_snapshot, process, registry_hive, section, stack, system_config, system_disk,
-    system_service, thread, virtual_memory,
+    page_fault, perfinfo, pool, pool_snapshot, process, registry_hive, section, session, stack, system_config,
+    system_disk, system_service, thread, virtual_memory,
 };
 pub(crate) use outcome::Read;
 pub use outcome::{Fault, Finding, Malformed, Oddity, Parsed, Surplus};

@@ -7,7 +7,7 @@ use crate::etl::extended_items;
 use crate::etl::log_file_header::MODE_NO_PER_PROCESSOR;
 use crate::etl::record::{RawRecord, Record};
 use crate::etl::record_id::{HookId, RecordId};
-use crate::event::catalog;
+use crate::event::event_names;
 use crate::event::fields::reader::{self, Context, Decoded};
 use crate::event::fields::schema::Schema;
 use crate::event::fields::value::{FieldValue, Fields};
@@ -196,7 +196,7 @@ impl<'t> RowReader<'t> {
     /// Finds the schema, the names and the fields.
     fn name<'r>(&'r self, row: &mut EventRow<'r>, raw: &RawRecord<'r>, record: &Record<'r>, own: Option<&'r Schema>) {
         let code_page = self.etl.code_page;
-        let named = catalog::name(record.id);
+        let named = event_names::name(record.id);
         let is_kernel = hook_of(record.id).is_some() || named.is_some();
         if let Some(hook) = hook_of(record.id).filter(|_| matches!(record.id, RecordId::Kernel(_))) {
             row.provider = Cow::Borrowed("kernel");
@@ -249,7 +249,7 @@ impl<'t> RowReader<'t> {
     /// The name that the trace has elsewhere, else the GUID.
     fn provider_name(&self, id: RecordId) -> Cow<'_, str> {
         let known = guid(id).and_then(|guid| self.schemas.providers.get(&guid)).map(|name| &**name);
-        let group = || catalog::name(id).map(|name| name.group());
+        let group = || event_names::name(id).map(|name| name.group());
         known.or_else(group).map_or_else(|| guid_text(id), shortened)
     }
 }

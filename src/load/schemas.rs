@@ -6,7 +6,7 @@ use crate::etl::buffer_order::ranks;
 use crate::etl::extended_items;
 use crate::etl::record::{RawRecord, Record};
 use crate::etl::record_id::RecordId;
-use crate::event::catalog;
+use crate::event::event_names;
 use crate::event::fields::event_info::{EventInfo, Subject};
 use crate::event::fields::manifest::{self, Chunk, MANIFEST_ID, MANIFEST_OPCODE, MANIFEST_TASK, Manifest, OWN_SCHEMA};
 use crate::event::fields::schema::{Maps, Schema};
@@ -135,7 +135,7 @@ impl Found {
     fn record(&mut self, raw: RawRecord<'_>, moment: Moment) {
         let Ok(record) = raw.read() else { return };
         match record.id {
-            RecordId::Classic { class: catalog::EVENT_METADATA, .. } => {
+            RecordId::Classic { class: event_names::EVENT_METADATA, .. } => {
                 let info = EventInfo::read(record.id, record.payload);
                 self.infos.extend(info.map(|value| At { moment, value }));
             }

@@ -9,7 +9,7 @@ const FORMS: [(&str, &[&str]); 7] = [
     (
         "forms/html/",
         &[
-            "analysis::overview",
+            "analysis::report",
             "analysis::resident",
             "analysis::stacks",
             "analysis::check",

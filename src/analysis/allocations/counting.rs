@@ -13,7 +13,7 @@ use super::query::{AllocationQuery, Dimension};
 use super::row_totals::Counted;
 use super::stack_shares::StackShares;
 use super::timeline::TimelineTrack;
-use crate::analysis::cpu::time_grid::{Grid, TickRange};
+use crate::analysis::time_grid::{Grid, TickRange};
 use crate::dimensions::Condition;
 use crate::load::allocation_kinds::AllocationKind;
 use crate::load::stacks::frame_lists::{ListId, Lists};

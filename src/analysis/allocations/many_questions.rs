@@ -7,7 +7,7 @@ use super::labels::Labels;
 use super::process_lifetimes::Lives;
 use super::query::Dimension;
 use super::row_totals::Counted;
-use crate::analysis::cpu::time_grid::TickRange;
+use crate::analysis::time_grid::TickRange;
 use crate::dimensions::{Condition, Label};
 use crate::load::stacks::frame_lists::{ListId, Lists};
 use crate::units::Ticks;

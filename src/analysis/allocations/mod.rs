@@ -49,11 +49,11 @@ pub use tables::AllocationView;
 pub use timeline::TimelineStep;
 pub(crate) use warnings::FAR_FROM_RUNDOWN;
 
-use crate::analysis::cpu::time_grid::{Grid, TickRange};
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::resident::warnings::of_snapshots;
 use crate::analysis::stacks::{EventStacks, StackTexts};
+use crate::analysis::time_grid::{Grid, TickRange};
 use crate::dimensions::{Condition, Dimension as _};
 use crate::error::Error;
 use crate::event::hooks::{STACK, STACK_KEY_KERNEL};

@@ -2,7 +2,7 @@
 
 use super::figures::{Figures, RowState};
 use super::timeline::{TimelineStep, TimelineTrack};
-use crate::analysis::cpu::time_grid::TickRange;
+use crate::analysis::time_grid::TickRange;
 use crate::load::stacks::frame_lists::{ListId, Lists};
 use rayon::prelude::*;
 

@@ -1,6 +1,6 @@
 //! What was allocated and freed in steps of time.
 
-use crate::analysis::cpu::time_grid::{Grid, TickRange};
+use crate::analysis::time_grid::{Grid, TickRange};
 use crate::units::Ticks;
 
 /// One step.

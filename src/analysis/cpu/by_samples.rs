@@ -5,9 +5,9 @@
 use crate::analysis::cpu::query::{CpuOrder, CpuQuery, Dimension};
 use crate::analysis::cpu::sampled_and_exact::interval;
 use crate::analysis::cpu::thread_labels::{IDLE, names_one};
-use crate::analysis::cpu::time_grid::TickRange;
 use crate::analysis::stacks::{Names, Owners, ProfileIntervals, Texts};
 use crate::analysis::table::{Group, Measured, Node, Table, Value};
+use crate::analysis::time_grid::TickRange;
 use crate::dimensions::process_dimensions::{ProcessCode, ProcessFacts};
 use crate::dimensions::{Condition, Label, NO_LABEL};
 use crate::error::Error;

@@ -17,7 +17,6 @@ mod sampled_and_exact;
 pub(crate) mod switch_stacks;
 mod tables;
 mod thread_labels;
-pub(crate) mod time_grid;
 mod timeline;
 mod timeline_table;
 mod wakeups_and_preemptions;
@@ -39,6 +38,7 @@ pub(crate) use timeline_table::SERIES;
 pub use wakeups_and_preemptions::{PreemptionRow, WakeupRow};
 
 use crate::analysis::stacks::StackTexts;
+use crate::analysis::time_grid::{Grid, TickRange};
 use crate::dimensions::{Condition, Dimension as _};
 use crate::error::{Error, Missing};
 use crate::etl::EtlFile;
@@ -58,7 +58,6 @@ use replay::ready_queue_length::ReadyQueue;
 use replay::scheduler::Scheduler;
 use switch_stacks::{KeptStack, StackShares, SwitchStacks};
 use thread_labels::Labels;
-use time_grid::{Grid, TickRange};
 
 /// What one processor, or all of them, did; ticks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

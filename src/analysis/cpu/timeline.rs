@@ -7,7 +7,7 @@ use crate::analysis::cpu::replay::thread_counts::CountedOf;
 use crate::analysis::cpu::replay::thread_instances::IDLE_INSTANCE;
 use crate::analysis::cpu::switch_stacks::KeptStack;
 use crate::analysis::cpu::thread_labels::Labels;
-use crate::analysis::cpu::time_grid::{Grid, TickRange};
+use crate::analysis::time_grid::{Grid, TickRange};
 use crate::dimensions::Label;
 use crate::etl::EtlFile;
 use crate::units::Nanos;

@@ -2,7 +2,7 @@
 
 use crate::analysis::cpu::replay::processor::{Processor, ProcessorUse};
 use crate::analysis::cpu::switch_stacks::{StackShare, StackShares};
-use crate::analysis::cpu::time_grid::TickRange;
+use crate::analysis::time_grid::TickRange;
 use crate::etl::EtlFile;
 use crate::etl::log_file_header::MODE_NO_PER_PROCESSOR;
 use crate::trace::Trace;

@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::etl::buffer::Buffer;
 use crate::etl::buffer_order::Span;
 use crate::etl::time_slice::{TimeSlice, slices};
-use crate::event::catalog;
+use crate::event::event_names;
 use crate::load::event_row::{EventRow, RowId, RowReader, has_owners_by_payload, shortened};
 use crate::load::schemas::Schemas;
 use crate::load::thread_records::thread_records;
@@ -283,14 +283,14 @@ impl<'t> EventListing<'t> {
         let id = row.record_id;
         let guid = row.provider_guid.map(|guid| guid.to_string()).unwrap_or_default();
         // As without --rows: also the name of a well-known provider, which the row has only where the trace says it.
-        let well_known = || row.provider_guid.and_then(catalog::provider_name);
-        let group = catalog::name(id).map(|name| name.group()).or_else(well_known).unwrap_or_default();
+        let well_known = || row.provider_guid.and_then(event_names::provider_name);
+        let group = event_names::name(id).map(|name| name.group()).or_else(well_known).unwrap_or_default();
         let number = match row.id {
             RowId::Number(number) => number.to_string(),
             RowId::Hook(hook) => format!("0x{hook:04x}"),
             RowId::None => row.opcode.map(|opcode| format!("type {opcode}")).unwrap_or_default(),
         };
-        let aliases = catalog::all_names(id);
+        let aliases = event_names::all_names(id);
         let names: Vec<&str> = [&*row.event, &number].into_iter().chain(aliases.iter().copied()).collect();
         let fields = &self.query.fields;
         self.query.matches(row, &[&row.provider, &guid, group], &names)

@@ -23,8 +23,8 @@ pub use read_ranges::RangeSet;
 pub(crate) use rows::{HardFigures, HardSet};
 pub(crate) use timeline::FaultStep;
 
-use crate::analysis::cpu::time_grid::{Grid, TickRange};
 use crate::analysis::stacks::{Owners, Texts};
+use crate::analysis::time_grid::{Grid, TickRange};
 use crate::dimensions::Condition;
 use crate::error::Error;
 use crate::event::page_fault::FaultKind;

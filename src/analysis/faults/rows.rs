@@ -3,8 +3,8 @@
 use super::disk_requests::{Request, Unfinished};
 use super::hard_faults::Hard;
 use super::query::{Dimension, HardKind, Of, PRIORITIES};
-use crate::analysis::cpu::time_grid::TickRange;
 use crate::analysis::stacks::Texts;
+use crate::analysis::time_grid::TickRange;
 use crate::dimensions::{Condition, Label, LabelKind};
 use crate::event::disk_io::DiskOperation;
 use crate::event::page_fault::FaultKind;

@@ -3,7 +3,7 @@
 use super::disk_requests::Request;
 use super::hard_faults::Hard;
 use super::rows::changes;
-use crate::analysis::cpu::time_grid::{Grid, TickRange};
+use crate::analysis::time_grid::{Grid, TickRange};
 use crate::event::disk_io::DiskOperation;
 use crate::trace::Trace;
 use crate::units::{Nanos, Ticks};

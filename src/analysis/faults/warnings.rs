@@ -2,8 +2,8 @@
 
 use super::disk_requests::Request;
 use super::rows::HardFigures;
-use crate::analysis::cpu::time_grid::{TickRange, recording_end};
 use crate::analysis::resident::warnings::of_snapshots;
+use crate::analysis::time_grid::{TickRange, recording_end};
 use crate::load::fault_records::FaultRecords;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::FAULTS;

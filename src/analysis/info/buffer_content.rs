@@ -2,7 +2,7 @@
 
 use crate::analysis::table::{Column, Field, Fit, Line, Table, Value};
 use crate::etl::record_id::RecordId;
-use crate::event::catalog;
+use crate::event::event_names;
 use crate::load::event_kind_counts::KindCount;
 use crate::load::survey::Survey;
 use std::collections::BTreeMap;
@@ -33,10 +33,10 @@ pub(crate) fn content(survey: &Survey) -> Vec<BufferContent> {
 }
 
 fn group_of(kind: &KindCount) -> String {
-    let known = || catalog::name(kind.id).map(|known| known.group().to_owned());
+    let known = || event_names::name(kind.id).map(|known| known.group().to_owned());
     let provider = |guid: uuid::Uuid| {
         let own = kind.own_provider.clone();
-        own.or_else(|| catalog::provider_name(guid).map(str::to_owned))
+        own.or_else(|| event_names::provider_name(guid).map(str::to_owned))
             .or_else(known)
             .unwrap_or_else(|| guid.to_string())
     };

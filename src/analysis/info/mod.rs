@@ -14,7 +14,7 @@ use crate::etl::clock::ClockKind;
 use crate::etl::log_file_header::{MODE_NO_PER_PROCESSOR, MODE_RELOG, mode_names};
 use crate::etl::record_id::RecordId;
 use crate::event::hooks::{IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX, REMOVE_FROM_WS};
-use crate::event::{catalog, group_mask_bits};
+use crate::event::{event_names, group_mask_bits};
 use crate::load::allocation_kinds::AllocationKind;
 use crate::load::stacks::match_probe::any_beside_its_event;
 use crate::load::survey::Survey;
@@ -322,7 +322,7 @@ fn in_words(commands: &[&str]) -> String {
 /// Bytes of the kernel's records of stacks.
 fn stack_records(survey: &Survey) -> u64 {
     let stacks =
-        survey.kinds.iter().filter(|kind| catalog::name(kind.id).is_some_and(|known| known.group() == "StackWalk"));
+        survey.kinds.iter().filter(|kind| event_names::name(kind.id).is_some_and(|known| known.group() == "StackWalk"));
     stacks.map(|kind| kind.bytes).sum()
 }
 
@@ -335,7 +335,7 @@ fn providers(survey: &Survey) -> Vec<Provider> {
             RecordId::Message { guid, .. } => guid,
             RecordId::Kernel(_) | RecordId::Opaque(_) => continue,
         };
-        let known = || catalog::provider_name(guid).or_else(|| catalog::name(kind.id).map(|k| k.group()));
+        let known = || event_names::provider_name(guid).or_else(|| event_names::name(kind.id).map(|k| k.group()));
         let name = || kind.own_provider.clone().or_else(|| known().map(str::to_owned));
         let entry =
             all.entry(guid.to_string()).or_insert_with(|| Provider { guid: guid.to_string(), name: None, events: 0 });

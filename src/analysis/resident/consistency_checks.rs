@@ -5,7 +5,7 @@ use crate::analysis::resident::category_counts::CategoryCounts;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::etl::EtlFile;
 use crate::etl::record_id::RecordId;
-use crate::event::catalog;
+use crate::event::event_names;
 use crate::event::hooks::{PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2};
 use crate::event::page::{PageIdentity, PageList, PageUse};
 use crate::load::event_kind_counts::KindCount;
@@ -238,7 +238,7 @@ fn like_pages(snapshot: &Snapshot, trace: &Trace) -> u64 {
         |kind: &&KindCount| [PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2].iter().any(|hook| kind.id == RecordId::Kernel(*hook));
     let sizes: Vec<u64> = kinds().filter(of_pages).map(|kind| kind.bytes / kind.count).collect();
     let is_like = |kind: &&KindCount| {
-        let is_unknown = matches!(kind.id, RecordId::Kernel(_)) && catalog::name(kind.id).is_none();
+        let is_unknown = matches!(kind.id, RecordId::Kernel(_)) && event_names::name(kind.id).is_none();
         let is_inside = snapshot.first.time <= kind.first && kind.last <= snapshot.last_time;
         is_unknown && is_inside && sizes.iter().any(|size| Some(kind.bytes) == size.checked_mul(kind.count))
     };

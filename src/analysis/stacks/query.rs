@@ -5,7 +5,7 @@ use crate::dimensions::single_dimensions::{FUNCTION, MODULE, PROCESSOR, STACK, T
 use crate::dimensions::{Condition, ProcessFacet, dimensions, spelling};
 use crate::error::Error;
 use crate::etl::record_id::{HookId, RecordId};
-use crate::event::catalog;
+use crate::event::event_names;
 use crate::load::event_kind_counts::KindCount;
 use crate::load::stacks::second_walk::{EventChoice, kind_of};
 use crate::model::window::Bound;
@@ -158,7 +158,8 @@ impl Kind {
         let is_wanted = |name: &str| name.eq_ignore_ascii_case(text.trim());
         let kinds = &trace.survey().kinds;
         let has_name = |kind: &&KindCount| {
-            catalog::all_names(kind.id).into_iter().any(is_wanted) || kind.own_name.as_deref().is_some_and(is_wanted)
+            event_names::all_names(kind.id).into_iter().any(is_wanted)
+                || kind.own_name.as_deref().is_some_and(is_wanted)
         };
         let found: BTreeSet<RecordId> = kinds.iter().filter(has_name).map(|kind| kind_of(kind.id)).collect();
         let shares_id = |id: RecordId| kinds.iter().any(|kind| kind_of(kind.id) == id && !has_name(&kind));

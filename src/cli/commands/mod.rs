@@ -11,7 +11,6 @@ mod event_rows;
 pub mod events;
 pub mod export;
 pub mod faults;
-pub mod glossary;
 pub mod info;
 pub mod man;
 pub mod memory;
@@ -22,6 +21,7 @@ pub mod report;
 pub mod resident;
 pub mod stacks;
 pub mod symbols;
+pub mod words;
 
 use crate::cli::exit::{Exit, is_closed_pipe};
 use crate::cli::messages;
@@ -241,7 +241,7 @@ commands! {
     /// Write the trace again without names of people and files, so that others may have it
     Anonymize(anonymize::Anonymize), None;
     /// The words that tables and messages use, one line each
-    Words(glossary::Words), None;
+    Words(words::Words), None;
     /// Print a shell completion script
     Completions(completions::Completions), None, Cli;
     /// Write the manual pages of all commands

@@ -5,13 +5,13 @@
 use super::schema::{Amount, Content, Meaning, Property, Schema, ValueMap, with_own_names};
 use crate::byte_reader::Cursor;
 use crate::etl::record_id::RecordId;
-use crate::event::catalog;
+use crate::event::event_names;
 use crate::units::PointerSize;
 use foldhash::HashMap as FastMap;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// Types of the class [`catalog::EVENT_METADATA`].
+/// Types of the class [`event_names::EVENT_METADATA`].
 const EVENT: u8 = 32;
 const MAP: u8 = 33;
 
@@ -45,8 +45,8 @@ impl EventInfo {
     /// Reads a record; `None` for other records and for information that does not fit.
     pub fn read(id: RecordId, payload: &[u8]) -> Option<EventInfo> {
         match id {
-            RecordId::Classic { class: catalog::EVENT_METADATA, opcode: EVENT } => schema(payload),
-            RecordId::Classic { class: catalog::EVENT_METADATA, opcode: MAP } => map(payload),
+            RecordId::Classic { class: event_names::EVENT_METADATA, opcode: EVENT } => schema(payload),
+            RecordId::Classic { class: event_names::EVENT_METADATA, opcode: MAP } => map(payload),
             _ => None,
         }
     }
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn a_schema_is_read_and_one_that_does_not_fit_is_none() {
-        let id = RecordId::Classic { class: catalog::EVENT_METADATA, opcode: 32 };
+        let id = RecordId::Classic { class: event_names::EVENT_METADATA, opcode: 32 };
         let Some(EventInfo::Schema(subjects, schema, provider)) = EventInfo::read(id, &info()) else { panic!() };
         assert_eq!(subjects, [Subject::Manifest(Uuid::from_bytes([7; 16]), 5, 2)]);
         assert_eq!((schema.provider.as_deref(), schema.name.as_deref()), (Some("Provider"), Some("Task")));
@@ -234,7 +234,7 @@ mod tests {
     /// 64 KB in which all properties are structures of all members, or have one long name: no schema, and at once.
     #[test]
     fn work_does_not_grow_with_the_square_of_a_record() {
-        let id = |opcode| RecordId::Classic { class: catalog::EVENT_METADATA, opcode };
+        let id = |opcode| RecordId::Classic { class: event_names::EVENT_METADATA, opcode };
         let all = 2_000_u16;
         let mut shared = vec![0; HEAD + usize::from(all) * PROPERTY];
         shared[100..102].copy_from_slice(&all.to_le_bytes());
@@ -277,7 +277,7 @@ mod tests {
         text(&mut info, 0, "Map");
         text(&mut info, 16, "four ");
         bytes.extend(info);
-        let id = RecordId::Classic { class: catalog::EVENT_METADATA, opcode: 33 };
+        let id = RecordId::Classic { class: event_names::EVENT_METADATA, opcode: 33 };
         let Some(EventInfo::Map(_, name, map)) = EventInfo::read(id, &bytes) else { panic!() };
         assert_eq!((&*name, map.name(4, 4).as_deref()), ("Map", Ok("four")));
         assert!(EventInfo::read(id, &bytes[..30]).is_none());

@@ -1,13 +1,14 @@
 //! Image records: executables and libraries mapped into a process or the kernel.
 //!
 //! Sources: `docs/formats.md` ("Image"): `Image_Load_V2` and `Image_Load` of the Windows MOF, checked on recorded
-//! traces (versions 2 and 3, 8-byte pointers); versions 0 and 1 from TraceEvent and a published test file.
+//! traces (versions 2 and 3, 8-byte pointers); versions 0 and 1 from TraceEvent and a published test file. `ImageLoadBacked` is
+//! in "Memory" there and not checked on a recorded trace.
 
 use crate::byte_reader::{Cursor, FieldError, Wide, layout};
 use crate::etl::record_id::HookId;
 use crate::event::Phase;
 use crate::event::outcome::{Fault, Parsed, Read};
-use crate::event::payload::{ANY, Payload};
+use crate::event::payload::{ANY, MEMORY, Payload};
 use hook::*;
 use zerocopy::little_endian::{U16, U32};
 
@@ -18,6 +19,7 @@ crate::event::hooks_macro::hooks! {
     IMAGE_DC_END = 0x1404, "Image: DCEnd", "I-DCEnd";
     KERNEL_BASE = 0x1421, "Image: KernelBase";
     HYPERCALL_PAGE = 0x1422, "Image: HypercallPage";
+    IMAGE_LOAD_BACKED = 0x0269, "Memory: ImageLoadBacked";
 }
 
 /// An image. Version 2 and later: 56/44 bytes and the name; version 1: base, size, process id, name; version 0: base,
@@ -157,6 +159,25 @@ pub(crate) fn read_address(payload: &Payload<'_>) -> Read<u64> {
     Ok(Parsed::new(payload.cursor().ptr("address")?, oddity))
 }
 
+/// `0x0269`: an image is backed by the pagefile instead of its file, 16/12 bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ImageLoadBacked {
+    /// File key.
+    pub file_key: u64,
+    /// Device characteristics.
+    pub device_characteristics: u32,
+    /// File characteristics.
+    pub file_characteristics: u16,
+    /// Load flags: 1 active data reference, 2 ejectable device, 4 writable handles.
+    pub load_flags: u16,
+}
+
+layout! {
+    LoadBackedLayout<P> = 16 / 12 bytes => ImageLoadBacked, fn read(MEMORY) {
+        file_key: P, device_characteristics: U32, file_characteristics: U16, load_flags: U16
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -264,5 +285,21 @@ mod tests {
             check_fixed(0x1421, 2, p, &bytes);
         }
         assert_eq!(odd(0x1421, 2, P4, &Bytes::new(8)).1, Oddity::Longer { parsed: 4 });
+    }
+
+    #[test]
+    fn image_backed_by_the_pagefile() {
+        for (p, size) in [(P8, 16), (P4, 12)] {
+            let at = p.bytes();
+            let bytes = Bytes::new(size).ptr(p, 0, 0xa000_0010).u32(at, 0x20).u16(at + 4, 3).u16(at + 6, 4);
+            let expected = ImageLoadBacked {
+                file_key: 0xa000_0010,
+                device_characteristics: 0x20,
+                file_characteristics: 3,
+                load_flags: 4,
+            };
+            assert_eq!(event(0x0269, 2, p, &bytes), Event::ImageLoadBacked(expected));
+            check_fixed(0x0269, 2, p, &bytes);
+        }
     }
 }

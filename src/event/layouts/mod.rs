@@ -20,6 +20,7 @@ pub mod pool_snapshot;
 pub mod process;
 pub mod registry_hive;
 pub mod section;
+pub mod session;
 pub mod stack;
 pub mod system_config;
 pub mod system_disk;

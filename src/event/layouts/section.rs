@@ -1,20 +1,15 @@
-//! Pagefile-backed sections, sessions, and images that cannot be paged from their file.
+//! Pagefile-backed sections.
 //!
 //! Sources: `docs/formats.md` ("Memory"), after the Windows MOF. Not checked on a recorded trace.
 
 use crate::byte_reader::layout;
 use crate::event::payload::MEMORY;
-use zerocopy::little_endian::{U16, U32};
+use zerocopy::little_endian::U32;
 
 crate::event::hooks_macro::hooks! {
     PAGEFILE_SECTION_RUNDOWN = 0x0248, "Memory: PFMappedSectionRundown";
     PAGEFILE_SECTION_CREATE = 0x0249, "Memory: PFMappedSectionCreate";
     PAGEFILE_SECTION_DELETE = 0x024f, "Memory: PFMappedSectionDelete";
-    SESSION_CREATE = 0x024b, "Memory: SessionCreate";
-    SESSION_DC_END = 0x024c, "Memory: SessionDCEnd";
-    SESSION_DC_START = 0x024d, "Memory: SessionDCStart";
-    SESSION_DELETE = 0x024e, "Memory: SessionDelete";
-    IMAGE_LOAD_BACKED = 0x0269, "Memory: ImageLoadBacked";
     SECTION_OBJECT_CREATE = 0x0287, "Memory: PFMappedSectionObjectCreate";
     SECTION_OBJECT_DELETE = 0x0288, "Memory: PFMappedSectionObjectDelete";
 }
@@ -61,43 +56,11 @@ layout! {
     ObjectLayout<P> = 16 / 8 bytes => SectionObject, fn read(MEMORY) { object: P, start: P }
 }
 
-/// `0x024b` (created), `0x024e` (deleted), `0x024d`, `0x024c` (rundowns): a session, 12/8 bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Session {
-    /// Key of the session, as in page identities of use SessionPrivate.
-    pub key: u64,
-    /// Session id.
-    pub session_id: u32,
-}
-
-layout! {
-    SessionLayout<P> = 12 / 8 bytes => Session, fn read(MEMORY) { key: P, session_id: U32 }
-}
-
-/// `0x0269`: an image is backed by the pagefile instead of its file, 16/12 bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ImageLoadBacked {
-    /// File key.
-    pub file_key: u64,
-    /// Device characteristics.
-    pub device_characteristics: u32,
-    /// File characteristics.
-    pub file_characteristics: u16,
-    /// Load flags: 1 active data reference, 2 ejectable device, 4 writable handles.
-    pub load_flags: u16,
-}
-
-layout! {
-    LoadBackedLayout<P> = 16 / 12 bytes => ImageLoadBacked, fn read(MEMORY) {
-        file_key: P, device_characteristics: U32, file_characteristics: U16, load_flags: U16
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::Event;
     use crate::event::testing::*;
-    use crate::event::{Event, Phase};
 
     #[test]
     fn pagefile_sections() {
@@ -124,36 +87,6 @@ mod tests {
             assert_eq!(event(0x0288, 2, p, &bytes), Event::SectionObjectDelete(expected));
             check_fixed(0x0287, 2, p, &bytes);
             check_fixed(0x0288, 2, p, &bytes);
-        }
-    }
-
-    #[test]
-    fn sessions_have_their_rundowns_in_reverse_order() {
-        for (p, size) in [(P8, 12), (P4, 8)] {
-            let bytes = Bytes::new(size).ptr(p, 0, 0xa000_0010).u32(p.bytes(), 1);
-            for (hook, expected) in
-                [(0x024b, Phase::Start), (0x024c, Phase::DcEnd), (0x024d, Phase::DcStart), (0x024e, Phase::End)]
-            {
-                let Event::Session { phase, session } = event(hook, 2, p, &bytes) else { panic!() };
-                assert_eq!((phase, session), (expected, Session { key: 0xa000_0010, session_id: 1 }));
-                check_fixed(hook, 2, p, &bytes);
-            }
-        }
-    }
-
-    #[test]
-    fn image_backed_by_the_pagefile() {
-        for (p, size) in [(P8, 16), (P4, 12)] {
-            let at = p.bytes();
-            let bytes = Bytes::new(size).ptr(p, 0, 0xa000_0010).u32(at, 0x20).u16(at + 4, 3).u16(at + 6, 4);
-            let expected = ImageLoadBacked {
-                file_key: 0xa000_0010,
-                device_characteristics: 0x20,
-                file_characteristics: 3,
-                load_flags: 4,
-            };
-            assert_eq!(event(0x0269, 2, p, &bytes), Event::ImageLoadBacked(expected));
-            check_fixed(0x0269, 2, p, &bytes);
         }
     }
 }

@@ -1,16 +1,16 @@
 //! What the page's script draws, as JSON: the numbers of the overview in few characters.
 
-use crate::analysis::overview::allocations::{AllocationOverview, KindOverview};
-use crate::analysis::overview::cpu::CpuOverview;
-use crate::analysis::overview::differences::{Change, Differences};
-use crate::analysis::overview::faults::FaultOverview;
-use crate::analysis::overview::memory::MemoryOverview;
-use crate::analysis::overview::pfn_map::PfnMap;
-use crate::analysis::overview::reclassifications::Reclassification;
-use crate::analysis::overview::refset::RefsetOverview;
-use crate::analysis::overview::resident::ResidentOverview;
-use crate::analysis::overview::stack_differences::{Lacking, StackDifferences};
-use crate::analysis::overview::treemap::{Level, Tile};
+use crate::analysis::report::allocations::{AllocationOverview, KindOverview};
+use crate::analysis::report::cpu::CpuOverview;
+use crate::analysis::report::differences::{Change, Differences};
+use crate::analysis::report::faults::FaultOverview;
+use crate::analysis::report::memory::MemoryOverview;
+use crate::analysis::report::pfn_map::PfnMap;
+use crate::analysis::report::reclassifications::Reclassification;
+use crate::analysis::report::refset::RefsetOverview;
+use crate::analysis::report::resident::ResidentOverview;
+use crate::analysis::report::stack_differences::{Lacking, StackDifferences};
+use crate::analysis::report::treemap::{Level, Tile};
 use crate::event::page::PageList;
 use crate::forms::html::label::label;
 use crate::forms::html::trace_page::TracePage;
@@ -186,7 +186,7 @@ fn change(change: &Change) -> Value {
 fn difference(found: &Differences) -> Value {
     let list = |changes: &[Change]| Differences::largest(changes).iter().map(change).collect::<Vec<_>>();
     let tiles = found.tiles.iter();
-    let tile = |tile: &crate::analysis::overview::differences::CategoryChange| {
+    let tile = |tile: &crate::analysis::report::differences::CategoryChange| {
         json!([change(&tile.all), tile.parts.iter().map(change).collect::<Vec<_>>()])
     };
     json!({

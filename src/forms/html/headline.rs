@@ -3,7 +3,7 @@
 
 use crate::analysis::check::TraceResult;
 use crate::analysis::check::verdict::Verdict;
-use crate::analysis::overview::headline::{Finding, Headline, Held};
+use crate::analysis::report::headline::{Finding, Headline, Held};
 use crate::analysis::table::{Column, Label, Line, Table, Value};
 use crate::answer::Units;
 use crate::answer::numbers::{self, Unit};

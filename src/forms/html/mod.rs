@@ -4,7 +4,7 @@
 //! themselves. docs/report.md says what the page shows and why it is made like this.
 
 #[cfg(test)]
-mod colours;
+mod colour_vision_tests;
 mod data;
 mod headline;
 mod label;
@@ -17,9 +17,9 @@ mod tables;
 mod trace_page;
 
 use crate::analysis::check::TraceResult;
-use crate::analysis::overview::differences::Differences;
-use crate::analysis::overview::stack_differences::{Lacking, StackDifferences};
-use crate::analysis::overview::{Overview, Part};
+use crate::analysis::report::differences::Differences;
+use crate::analysis::report::stack_differences::{Lacking, StackDifferences};
+use crate::analysis::report::{Overview, Part};
 use std::io::{self, Write};
 use std::path::Path;
 use trace_page::TracePage;

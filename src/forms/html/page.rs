@@ -2,10 +2,10 @@
 //! [`visible`].
 
 use crate::analysis::check::TraceResult;
-use crate::analysis::overview::differences::{Change, Differences};
-use crate::analysis::overview::resident::ResidentOverview;
-use crate::analysis::overview::stack_differences::{Lacking, StackDifferences};
-use crate::analysis::overview::{Part, reclassifications};
+use crate::analysis::report::differences::{Change, Differences};
+use crate::analysis::report::resident::ResidentOverview;
+use crate::analysis::report::stack_differences::{Lacking, StackDifferences};
+use crate::analysis::report::{Part, reclassifications};
 use crate::analysis::resident::SnapshotSet;
 use crate::analysis::table::Table;
 use crate::answer::allocations;

@@ -1,6 +1,6 @@
 //! A part of the page: for each trace what was found, or why there is nothing.
 
-use crate::analysis::overview::{Overview, Part};
+use crate::analysis::report::{Overview, Part};
 use crate::analysis::table::Table;
 use crate::answer::Units;
 use crate::escape::visible;

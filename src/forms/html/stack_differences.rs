@@ -1,6 +1,6 @@
 //! The differential flame graph: widths are those of the second trace, colours say how shares changed against the first.
 
-use crate::analysis::overview::stack_differences::{BothRow, FirstOnly, Lacking, StackDifferences};
+use crate::analysis::report::stack_differences::{BothRow, FirstOnly, Lacking, StackDifferences};
 use crate::answer::numbers::{self, TimeUnit, percent};
 use crate::escape::visible;
 use crate::forms::html::label::label;

@@ -1,6 +1,6 @@
 //! The flame graphs of the page: the part with its tables, and the data of the pictures.
 
-use crate::analysis::overview::stacks::StackOverview;
+use crate::analysis::report::stacks::StackOverview;
 use crate::analysis::stacks::{StackSet, TreeRow, Weight};
 use crate::answer::stack_display::FunctionOrder;
 use crate::answer::stacks::{functions, sentences};

@@ -1,6 +1,6 @@
 //! A trace of the page, and what the page calls it.
 
-use crate::analysis::overview::Overview;
+use crate::analysis::report::Overview;
 use crate::answer::answer_type::Warnings;
 use crate::forms::html::label::label;
 use std::path::Path;

@@ -3,8 +3,8 @@
 //! A row is bytes appended to a buffer: every label is escaped once, before the first row, by the crates that know how
 //! (csv, serde_json), and no row allocates.
 
-mod columns;
 mod escaped_labels;
+mod fitted_columns;
 mod xperf;
 
 use crate::analysis::pages::{Flag, PageNames, PageRow};
@@ -15,8 +15,8 @@ use crate::forms::csv::Cells;
 use crate::forms::{csv, json, line_wrapping};
 use crate::model::drive_paths::DrivePaths;
 use crate::model::page_owner_key::KeyReading;
-use columns::{PageColumn, PageColumns};
 use escaped_labels::{EscapedLabels, Escapes, Texts, decimal, hex, pad};
+use fitted_columns::{PageColumn, PageColumns};
 use std::path::Path;
 
 /// Forms of the rows.

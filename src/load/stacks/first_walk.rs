@@ -343,13 +343,13 @@ pub fn hook_has_no_stack(hook: HookId) -> bool {
 
 /// True for events that have no stack although their stamps are those of others that have.
 pub fn has_no_stack(record: &Record<'_>) -> bool {
-    use crate::event::{catalog, merged};
+    use crate::event::{event_names, merged};
     if let Some(hook) = crate::event::payload::hook_of(record.id) {
         return hook_has_no_stack(hook);
     }
     match record.id {
         RecordId::Classic { class, .. } => {
-            [merged::SYS_CONFIG, merged::IMAGE_ID, catalog::EVENT_METADATA, catalog::WIN_SAT].contains(&class)
+            [merged::SYS_CONFIG, merged::IMAGE_ID, event_names::EVENT_METADATA, event_names::WIN_SAT].contains(&class)
         }
         RecordId::Manifest { provider, id } => {
             (provider, id) == (clr::CLR, clr::CLR_STACK) || (provider, id) == (EVENT_TRACING, DEFERRED_PART)

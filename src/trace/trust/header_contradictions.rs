@@ -6,7 +6,7 @@ use crate::etl::buffer::{Buffer, TYPE_HEADER};
 use crate::etl::clock::ClockKind;
 use crate::etl::log_file_header::LogFileHeader;
 use crate::etl::record_id::RecordId;
-use crate::event::catalog;
+use crate::event::event_names;
 use crate::event::hooks::{LOG_FILE, PROCESS_DC_END};
 use crate::load::event_kind_counts::KindCount;
 use crate::load::survey::Survey;
@@ -112,7 +112,7 @@ fn beyond_end(etl: &EtlFile, survey: &Survey) -> Option<Contradiction> {
     let text = format!(
         "TIMES CONTRADICT THE HEADER: events ({}) go on for {:.3} s after the end that it has ({:.3} s). A time stamp, or the \
          clock's frequency of {} Hz, is damaged: windows, lengths of time and rates are wrong",
-        catalog::name(latest.id).map_or("of the kernel", |known| known.name),
+        event_names::name(latest.id).map_or("of the kernel", |known| known.name),
         Nanos(etl.clock.nanos(latest.last).0 - length.0).seconds(),
         length.seconds(),
         count(etl.clock.frequency_hz),

@@ -3,7 +3,7 @@
 //!
 //! They are logged at their ends. So all that begin before a moment must be read before time passes that moment.
 
-use crate::analysis::cpu::time_grid::TickRange;
+use crate::analysis::time_grid::TickRange;
 use crate::units::Ticks;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;

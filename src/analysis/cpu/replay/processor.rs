@@ -5,7 +5,7 @@
 
 use crate::analysis::cpu::replay::interrupt_nesting::{InterruptNesting, Interval};
 use crate::analysis::cpu::replay::processor_event::{ProcessorEvent, ProcessorEventKind, ProcessorEvents, StepPart};
-use crate::analysis::cpu::time_grid::{Grid, NextPoint, Steps, TickRange};
+use crate::analysis::time_grid::{Grid, NextPoint, Steps, TickRange};
 use crate::etl::Scratch;
 use crate::load::scheduling::{
     Interruption, InterruptionEvent, Scheduling, SchedulingEvent, SchedulingReader, SchedulingRecords, UNKNOWN_THREAD,

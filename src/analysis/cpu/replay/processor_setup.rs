@@ -2,7 +2,7 @@
 
 use crate::analysis::cpu::query::CpuQuery;
 use crate::analysis::cpu::replay::processor::ProcessorSetup;
-use crate::analysis::cpu::time_grid::{Grid, TickRange};
+use crate::analysis::time_grid::{Grid, TickRange};
 use crate::error::Error;
 use crate::etl::buffer_order::ranks;
 use crate::load::scheduling::BufferFacts;

@@ -3,7 +3,7 @@
 //! A thread can be readied before it waits. Whether it then is in the queue is known only later, because a second ready record
 //! can replace the first. Changes after such an entry are held back until it is settled.
 
-use crate::analysis::cpu::time_grid::{Grid, Steps, TickRange};
+use crate::analysis::time_grid::{Grid, Steps, TickRange};
 use crate::units::Ticks;
 use std::collections::VecDeque;
 

@@ -13,7 +13,7 @@ use crate::analysis::cpu::replay::thread_instances::{
     WaitReason,
 };
 use crate::analysis::cpu::switch_stacks::{KeptStack, SwitchInStacks};
-use crate::analysis::cpu::time_grid::{Grid, TickRange};
+use crate::analysis::time_grid::{Grid, TickRange};
 use crate::load::scheduling::UNKNOWN_THREAD;
 use crate::model::process::Processes;
 use crate::units::Ticks;

@@ -2,7 +2,7 @@
 
 use crate::etl::EtlFile;
 use crate::etl::record_id::{HookId, RecordId};
-use crate::event::catalog;
+use crate::event::event_names;
 use crate::event::file_name_and_view::MapView;
 use crate::event::hooks::{
     HEAP_RANGE_CREATE, HEAP_RANGE_DESTROY, HEAP_RANGE_RELEASE, HEAP_RANGE_RESERVE, HEAP_RANGE_RUNDOWN,
@@ -26,7 +26,7 @@ pub struct CitedEvent {
 impl CitedEvent {
     /// A kernel event.
     pub(super) fn new(etl: &EtlFile, hook: HookId, time: Ticks) -> CitedEvent {
-        let name = catalog::name(RecordId::Kernel(hook)).map_or("unknown event", |known| known.name);
+        let name = event_names::name(RecordId::Kernel(hook)).map_or("unknown event", |known| known.name);
         CitedEvent { hook, name, time: etl.clock.nanos(time) }
     }
 }

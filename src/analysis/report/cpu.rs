@@ -3,7 +3,7 @@
 use crate::analysis::cpu::query::{CpuOrder, CpuQuery};
 use crate::analysis::cpu::replay::processor::ProcessorUse;
 use crate::analysis::cpu::{CpuUse, TimelineStep};
-use crate::analysis::overview::downsampling::{step_of, thinned};
+use crate::analysis::report::downsampling::{step_of, thinned};
 use crate::analysis::table::{Column, Line, Table, Value};
 use crate::error::Error;
 use crate::trace::Trace;

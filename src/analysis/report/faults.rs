@@ -1,7 +1,7 @@
 //! Hard faults and the disk over time, beside available memory.
 
 use crate::analysis::faults::{Dimension, FaultQuery, FaultSet, FaultStep, HardFigures};
-use crate::analysis::overview::downsampling::step_of;
+use crate::analysis::report::downsampling::step_of;
 use crate::analysis::table::Table;
 use crate::dimensions::Label;
 use crate::error::Error;

@@ -4,7 +4,7 @@ use crate::analysis::memory::MemorySet;
 use crate::analysis::memory::counters::{COUNTERS, CounterColumn, MemorySample};
 use crate::analysis::memory::query::{MemoryDimension, MemoryQuery};
 use crate::analysis::memory::shown_rows::MemoryView;
-use crate::analysis::overview::downsampling::thinned;
+use crate::analysis::report::downsampling::thinned;
 use crate::analysis::table::Table;
 use crate::error::Error;
 use crate::event::hooks::MEM_INFO_WS;

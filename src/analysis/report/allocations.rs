@@ -3,7 +3,7 @@
 use crate::analysis::allocations::{
     AllocationOrder, AllocationQuery, AllocationRow, AllocationSet, AllocationView, TimelineStep,
 };
-use crate::analysis::overview::downsampling::step_of;
+use crate::analysis::report::downsampling::step_of;
 use crate::analysis::table::Table;
 use crate::error::Error;
 use crate::load::allocation_kinds::AllocationKind;

@@ -1,8 +1,8 @@
 //! The resident set in pictures.
 
-use crate::analysis::overview::pfn_map::{PfnCells, PfnMap, PfnMapCounts};
-use crate::analysis::overview::reclassifications::{Reclassification, reclassifications};
-use crate::analysis::overview::treemap::{self, Tile};
+use crate::analysis::report::pfn_map::{PfnCells, PfnMap, PfnMapCounts};
+use crate::analysis::report::reclassifications::{Reclassification, reclassifications};
+use crate::analysis::report::treemap::{self, Tile};
 use crate::analysis::resident::batch_classify::BatchClassifier;
 use crate::analysis::resident::category_counts::CategoryCounts;
 use crate::analysis::resident::group_counts::Counter;

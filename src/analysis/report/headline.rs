@@ -2,7 +2,7 @@
 //!
 //! The limits are rules of thumb, which docs/report.md names: a page that calls everything unusual is not read.
 
-use crate::analysis::overview::Overview;
+use crate::analysis::report::Overview;
 use crate::analysis::resident::first_screen::PhysicalMemory;
 use crate::analysis::table::Label;
 use crate::model::category::Class;

@@ -1,7 +1,7 @@
 //! Samples of two traces as one tree: of each function what it has in both, for a picture whose widths are those of the second trace.
 
 use crate::analysis::diff::process_matching::{Match, Matched};
-use crate::analysis::overview::Overview;
+use crate::analysis::report::Overview;
 use crate::analysis::stacks::{Kind, StackQuery, StackSet, Texts, in_one_case};
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;

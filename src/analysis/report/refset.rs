@@ -1,9 +1,9 @@
 //! The reference set over time.
 
-use crate::analysis::overview::downsampling::{step_of, thinned};
 use crate::analysis::refset::ReferenceSet;
 use crate::analysis::refset::query::{Dimension, Query};
 use crate::analysis::refset::reason::{AccessReason, ReleaseReason};
+use crate::analysis::report::downsampling::{step_of, thinned};
 use crate::analysis::table::{Column, Line, Table, Value};
 use crate::dimensions::Label;
 use crate::error::Error;

@@ -2,10 +2,10 @@
 
 use crate::analysis::diff::Diff;
 use crate::analysis::diff::compared_dimensions::Dimension;
+use crate::analysis::diff::page_rows::DiffRow;
 use crate::analysis::diff::query::DiffQuery;
-use crate::analysis::diff::rows::DiffRow;
 use crate::analysis::diff::side::Source;
-use crate::analysis::overview::Part;
+use crate::analysis::report::Part;
 use crate::analysis::table::{Column, Line, Table, Value};
 use crate::dimensions::{Label, LabelKind};
 use crate::model::category::{Category, Class};
