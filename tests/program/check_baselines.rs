@@ -145,7 +145,8 @@ fn machine(folder: &TempDir, name: &str, (ram_mib, processors, build): (u32, u32
     let t0 = session.t0;
     let switch = |tick: u64, old, new| Switch { new, old, ..Switch::default() }.rec(P8, 4).at(t0 + tick);
     let cpu = Cpu { memory_mb: ram_mib, processors, ..Cpu::default() }.rec(P8, 3).at(t0 + 500);
-    let records = vec![cpu, switch(1000, 0, 44), switch(9000, 44, 0)];
+    let mut records = vec![cpu, switch(1000, 0, 44), switch(9000, 44, 0)];
+    records.extend((1..processors).map(|processor| switch(500, 0, 0).on(processor as u16)));
     fs::write(folder.path().join(name), Trace::new(session).push_all(records).finish()).expect("a trace");
 }
 

@@ -167,7 +167,7 @@ fn time_with_and_without_interrupts_is_not_compared() {
 fn conditions_on_processes_that_no_process_meets_together_are_no_match() {
     let text = [
         budget("both", "cpu_ms", "where.process = \"burn.exe\"\nwhere.pid = 1468\nmax = \"1\""),
-        budget("other", "waiting_ms", "where.command_line = \"*svchost*\"\nwhere.process = \"burn.exe\"\nmax = \"1\""),
+        budget("other", "cpu_ms", "where.command_line = \"*svchost*\"\nwhere.process = \"burn.exe\"\nmax = \"1\""),
         budget("own", "cpu_ms", "where.process = \"burn.exe\"\nwhere.pid = 996\nmax = \"10 s\""),
     ]
     .concat();
@@ -214,6 +214,18 @@ fn time_of_a_processor_without_switches_can_take_a_value_above_its_limit() {
     let verdicts: Vec<&str> = results.iter().filter_map(|result| result["verdict"].as_str()).collect();
     assert_eq!(verdicts, ["invalid", "fail", "pass", "watch", "invalid", "pass", "watch"], "{results:#?}");
     assert!(results[0]["reason"].as_str().is_some_and(|text| text.contains("is unknown for 299.")), "{}", results[0]);
+}
+
+/// What threads did there, and what they waited for next, is in no record: a budget of waits passed with what the others tell.
+#[test]
+fn waits_are_unknown_where_a_processor_has_no_switches() {
+    let text = ["waiting_ms", "ready_ms"].map(|measure| budget(measure, measure, "max = \"9 s\""));
+    let (code, results) = check("cpu-compressed.etl", &text.concat());
+    assert_eq!(code, 3, "{results:?}");
+    for result in &results {
+        let reason = result["reason"].as_str().unwrap_or_default();
+        assert!(result["verdict"] == "invalid" && reason.contains("no context switch of processor "), "{result}");
+    }
 }
 
 /// Verdict and reason of each budget of a trace against a baseline.

@@ -5,6 +5,7 @@ use super::measured_value::{Row, Value, length};
 use super::required_data::{Evidence, NOT_READY};
 use crate::analysis::cpu::query::{CpuQuery, Dimension};
 use crate::analysis::cpu::replay::processor::ProcessorUse;
+use crate::analysis::cpu::warnings::no_switches_of;
 use crate::analysis::cpu::{CpuRow, CpuUse, ProcessorTimes};
 use crate::dimensions::process_dimensions::{ProcessCode, ProcessFacts};
 use crate::dimensions::{Condition, Dimension as _, NO_LABEL, ProcessFacet};
@@ -45,7 +46,7 @@ impl<'t> CpuValues<'t> {
         if let Some(fault) = self.evidence.fault("the trace", &[CSWITCH], all.window_times, &budget.conditions) {
             return Err(fault);
         }
-        if let Some(reason) = unknown_threads(all) {
+        if let Some(reason) = unknown_threads(all).or_else(|| unknown_waits(all, budget.measure)) {
             return Err(reason);
         }
         if budget.measure == Measure::ReadyTime && trace.survey().kernel_count(READY_THREAD) == 0 {
@@ -113,6 +114,14 @@ fn unknown_threads(set: &CpuUse) -> Option<String> {
         let share = unknown as f64 * 100.0 / all as f64;
         format!("which threads ran is unknown for {share:.1} % of the time of the processors")
     })
+}
+
+/// Why it is not known how long threads waited: one that ran on a processor without context switches counts as waiting meanwhile, and
+/// what it waited for from there on is in no record. Neither a lower nor an upper limit is left.
+fn unknown_waits(set: &CpuUse, measure: Measure) -> Option<String> {
+    let silent = (0..).zip(&set.by_processor).filter(|(_, times)| times.switches == 0).map(|(number, _)| number);
+    let silent = no_switches_of(silent).filter(|_| measure != Measure::CpuTime)?;
+    Some(format!("{silent}: threads that ran or stopped there have unknown times of waiting"))
 }
 
 /// Time of processors in which it is not known which threads ran.

@@ -110,21 +110,22 @@ fn beyond_switches(trace: &Trace, range: TickRange) -> Option<Warning> {
     (beyond > 0).then(|| Warning::grave(CPU.name, "window_beyond_switches", text))
 }
 
+/// Names processors without a context switch, if there are any.
+pub(crate) fn no_switches_of(processors: impl Iterator<Item = u32>) -> Option<String> {
+    let numbers: Vec<String> = processors.map(|number| number.to_string()).collect();
+    let which = if numbers.len() == 1 { "processor" } else { "processors" };
+    (!numbers.is_empty()).then(|| format!("no context switch of {which} {}", numbers.join(", ")))
+}
+
 /// Processors whose threads are not known for some time.
 fn unknown(processors: &[Processor], range: TickRange, etl: &EtlFile) -> Vec<String> {
     let ticks = |processor: &Processor| -> u64 {
         processor.times.iter().map(|times| times.get(ProcessorUse::Unknown as usize).copied().unwrap_or(0)).sum()
     };
     let mut lines = Vec::new();
-    let silent: Vec<String> = (0..)
-        .zip(processors)
-        .filter(|(_, p)| !p.has_switches())
-        .map(|(number, _): (usize, _)| number.to_string())
-        .collect();
-    if !silent.is_empty() {
-        let which = if silent.len() == 1 { "processor" } else { "processors" };
-        lines.push(format!("no context switch of {which} {}: what ran there is unknown", silent.join(", ")));
-    }
+    let silent = (0..).zip(processors).filter(|(_, processor)| !processor.has_switches());
+    let silent = no_switches_of(silent.map(|(number, _)| number));
+    lines.extend(silent.map(|silent| format!("{silent}: what ran there is unknown")));
     let unknown = |(number, processor): (usize, &Processor)| {
         let ticks = ticks(processor);
         let milliseconds = ticks as f64 * 1e3 / etl.clock.frequency_hz.max(1) as f64;

@@ -64,9 +64,12 @@ pub use symbol_use::SymbolUse;
 pub(crate) use text_interner::Texts;
 pub use tree::{Root, TreeQuery, TreeRow};
 
+use crate::analysis::cpu::replay::processor_setup::MOST_PROCESSORS;
+use crate::analysis::cpu::warnings::no_switches_of;
 use crate::analysis::table::Group;
 use crate::dimensions::Condition;
 use crate::error::{Error, Missing};
+use crate::etl::log_file_header::MODE_NO_PER_PROCESSOR;
 use crate::etl::record_id::{HookId, RecordId};
 use crate::load::allocation_rules::LeftOut;
 use crate::load::stacks::first_walk::{Counts, Parts, session_pointer};
@@ -178,6 +181,7 @@ fn warnings(
     trace: &Trace,
     kinds: &[KindRow],
     (left_out, missing_switches): (LeftOut, u64),
+    silent: Option<String>,
     told: Vec<String>,
 ) -> Warnings {
     let mut missing = trace.missing(&STACK_EVENTS);
@@ -192,6 +196,10 @@ fn warnings(
         );
         warnings.push(Warning::grave(STACK_EVENTS.name, "switches_broken", text).of(missing_switches));
     }
+    if let Some(silent) = silent {
+        let text = format!("{silent}: how long threads waited that ran or stopped there is unknown");
+        warnings.push(Warning::note(STACK_EVENTS.name, "threads_unknown", text));
+    }
     warnings.extend(trace.trust().not_there_for(STACK_EVENTS.name, &missing));
     warnings.extend(undescribed(trace.survey(), &STACK_EVENTS));
     if kinds.iter().all(|kind| kind.with_stack == 0) {
@@ -205,6 +213,14 @@ fn warnings(
     }
     warnings.extend(symbols_missing(STACK_EVENTS.name, told));
     warnings
+}
+
+/// Names the processors that have no context switch, neither to a thread nor to the idle one.
+fn silent_processors(trace: &Trace, events: &Events) -> Option<String> {
+    let header = &trace.etl().header;
+    let has_buffers_of_processors = header.mode & MODE_NO_PER_PROCESSOR == 0;
+    let processors = if has_buffers_of_processors { header.processors.min(MOST_PROCESSORS) } else { 0 };
+    no_switches_of((0..processors).filter(|number| !events.has_switch_of(*number)))
 }
 
 impl StackSet {
@@ -230,6 +246,7 @@ impl StackSet {
         names.hides_addresses = query.compared;
         counting.count(&mut names, &events, &stacks, &of);
         let left_out = events.left_out;
+        let silent = (of.0 == EventChoice::ContextSwitches).then(|| silent_processors(trace, &events)).flatten();
         drop((events, stacks));
         names.close();
         let (searches, told) = symbol_use::read(&mut names, &query.symbols);
@@ -242,7 +259,7 @@ impl StackSet {
         let mut texts = StackTexts::default();
         let (modules, functions) = shown.modules_and_functions();
         Ok(StackSet {
-            warnings: warnings(trace, &kinds, (left_out, missing_switches), told),
+            warnings: warnings(trace, &kinds, (left_out, missing_switches), silent, told),
             counts: parts.counts,
             joined: counts,
             left_out: left_out.sum(),

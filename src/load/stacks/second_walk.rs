@@ -196,7 +196,7 @@ impl Reader<'_> {
             },
             _ => None,
         };
-        let chosen = if is_chosen { self.chosen(record, event.as_ref(), moment) } else { None };
+        let chosen = if is_chosen { self.chosen(record, event.as_ref(), (moment, processor)) } else { None };
         if !may_have_stack && chosen.is_none() {
             return;
         }
@@ -210,7 +210,12 @@ impl Reader<'_> {
     }
 
     /// What is counted of an event of the chosen kind; `None` when it is none, or does not fit its layout.
-    fn chosen(&mut self, record: &Record<'_>, event: Option<&Event<'_>>, moment: Moment) -> Option<Chosen> {
+    fn chosen(
+        &mut self,
+        record: &Record<'_>,
+        event: Option<&Event<'_>>,
+        (moment, processor): (Moment, u16),
+    ) -> Option<Chosen> {
         let of_header = Owner::Process(record.process_id);
         let of_thread = |thread: u32| Owner::Thread(thread);
         let counted = |amount, owner| Some(Chosen { amount, owner });
@@ -219,7 +224,7 @@ impl Reader<'_> {
                 counted(found.count.into(), of_thread(found.thread_id))
             }
             (EventChoice::ContextSwitches, Some(Event::ContextSwitch(found))) => {
-                self.events.push_stop(moment, found.old_thread_id);
+                self.events.push_stop(moment, found.old_thread_id, processor);
                 if found.new_thread_id == 0 { None } else { counted(0, of_thread(found.new_thread_id)) }
             }
             (EventChoice::VirtualAlloc, Some(Event::VirtualRange { phase: Phase::Start, range })) => {

@@ -7,6 +7,7 @@ use crate::etl::record_id::RecordId;
 use crate::load::allocation_rules::LeftOut;
 use crate::moment::{At, Moment};
 use crate::units::Ticks;
+use std::collections::BTreeSet;
 
 /// Whose an event without a stack is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,6 +97,9 @@ pub struct Events {
     /// Context switches: the thread that stopped, for their times of waiting.
     pub stops: Vec<At<u32>>,
     unsorted_stops: InGroups<u32>,
+    /// Processors on which threads stopped.
+    switching: BTreeSet<u16>,
+    last_switching: Option<u16>,
     /// Records of the chosen kind that allocate nothing, by the rule of `allocations`.
     pub left_out: LeftOut,
 }
@@ -132,9 +136,17 @@ impl Events {
         self.unsorted.push(At { moment, value });
     }
 
-    /// A context switch: the thread that stopped.
-    pub fn push_stop(&mut self, moment: Moment, thread_id: u32) {
+    /// A context switch: the thread that stopped, and where.
+    pub fn push_stop(&mut self, moment: Moment, thread_id: u32, processor: u16) {
         self.unsorted_stops.push(At { moment, value: thread_id });
+        if self.last_switching.replace(processor) != Some(processor) {
+            self.switching.insert(processor);
+        }
+    }
+
+    /// True when a processor has a context switch, to any thread.
+    pub fn has_switch_of(&self, processor: u32) -> bool {
+        u16::try_from(processor).is_ok_and(|processor| self.switching.contains(&processor))
     }
 
     /// Ends those of buffers that follow each other; the first of these.
@@ -201,6 +213,7 @@ impl Events {
         };
         self.unsorted.take(other.unsorted, renumber);
         self.unsorted_stops.take(other.unsorted_stops, |_| ());
+        self.switching.extend(other.switching);
         self.left_out += other.left_out;
     }
 

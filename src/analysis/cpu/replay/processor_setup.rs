@@ -15,7 +15,7 @@ use crate::units::Ticks;
 use std::collections::VecDeque;
 
 /// Most processors of a Windows machine; a header that names more is wrong.
-const MOST_PROCESSORS: u32 = 2048;
+pub(crate) const MOST_PROCESSORS: u32 = 2048;
 
 /// The window: from the first to the last context switch, or as the user says. `None` without any.
 pub fn window(trace: &Trace, query: &CpuQuery) -> Result<Option<Window>, Error> {
