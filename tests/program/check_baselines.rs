@@ -190,3 +190,15 @@ fn a_baseline_of_another_machine_is_told_and_judged() {
     assert_eq!(finish(pfnset(&report).current_dir(folder.path())).code, 0);
     assert!(read(&folder, "report.html").contains("it is of build 22631 of Windows, the baseline of build 19045"));
 }
+
+/// A baseline of other things was ignored without a word where no budget limits growth.
+#[test]
+fn a_baseline_that_fits_no_budget_is_said() {
+    let folder = folder("[[budget]]\nname = \"ran\"\nanalysis = \"cpu\"\nmax = \"9 s\"\n");
+    machine(&folder, "now.etl", (8192, 1, 19045));
+    let ran = check(&folder, "now.etl --budgets budgets.toml --baseline resident-small.etl");
+    let told = "the baseline is not used";
+    assert!(ran.code == 0 && ran.out.contains(told), "{ran:?}");
+    let ran = check(&folder, "now.etl --budgets budgets.toml --baseline now.etl");
+    assert!(ran.code == 0 && !ran.out.contains(told), "{ran:?}");
+}

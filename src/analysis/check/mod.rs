@@ -66,6 +66,8 @@ pub struct BudgetResult {
     pub grown: Vec<Grown>,
     /// Patterns of its conditions that match nothing, a line each.
     pub(crate) warnings: Vec<String>,
+    /// Why the baseline given has nothing to compare its value with.
+    without_baseline: Option<String>,
 }
 
 impl BudgetResult {
@@ -167,6 +169,16 @@ impl TraceResult {
     }
 }
 
+/// What says that a baseline changes no verdict and shows no growth: it fits none of the budgets that have a value. One with a limit for
+/// growth is invalid then, and says why itself.
+pub(crate) fn unused_baseline(traces: &[TraceResult]) -> Option<Warning> {
+    let valued = || traces.iter().flat_map(|trace| &trace.budgets).filter(|result| result.value.is_some());
+    let is_used = |result: &BudgetResult| result.without_baseline.is_none() || result.budget.max_growth.is_some();
+    let reason = valued().find_map(|result| result.without_baseline.as_ref())?;
+    let text = format!("the baseline is not used, because it fits no budget: {reason}");
+    (!valued().any(is_used)).then(|| Warning::note(OF_TRACE, "baseline_unused", text))
+}
+
 /// The worst verdict of several; a pass if there is none.
 pub fn worst(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
     verdicts.max().unwrap_or(Verdict::Pass)
@@ -199,6 +211,7 @@ fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Resu
         dimensions: Vec::new(),
         grown: Vec::new(),
         warnings: Vec::new(),
+        without_baseline: None,
     };
     let value = match value {
         Err(reason) => {
@@ -231,6 +244,7 @@ fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Resu
     let unknown = differs.or(absent).or_else(|| baseline.and_then(|baseline| baseline.as_ref().err().cloned()));
     let no_share =
         no_total.map(|reason| format!("a limit in percent is a part of all, and all is not known: {reason}"));
+    result.without_baseline.clone_from(&unknown);
     let growth = result.limits.iter().find(|limit| limit.kind == LimitKind::MaxGrowth);
     let may_outgrow = growth.and_then(|limit| value.may_outgrow(limit.room));
     let reasons = [budget.max_growth.and(unknown), no_share, value.may_exceed(budget.max), may_outgrow];

@@ -5,7 +5,7 @@ use crate::analysis::check::budget::{Analysis, Budget};
 use crate::analysis::check::suggested_budgets::suggest;
 use crate::analysis::check::trace_values::{TraceValues, Value};
 use crate::analysis::check::verdict::Verdict;
-use crate::analysis::check::{TraceResult, budgets_file, worst};
+use crate::analysis::check::{TraceResult, budgets_file, unused_baseline, worst};
 use crate::analysis::diff::side::{Source, SourceContent};
 use crate::answer::check::{self, Checked};
 use crate::answer::numbers::Unit;
@@ -166,7 +166,7 @@ impl Check {
         if let Some(to) = &self.save_baseline {
             save(to, &budgets, &runs)?;
         }
-        let of_baseline = earlier.as_ref().map(|values| self.of_baseline(values)).unwrap_or_default();
+        let of_baseline = earlier.as_ref().map(|values| self.of_baseline(values, &traces)).unwrap_or_default();
         let warnings = all_warnings(&traces, &of_baseline);
         let verdict = worst(traces.iter().map(|trace| trace.verdict));
         let unit = self.unit.unwrap_or_default();
@@ -206,10 +206,11 @@ impl Check {
         }
     }
 
-    /// What makes values of the baseline doubtful, with its name.
-    fn of_baseline(&self, values: &TraceValues) -> Warnings {
+    /// What makes values of the baseline doubtful or useless, with its name.
+    fn of_baseline(&self, values: &TraceValues, traces: &[TraceResult]) -> Warnings {
         let name = format!("baseline {}", self.baseline.as_deref().unwrap_or(Path::new("")).display());
-        values.warnings.clone().named(&name)
+        let warnings: Warnings = values.warnings.iter().cloned().chain(unused_baseline(traces)).collect();
+        warnings.named(&name)
     }
 
     /// Files that are written beside the answer, with their flags.

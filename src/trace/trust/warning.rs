@@ -103,6 +103,7 @@ const CODES: &[(&str, bool)] = &[
     ("last_snapshot_guessed", true),
     ("written_with_warning", false),
     ("csv_says_less", false),
+    ("baseline_unused", false),
     ("machine_differs", false),
     ("build_differs", false),
     ("sizes_differ", true),
