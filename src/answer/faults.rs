@@ -1,6 +1,6 @@
 //! The answer of `pfnset faults`. Wire format: docs/json.md, schema `pfnset.faults`.
 
-use crate::analysis::faults::{FaultSet, RangeSet};
+use crate::analysis::faults::{FaultSet, Of, RangeSet};
 use crate::answer::answer_type::{Answer, Units};
 use crate::answer::json_facts::{Fact, Facts};
 use crate::answer::numbers::{self, TimeUnit};
@@ -50,8 +50,18 @@ pub fn answer(set: &FaultSet, view: FaultView, top: Option<usize>, time: TimeUni
     let shows_all = matches!(view, FaultView::Summary | FaultView::Timeline);
     let not_counted = set.not_counted.clone().filter(|_| shows_all);
     let not_counted = not_counted.map(|text| Warning::note(FAULTS.name, "records_left_out", text));
+    let told: Vec<Warning> = match view {
+        // The line of the requests says how many have no start and no end.
+        FaultView::Summary => {
+            set.warnings.iter().filter(|warning| !warning.is_of(&["some_requests_unmatched"])).cloned().collect()
+        }
+        FaultView::Timeline => set.warnings.to_vec(),
+        FaultView::Hard | FaultView::Ranges | FaultView::Again => set.warnings_of(Of::Hard).cloned().collect(),
+        FaultView::Disk => set.warnings_of(Of::Disk).cloned().collect(),
+        FaultView::Soft => set.warnings_of(Of::Soft).cloned().collect(),
+    };
     Answer {
-        warnings: set.warnings.iter().cloned().chain(not_counted).collect(),
+        warnings: told.into_iter().chain(not_counted).collect(),
         facts: facts(set),
         tables: vec![table.titled(title.clone()).into()],
         screen: match view {
@@ -221,15 +231,17 @@ fn disk_line(set: &FaultSet, unit: TimeUnit) -> String {
         0 => String::new(),
         some => format!("; {} without their start", numbers::count(some)),
     };
+    let queue = match disk.queue() {
+        Some(most) => format!("at most {} open at once on a disk", numbers::count(most)),
+        None => "how many were open at once is unknown".to_owned(),
+    };
     format!(
-        "{}, {}, {} of it read again; the disks worked {}, responses took {}; at most {} open at once on a disk{no_start}\
-         {unfinished}",
+        "{}, {}, {} of it read again; the disks worked {}, responses took {}; {queue}{no_start}{unfinished}",
         counted(disk.operations, "disk request", "disk requests"),
         numbers::bytes(disk.bytes),
         numbers::bytes(disk.bytes_again),
         unit.show(disk.service_ns),
         unit.show(disk.response_ns),
-        numbers::count(disk.queue_max),
     )
 }
 

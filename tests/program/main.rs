@@ -27,6 +27,7 @@ mod diff_forms;
 mod diff_sides;
 mod diff_stacks;
 mod dimensions;
+mod disk_requests;
 mod each;
 mod event_rows;
 mod event_schemas;

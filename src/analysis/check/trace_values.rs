@@ -65,7 +65,7 @@ impl TraceValues {
         budgets.iter().for_each(|budget| budget.conditions.forget());
         let faults = has(Analysis::Faults).then(|| FaultValues::new(trace, budgets));
         if let Some(faults) = &faults {
-            all.warnings.add(but_not_recorded(faults.warnings()));
+            all.warnings.add(but_not_recorded(&faults.warnings()));
         }
         let processors = has(Analysis::Cpu).then(|| CpuValues::new(trace));
         if let Some(processors) = &processors {

@@ -1,11 +1,12 @@
 //! The result.
 
-use super::query::Dimension;
+use super::query::{Dimension, Of};
 use super::read_ranges::RangeSet;
 use super::rows::{HardFigures, RequestFigures, Row, SoftRow};
 use super::timeline::FaultStep;
+use super::warnings::{OF_REQUESTS, OF_WAITS};
 use crate::model::window::Window;
-use crate::trace::trust::warning::Warnings;
+use crate::trace::trust::warning::{Warning, Warnings};
 use crate::units::Nanos;
 use std::collections::BTreeMap;
 
@@ -49,6 +50,16 @@ pub struct FaultSet {
 }
 
 impl FaultSet {
+    /// Warnings that concern the numbers of these: not those about records of the others.
+    pub(crate) fn warnings_of(&self, of: Of) -> impl Iterator<Item = &Warning> {
+        let concerns = move |warning: &&Warning| match of {
+            Of::Hard => !warning.is_of(&OF_REQUESTS),
+            Of::Disk => !warning.is_of(&OF_WAITS),
+            Of::Soft => !warning.is_of(&OF_REQUESTS) && !warning.is_of(&OF_WAITS),
+        };
+        self.warnings.iter().filter(concerns)
+    }
+
     /// Soft faults of all kinds.
     pub fn soft_events(&self) -> u64 {
         self.soft.iter().map(|row| row.events).sum()

@@ -16,7 +16,6 @@ mod timeline;
 mod warnings;
 
 pub use fault_set::FaultSet;
-#[cfg(feature = "cli")]
 pub(crate) use query::Of;
 pub use query::{Dimension, FaultQuery, RangeQuery};
 pub use read_ranges::RangeSet;
@@ -88,6 +87,8 @@ impl FaultSet {
         let figures = counted.hard_figures(&hard);
         let mut warnings = warnings::warnings(trace, &records, &requests);
         warnings.extend(warnings::unknown_waits(&figures));
+        let (disk, unfinished) = (counted.request_figures(&requests), counted.unfinished(&unfinished));
+        warnings.extend(warnings::unmatched_requests(&disk, unfinished));
         warnings.extend(warnings::beyond_recording(trace, range));
         warnings.add(query.ranges.map(|_| warnings::of_ranges(trace, snapshot)).unwrap_or_default());
         let has_file = query.group_by.contains(&Dimension::File);
@@ -99,8 +100,8 @@ impl FaultSet {
             dimensions: query.group_by.clone(),
             hard: figures,
             hard_rows: counted.hard_rows(&hard, &query.group_by),
-            disk: counted.request_figures(&requests),
-            unfinished: counted.unfinished(&unfinished),
+            disk,
+            unfinished,
             disk_rows: counted.request_rows(&requests, &query.group_by),
             not_counted: query.told_of_none(),
             filter: Condition::written(&query.conditions),

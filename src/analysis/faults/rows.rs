@@ -62,6 +62,13 @@ pub struct RequestFigures {
     pub no_start: u64,
 }
 
+impl RequestFigures {
+    /// Most requests that were open at once; `None` where no request has a start, so that none is in a queue.
+    pub(crate) fn queue(&self) -> Option<u64> {
+        (self.operations == 0 || self.no_start < self.operations).then_some(self.queue_max)
+    }
+}
+
 /// Soft faults of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SoftRow {

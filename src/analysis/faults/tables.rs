@@ -39,13 +39,14 @@ const HARD: [OfFaults; 10] = [
     Measured::fact("malformed", |figures, _| Value::count(figures.malformed)),
 ];
 
-const DISK: [OfRequests; 7] = [
+const DISK: [OfRequests; 8] = [
     OfRequests::new("operations", "Requests", |figures, _| Value::count(figures.operations)),
     OfRequests::new("bytes", "Bytes", |figures, _| size(figures.bytes)),
     OfRequests::new("bytes_again", "Again", |figures, _| size(figures.bytes_again)).leaves(1),
     OfRequests::new("response_ns", "Response", |figures, _| Value::Duration(figures.response_ns)),
     OfRequests::new("service_ns", "Service", |figures, _| Value::Duration(figures.service_ns)).leaves(2),
-    OfRequests::new("queue_max", "Queue", |figures, _| Value::count(figures.queue_max)).leaves(0),
+    OfRequests::shown("Queue", |figures, _| figures.queue().map_or(Value::Unknown, Value::count)).leaves(0),
+    Measured::fact("queue_max", |figures, _| Value::count(figures.queue_max)),
     Measured::fact("no_start", |figures, _| Value::count(figures.no_start)),
 ];
 

@@ -1,7 +1,7 @@
 //! What makes the numbers doubtful.
 
 use super::disk_requests::Request;
-use super::rows::HardFigures;
+use super::rows::{HardFigures, RequestFigures};
 use crate::analysis::resident::warnings::of_snapshots;
 use crate::analysis::time_grid::{TickRange, recording_end};
 use crate::load::fault_records::FaultRecords;
@@ -10,6 +10,12 @@ use crate::trace::analysis_needs::FAULTS;
 use crate::trace::trust::readiness::undescribed;
 use crate::trace::trust::warning::{Warning, Warnings};
 use crate::units::{Nanos, count, counted};
+
+/// Codes about waits for hard faults.
+pub(super) const OF_WAITS: [&str; 2] = ["waits_unknown", "some_waits_unknown"];
+
+/// Codes about disk requests.
+pub(super) const OF_REQUESTS: [&str; 3] = ["requests_unmatched", "some_requests_unmatched", "responses_too_long"];
 
 /// Ticks from the start of the trace to its last record.
 fn length_of(trace: &Trace) -> u64 {
@@ -52,6 +58,26 @@ pub(super) fn unknown_waits(hard: &HardFigures) -> Option<Warning> {
         false => Warning::note(FAULTS.name, "some_waits_unknown", text),
     };
     (unknown > 0).then(|| warning.of(unknown))
+}
+
+/// Requests of which one of the two records is not there. A few, at the begin and at the end of a trace, leave the sums what they are.
+pub(super) fn unmatched_requests(disk: &RequestFigures, unfinished: u64) -> Option<Warning> {
+    let no_start = (disk.no_start > 0).then(|| {
+        let all = counted(disk.operations, "disk request has", "disk requests have");
+        format!("{} of {all} no start in the trace: they are in no queue", count(disk.no_start))
+    });
+    let unfinished_text = (unfinished > 0).then(|| {
+        let requests = counted(unfinished, "disk request was", "disk requests were");
+        format!("{requests} started and not completed in the trace: no sum has their bytes and times")
+    });
+    let text: Vec<String> = no_start.into_iter().chain(unfinished_text).collect();
+    // Those that were on their way when the recording began and ended are as many as a queue holds.
+    let is_large = |part: u64| disk.operations > 0 && part.saturating_mul(10) > disk.operations.saturating_add(part);
+    let warning = match is_large(disk.no_start) || is_large(unfinished) {
+        true => Warning::grave(FAULTS.name, "requests_unmatched", text.join("; ")),
+        false => Warning::note(FAULTS.name, "some_requests_unmatched", text.join("; ")),
+    };
+    (!text.is_empty()).then(|| warning.of(disk.no_start.saturating_add(unfinished)))
 }
 
 /// The part of the window after the end of the recording: no faults there are no news.

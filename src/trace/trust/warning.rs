@@ -65,6 +65,8 @@ const CODES: &[(&str, bool)] = &[
     // Faults.
     ("waits_unknown", true),
     ("some_waits_unknown", false),
+    ("requests_unmatched", true),
+    ("some_requests_unmatched", false),
     // Memory over time.
     ("counters_fell", true),
     ("lists_exceed_memory", false),
