@@ -5,7 +5,8 @@ use crate::etl::clock::Clock;
 use crate::model::window::{Bound, Ends, Window};
 use crate::moment::Moment;
 use crate::trace::Trace;
-use crate::units::{Nanos, Ticks};
+use crate::trace::trust::warning::Warning;
+use crate::units::{Nanos, Ticks, counted};
 
 /// Most steps of a timeline.
 pub const MOST_STEPS: u64 = 100_000;
@@ -55,6 +56,27 @@ impl TickRange {
             }
             None => Ok((window, range)),
         }
+    }
+
+    /// Says how many of these things were before the stamp of the log-file header's record, where a window without a named begin
+    /// begins: a merge of sessions can have the header of one that began later.
+    pub fn before_start(
+        self,
+        from: Option<&Bound>,
+        analysis: &'static str,
+        things: &[(Vec<Ticks>, [&str; 2])],
+    ) -> Option<Warning> {
+        let before = |times: &[Ticks]| times.iter().filter(|time| **time < self.from).count() as u64;
+        let early = || things.iter().map(|(times, names)| (before(times), names)).filter(|(number, _)| *number > 0);
+        let number = early().fold(0u64, |sum, (number, _)| sum.saturating_add(number));
+        let texts: Vec<String> = early().map(|(number, [one, many])| counted(number, one, many)).collect();
+        let text = format!(
+            "{} {} before the stamp of the log-file header, where the window begins: no number has {}",
+            texts.join(" and "),
+            if number == 1 { "is" } else { "are" },
+            if number == 1 { "it" } else { "them" },
+        );
+        (from.is_none() && number > 0).then(|| Warning::grave(analysis, "records_before_start", text).of(number))
     }
 
     /// Between the times of a window's ends.

@@ -66,3 +66,21 @@ fn requests_without_an_end_are_told_beside_the_table() {
     assert!(doubts(&json).is_empty(), "{json}");
     assert!(table.contains("1 disk request was started and not completed"), "{table}");
 }
+
+/// Requests before time 0 were in no number, and nothing said so.
+#[test]
+fn requests_before_the_header_are_told() {
+    let session = Session { processors: 1, ..Session::windows10() };
+    let t0 = session.t0;
+    let of = |irp: u64| {
+        let begin = t0 - 10_000 + irp * 1000;
+        [start(irp).at(begin), completion(irp).at(begin + 200)]
+    };
+    let file = file_of(&Trace::new(session).push_all((1..=20).flat_map(of)).finish());
+    let (table, json) = asked(&file, &[]);
+    assert!(doubts(&json).contains(&"records_before_start"), "{json}");
+    assert_eq!(json["disk"]["operations"], 11);
+    assert!(table.contains("9 disk requests are before the stamp of the log-file header"), "{table}");
+    let (table, json) = asked(&file, &["--from", "0"]);
+    assert!(!doubts(&json).contains(&"records_before_start") && !table.contains("before the stamp"), "{table}");
+}

@@ -186,6 +186,8 @@ impl SampledUse {
         let missing = trace.missing(&CPU);
         let mut warnings = trust.warnings();
         warnings.push(estimates);
+        let times = samples.iter().map(|sample| sample.moment.time).collect();
+        warnings.extend(range.before_start(query.from.as_ref(), CPU.name, &[(times, ["sample", "samples"])]));
         warnings.extend(undescribed(trace.survey(), &CPU));
         warnings.extend(services_unknown(trace.system(), CPU.name, query.needs_services()));
         let has_modules = query.group_by.contains(&Dimension::Module);

@@ -86,6 +86,7 @@ impl FaultSet {
         let ranges = read.map(|(asked, read)| RangeSet::new(trace, &counted, &read, &hard, (asked, snapshot)));
         let figures = counted.hard_figures(&hard);
         let mut warnings = warnings::warnings(trace, &records, &requests);
+        warnings.extend(warnings::before_start(&records, range, query.from.as_ref()));
         warnings.extend(warnings::unknown_waits(&figures));
         let (disk, unfinished) = (counted.request_figures(&requests), counted.unfinished(&unfinished));
         warnings.extend(warnings::unmatched_requests(&disk, unfinished));

@@ -4,7 +4,9 @@ use super::disk_requests::Request;
 use super::rows::{HardFigures, RequestFigures};
 use crate::analysis::resident::warnings::of_snapshots;
 use crate::analysis::time_grid::{TickRange, recording_end};
+use crate::event::disk_io::DiskEvent;
 use crate::load::fault_records::FaultRecords;
+use crate::model::window::Bound;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::FAULTS;
 use crate::trace::trust::readiness::undescribed;
@@ -78,6 +80,15 @@ pub(super) fn unmatched_requests(disk: &RequestFigures, unfinished: u64) -> Opti
         false => Warning::note(FAULTS.name, "some_requests_unmatched", text.join("; ")),
     };
     (!text.is_empty()).then(|| warning.of(disk.no_start.saturating_add(unfinished)))
+}
+
+/// Hard faults and requests before the window of the whole trace.
+pub(super) fn before_start(records: &FaultRecords, range: TickRange, from: Option<&Bound>) -> Option<Warning> {
+    let hard = records.hard.iter().map(|fault| fault.moment.time).collect();
+    let ends = records.disk.iter().filter(|event| matches!(event.value, DiskEvent::End(..)));
+    let requests = ends.map(|event| event.moment.time).collect();
+    let things = [(hard, ["hard fault", "hard faults"]), (requests, ["disk request", "disk requests"])];
+    range.before_start(from, FAULTS.name, &things)
 }
 
 /// The part of the window after the end of the recording: no faults there are no news.

@@ -91,6 +91,7 @@ const CODES: &[(&str, bool)] = &[
     ("far_from_rundown", true),
     // A window that the recording does not fill.
     ("window_beyond_recording", false),
+    ("records_before_start", true),
     ("unknown", false),
     ("start_unknown", false),
     // Processes.
