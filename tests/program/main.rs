@@ -20,6 +20,7 @@ mod contract;
 mod counter;
 mod counters;
 mod cpu;
+mod cpu_ready_records;
 mod cpu_stacks;
 mod diff;
 mod diff_allocations;

@@ -1,15 +1,20 @@
 //! What makes the numbers doubtful.
 
 use crate::analysis::cpu::replay::processor::{Processor, ProcessorUse};
-use crate::analysis::cpu::switch_stacks::{StackShare, StackShares};
+use crate::analysis::cpu::replay::scheduler::Scheduler;
+use crate::analysis::cpu::replay::thread_counts::ThreadCounts;
+use crate::analysis::cpu::replay::thread_instances::{IDLE_INSTANCE, State, ThreadIndex, ThreadInstance};
+use crate::analysis::cpu::switch_stacks::{KeptStack, StackShare, StackShares};
 use crate::analysis::time_grid::TickRange;
 use crate::etl::EtlFile;
 use crate::etl::log_file_header::MODE_NO_PER_PROCESSOR;
+use crate::event::hooks::READY_THREAD;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::CPU;
 use crate::trace::trust::readiness::{Need, undescribed};
 use crate::trace::trust::warning::{Warning, Warnings, symbols_missing};
 use crate::units::{count, counted};
+use std::collections::BTreeSet;
 
 /// One line each, most important first. `of_symbols` are those of the search for symbols.
 pub fn warnings(
@@ -69,6 +74,42 @@ pub fn warnings(
     warnings.extend(symbols_missing(CPU.name, of_symbols));
     warnings.extend(trust.not_there_for(CPU.name, missing));
     warnings.extend(undescribed(trace.survey(), &CPU));
+    warnings
+}
+
+/// Ready records that are missing, and those of threads that are not there.
+pub(super) fn of_readies<S: KeptStack>(trace: &Trace, scheduler: &Scheduler<'_, S>) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    let counts = scheduler.counts.each();
+    let of_threads = || counts.iter().filter(|(of, _)| of.instance != IDLE_INSTANCE);
+    let sum = |of: fn(&ThreadCounts) -> u64| of_threads().fold(0u64, |sum, (_, counts)| sum.saturating_add(of(counts)));
+    let switches = sum(|counts| counts.switches);
+    let without = of_threads().filter(|(_, counts)| counts.unknown_ready > 0);
+    let threads: BTreeSet<ThreadIndex> = without.map(|(of, _)| of.instance).collect();
+    // What a thread did before its first switch is not known in any trace.
+    let unknown = sum(|counts| counts.unknown_ready).saturating_sub(threads.len() as u64);
+    if trace.survey().kernel_count(READY_THREAD) > 0 && unknown.saturating_mul(10) > switches {
+        let text = format!(
+            "{} of {} to threads have no ReadyThread record before them: how long these were ready is in no number, and counts as \
+             waiting",
+            count(unknown),
+            counted(switches, "switch", "switches")
+        );
+        warnings.push(Warning::grave(CPU.name, "wakeups_missing", text).of(unknown));
+    }
+    let threads = || scheduler.instances.all.iter();
+    let never_ran = |thread: &&ThreadInstance| {
+        thread.state == State::Ready && thread.process.is_none() && thread.profile.first() == Some(&0)
+    };
+    let unseen = threads().filter(never_ran).count() as u64;
+    // Without a rundown of threads most are described by nothing.
+    if unseen > 0 && threads().any(|thread| thread.process.is_some()) {
+        let text = format!(
+            "{} readied that no other record names and that never ran: queue lengths are too large from there on",
+            counted(unseen, "thread was", "threads were")
+        );
+        warnings.push(Warning::grave(CPU.name, "readied_unknown", text).of(unseen));
+    }
     warnings
 }
 

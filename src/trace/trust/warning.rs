@@ -73,6 +73,8 @@ const CODES: &[(&str, bool)] = &[
     // Processors.
     ("switches_broken", true),
     ("window_beyond_switches", true),
+    ("wakeups_missing", true),
+    ("readied_unknown", true),
     ("by_samples", false),
     ("threads_unknown", false),
     ("processors_unknown", false),

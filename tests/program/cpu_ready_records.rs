@@ -1,0 +1,48 @@
+//! `pfnset cpu` where ready records are missing, or name threads that are not there.
+
+use crate::program::run;
+use etl_writer::Ptr::P8;
+use etl_writer::payloads::thread::{Switch, Thread, ready};
+use etl_writer::{Session, Trace, file_of};
+use serde_json::Value;
+
+/// Thread 44 runs twenty times on the only processor, each time 0.1 ms after it was readied, where that is logged. `more` is readied, and no
+/// other record names it.
+fn doubts(is_logged: impl Fn(u64) -> bool, more: Option<u32>) -> (Vec<String>, String) {
+    let session = Session { processors: 1, ..Session::windows10() };
+    let t0 = session.t0;
+    let switch = |new, old| Switch { new, old, state: 5, ..Switch::default() }.rec(P8, 4);
+    let thread = Thread { pid: 4, tid: 44, ..Thread::default() }.rec(P8, 4, 0x0503);
+    let mut records = vec![thread.at(t0 + 10)];
+    for n in 1..=20 {
+        let begin = t0 + 10_000 * n;
+        records.extend(is_logged(n).then(|| ready(P8, 44, 0, 0, 0).at(begin).by(0, 0)));
+        records.extend([switch(44, 0).at(begin + 1000), switch(0, 44).at(begin + 3000)]);
+    }
+    records.extend(more.map(|thread| ready(P8, thread, 0, 0, 0).at(t0 + 55_000).by(0, 0)));
+    let file = file_of(&Trace::new(session).push_all(records).finish());
+    let path = file.path().to_str().expect("UTF-8");
+    let json: Value = serde_json::from_str(&run(&["cpu", path, "-q", "--format", "json"]).out).expect("JSON");
+    let codes = json["doubts"].as_array().expect("doubts").iter();
+    let codes = codes.filter_map(|doubt| doubt["code"].as_str()).map(str::to_owned).collect();
+    let budget = "[[budget]]\nname = \"ready\"\nanalysis = \"cpu\"\nmeasure = \"ready_ms\"\nmax = \"9 s\"\n";
+    let budgets = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(budgets.path(), budget).expect("a file");
+    let checked = run(&["check", path, "--budgets", budgets.path().to_str().expect("UTF-8"), "--format", "json"]);
+    let checked: Value = serde_json::from_str(&checked.out).expect("JSON");
+    (codes, checked["traces"][0]["budgets"][0]["verdict"].as_str().unwrap_or_default().to_owned())
+}
+
+#[test]
+fn ready_records_that_are_missing_are_told_and_judged() {
+    assert_eq!(doubts(|_| true, None), (vec![], "pass".to_owned()));
+    // Two of twenty are no more than a tenth, as at the ends of a trace.
+    assert_eq!(doubts(|n| n > 2, None), (vec![], "pass".to_owned()));
+    assert_eq!(doubts(|n| n % 2 == 0, None), (vec!["wakeups_missing".to_owned()], "invalid".to_owned()));
+}
+
+/// It stood in the ready queue to the end.
+#[test]
+fn a_ready_record_of_a_thread_that_never_was_is_told() {
+    assert_eq!(doubts(|_| true, Some(7777)), (vec!["readied_unknown".to_owned()], "pass".to_owned()));
+}
