@@ -187,6 +187,9 @@ pub(crate) const MODE_BUFFERING: u32 = 0x400;
 pub(crate) const MODE_RELOG: u32 = 0x1_0000;
 /// LogFileMode bit: data buffers may be compressed; each buffer's flags say whether.
 pub(crate) const MODE_COMPRESSED: u32 = 0x0400_0000;
+/// Most processors of a Windows machine; a header that names more is wrong.
+pub(crate) const MOST_PROCESSORS: u32 = 2048;
+
 /// LogFileMode bit: all records are in buffers of processor 0.
 pub(crate) const MODE_NO_PER_PROCESSOR: u32 = 0x1000_0000;
 

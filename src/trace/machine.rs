@@ -2,7 +2,7 @@
 
 use crate::trace::Trace;
 use crate::trace::trust::warning::{OF_TRACE, Warning, Warnings};
-use crate::units::{count, counted};
+use crate::units::count;
 use serde::{Deserialize, Serialize};
 
 /// A machine; `None`: the trace does not say it.
@@ -43,9 +43,9 @@ impl Machine {
         let processors = self.processors.zip(earlier.processors).filter(|(now, before)| now != before);
         let processors = processors.map(|(now, before)| {
             let text = format!(
-                "it was recorded on a machine with {}, the baseline on one with {before}: times, and what Windows \
+                "it was recorded on a machine with {now} processor{}, the baseline on one with {before}: times, and what Windows \
                  keeps for each processor, depend on their number",
-                counted(now.into(), "processor", "processors")
+                if now == 1 { "" } else { "s" }
             );
             Warning::note(OF_TRACE, "machine_differs", text)
         });

@@ -5,7 +5,6 @@ use super::measured_value::{Row, Value, length};
 use super::required_data::{Evidence, NOT_READY};
 use crate::analysis::cpu::query::{CpuQuery, Dimension};
 use crate::analysis::cpu::replay::processor::ProcessorUse;
-use crate::analysis::cpu::warnings::no_switches_of;
 use crate::analysis::cpu::{CpuRow, CpuUse, ProcessorTimes};
 use crate::dimensions::process_dimensions::{ProcessCode, ProcessFacts};
 use crate::dimensions::{Condition, Dimension as _, NO_LABEL, ProcessFacet};
@@ -14,7 +13,7 @@ use crate::model::page_owner_key::KeyReading;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::CPU;
-use crate::trace::trust::warning::Warning;
+use crate::trace::trust::warning::{Warning, no_switches_of};
 use crate::units::counted;
 
 /// What threads did, or why it is not known.

@@ -71,6 +71,23 @@ pub struct BudgetResult {
 }
 
 impl BudgetResult {
+    /// Nothing is judged yet.
+    fn unjudged(budget: &Budget, earlier: Option<&Value>) -> BudgetResult {
+        BudgetResult {
+            budget: budget.clone(),
+            verdict: Verdict::Invalid,
+            value: None,
+            baseline: earlier.map(|value| value.pages),
+            spread: earlier.and_then(|value| Spread::of(&value.runs)),
+            limits: Vec::new(),
+            fault: None,
+            dimensions: Vec::new(),
+            grown: Vec::new(),
+            warnings: Vec::new(),
+            without_baseline: None,
+        }
+    }
+
     /// True when nothing matched, and that is allowed.
     pub(crate) fn is_absent(&self) -> bool {
         self.verdict == Verdict::NoMatch && self.budget.optional
@@ -200,19 +217,7 @@ fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Resu
     let has_no_earlier = earlier.is_some_and(|earlier| earlier.has_no_match);
     // Of a name that is not there nobody knows whether it needed nothing or was another one.
     let earlier = earlier.filter(|_| !has_no_earlier || budget.optional);
-    let mut result = BudgetResult {
-        budget: budget.clone(),
-        verdict: Verdict::Invalid,
-        value: None,
-        baseline: earlier.map(|value| value.pages),
-        spread: earlier.and_then(|value| Spread::of(&value.runs)),
-        limits: Vec::new(),
-        fault: None,
-        dimensions: Vec::new(),
-        grown: Vec::new(),
-        warnings: Vec::new(),
-        without_baseline: None,
-    };
+    let mut result = BudgetResult::unjudged(budget, earlier);
     let value = match value {
         Err(reason) => {
             result.fault = Some(reason.clone());

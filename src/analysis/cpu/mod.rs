@@ -20,7 +20,7 @@ mod thread_labels;
 mod timeline;
 mod timeline_table;
 mod wakeups_and_preemptions;
-pub(crate) mod warnings;
+mod warnings;
 
 #[cfg(feature = "cli")]
 pub(crate) use by_samples::SampledUse;

@@ -12,7 +12,7 @@ use crate::event::hooks::READY_THREAD;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::CPU;
 use crate::trace::trust::readiness::{Need, undescribed};
-use crate::trace::trust::warning::{Warning, Warnings, symbols_missing};
+use crate::trace::trust::warning::{Warning, Warnings, no_switches_of, symbols_missing};
 use crate::units::{count, counted};
 use std::collections::BTreeSet;
 
@@ -149,13 +149,6 @@ fn beyond_switches(trace: &Trace, range: TickRange) -> Option<Warning> {
         clock.nanos(last).seconds()
     );
     (beyond > 0).then(|| Warning::grave(CPU.name, "window_beyond_switches", text))
-}
-
-/// Names processors without a context switch, if there are any.
-pub(crate) fn no_switches_of(processors: impl Iterator<Item = u32>) -> Option<String> {
-    let numbers: Vec<String> = processors.map(|number| number.to_string()).collect();
-    let which = if numbers.len() == 1 { "processor" } else { "processors" };
-    (!numbers.is_empty()).then(|| format!("no context switch of {which} {}", numbers.join(", ")))
 }
 
 /// Processors whose threads are not known for some time.

@@ -77,10 +77,8 @@ impl FaultSet {
         let read = query.ranges.map(|asked| (asked, ReadRanges::new(&hard)));
         let Requests { requests, unfinished } = Requests::new(&records.disk, &mut named, &files);
         let counted = rows::Rows::new(trace, &named.texts, range, &query.conditions);
-        let of_others = |conditions: &&[Condition<Dimension>]| {
-            rows::Rows::new(trace, &named.texts, range, conditions).hard_set(&hard, &query.group_by)
-        };
-        let of_others = others.iter().map(of_others).collect();
+        let rows = |conditions| rows::Rows::new(trace, &named.texts, range, conditions);
+        let of_others = others.iter().map(|conditions| rows(conditions).hard_set(&hard, &query.group_by)).collect();
         let (hard, requests) = (counted.hard_faults(hard), counted.requests(requests));
         let soft = soft(&records, &by_process, trace, &counted);
         let ranges = read.map(|(asked, read)| RangeSet::new(trace, &counted, &read, &hard, (asked, snapshot)));

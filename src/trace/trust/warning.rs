@@ -176,6 +176,13 @@ impl Warning {
     }
 }
 
+/// Names processors without a context switch, if there are any.
+pub(crate) fn no_switches_of(processors: impl Iterator<Item = u32>) -> Option<String> {
+    let numbers: Vec<String> = processors.map(|number| number.to_string()).collect();
+    let plural = if numbers.len() == 1 { "" } else { "s" };
+    (!numbers.is_empty()).then(|| format!("no context switch of processor{plural} {}", numbers.join(", ")))
+}
+
 /// What the search for symbols did not find.
 pub(crate) fn symbols_missing(
     analysis: &'static str,

@@ -5,6 +5,7 @@ use crate::analysis::cpu::replay::processor::ProcessorSetup;
 use crate::analysis::time_grid::{Grid, TickRange};
 use crate::error::Error;
 use crate::etl::buffer_order::ranks;
+use crate::etl::log_file_header::MOST_PROCESSORS;
 use crate::load::scheduling::BufferFacts;
 use crate::model::kernel_images::KernelImages;
 use crate::model::window::{Ends, Window};
@@ -13,9 +14,6 @@ use crate::trace::Trace;
 use crate::trace::trust::loss::{SequenceHole, sequence_holes};
 use crate::units::Ticks;
 use std::collections::VecDeque;
-
-/// Most processors of a Windows machine; a header that names more is wrong.
-pub(crate) const MOST_PROCESSORS: u32 = 2048;
 
 /// The window: from the first to the last context switch, or as the user says. `None` without any.
 pub fn window(trace: &Trace, query: &CpuQuery) -> Result<Option<Window>, Error> {
