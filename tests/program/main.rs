@@ -57,6 +57,7 @@ mod program;
 mod random_cases;
 mod readme;
 mod recording;
+mod recording_files;
 mod refset;
 mod refset_stacks;
 mod report;

@@ -20,6 +20,8 @@ const CODES: &[(&str, bool)] = &[
     ("processor_impossible", true),
     ("pointer_size_differs", true),
     ("buffers_repeated", true),
+    ("files_shifted", true),
+    ("events_in_two_files", true),
     ("loss_unknown", true),
     ("buffers_missing", false),
     ("buffers_advice", false),
