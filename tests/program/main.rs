@@ -2,6 +2,7 @@
 //! exit codes, streams, and what docs and README say of them.
 
 mod action;
+mod allocation_frees;
 mod allocations;
 mod anonymize;
 mod archives;
