@@ -60,6 +60,7 @@ mod readme;
 mod recording;
 mod recording_files;
 mod refset;
+mod refset_doubts;
 mod refset_stacks;
 mod report;
 mod report_differences;

@@ -63,6 +63,7 @@ const CODES: &[(&str, bool)] = &[
     ("nothing_matches", true),
     ("working_sets_differ", true),
     ("no_marks", false),
+    ("no_stop_mark", false),
     ("unproved", false),
     // Faults.
     ("waits_unknown", true),
