@@ -41,6 +41,7 @@ mod first_screen;
 mod guides;
 mod header_contradictions;
 mod hostile;
+mod impossible_sizes;
 mod junit;
 mod limits;
 mod lost_pages;

@@ -70,7 +70,7 @@ const CODES: &[(&str, bool)] = &[
     ("some_waits_unknown", false),
     // Memory over time.
     ("counters_fell", true),
-    ("lists_exceed_memory", false),
+    ("lists_exceed_memory", true),
     // Processors.
     ("switches_broken", true),
     ("window_beyond_switches", true),

@@ -88,7 +88,7 @@ impl Heaps {
                 None => self.counts.unknown_frees += 1,
             },
             BlockAction::Alloc | BlockAction::ReallocNew | BlockAction::ReallocOld => {
-                let verdict = Verdict::of_block(record.address);
+                let verdict = Verdict::of_block(record.address, record.bytes);
                 self.counts.left_out.note(verdict);
                 if verdict != Verdict::Allocates {
                     return;

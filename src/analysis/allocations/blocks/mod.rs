@@ -223,6 +223,8 @@ impl Books<'_, '_> {
                     ("unknown_frees", counts.unknown_frees),
                     ("realloc_summaries", counts.realloc_summaries),
                 ]);
+                let impossible = counts.left_out.impossible;
+                records.extend((impossible > 0).then_some(("malformed", impossible)));
                 let lives = &self.counting.lives;
                 let is_born = |life: &&LifeId| lives.get(**life).is_some_and(|life| life.begin.is_some());
                 let born = heaps.lives.iter().filter(is_born).count() as u64;

@@ -85,7 +85,7 @@ impl Pool {
 
     /// A record.
     pub fn prepare(&mut self, record: &BlockRecord, counting: &mut Counting<'_>, steps: &mut Steps) {
-        let verdict = Verdict::of_pool(record.address);
+        let verdict = Verdict::of_pool(record.address, record.bytes);
         if verdict != Verdict::Allocates {
             return self.counts.left_out.note(verdict);
         }
