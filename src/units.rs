@@ -8,6 +8,17 @@ use std::fmt;
 /// Bytes of one page, on every Windows version that writes page records.
 pub const PAGE_BYTES: u64 = 4096;
 
+/// No machine has more RAM or commit, pages: 256 TiB. Windows uses up to 48 TiB of RAM.
+pub(crate) const MOST_PAGES: u64 = 1 << 36;
+
+/// The same in bytes.
+pub(crate) const MOST_BYTES: u64 = MOST_PAGES * PAGE_BYTES;
+
+/// True for pages that a machine with so much RAM can have in it; counters are read one after the other.
+pub(crate) fn fits_in_ram(pages: u64, ram_pages: Option<u64>) -> bool {
+    pages <= ram_pages.map_or(MOST_PAGES, |ram| ram.saturating_add(ram / 16).saturating_add(4096).min(MOST_PAGES))
+}
+
 /// A count with separators: `4,194,304`.
 pub(crate) fn count(value: u64) -> String {
     let digits = value.to_string();

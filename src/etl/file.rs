@@ -190,7 +190,7 @@ impl EtlFile {
     }
 
     /// Stamp of the first record of a buffer. Of a compressed buffer only the first bytes are decompressed.
-    fn first_stamp(&self, index: usize, scratch: &mut Scratch) -> Option<Ticks> {
+    pub(super) fn first_stamp(&self, index: usize, scratch: &mut Scratch) -> Option<Ticks> {
         let buffer = self.buffers.get(index)?;
         let bytes = match buffer.is_compressed() {
             true => {

@@ -5,13 +5,17 @@
 //! to each file.
 
 use crate::etl::buffer::Buffer;
-use crate::etl::file::EtlFile;
+use crate::etl::file::{EtlFile, Scratch};
+use crate::etl::log_file_header::{MODE_NO_PER_PROCESSOR, MODE_PRIVATE};
 use crate::etl::stamp_limits::StampLimits;
-use crate::units::FileTime;
+use crate::units::{FileTime, Ticks};
 use std::ops::Range;
 
 /// Two boot times that differ by less are of one boot, 100 ns: Windows corrects the time of the boot when its clock is set.
 const SAME_BOOT: u64 = 10 * 10_000_000;
+
+/// Seconds between two sessions of one recording, at most: whoever stops both stops one after the other.
+const MOST_APART: f64 = 1.0;
 
 /// True for two boot times of one boot.
 pub fn is_same_boot(one: FileTime, other: FileTime) -> bool {
@@ -60,6 +64,20 @@ impl EtlFile {
         if !is_same_boot(self.header.boot_time, other.header.boot_time) {
             return Err("it was recorded after another boot of Windows".into());
         }
+        if let (Some(one), Some(other)) = (self.all_processors(), other.all_processors())
+            && one != other
+        {
+            return Err(format!("its machine has {other} processors, not {one}"));
+        }
+        let apart = other.seconds_after(self).max(self.seconds_after(other));
+        if apart > MOST_APART {
+            let when = if other.seconds_after(self) > 0.0 {
+                "began after that one ended"
+            } else {
+                "ended before that one began"
+            };
+            return Err(format!("its session {when}, by {apart:.3} s: they were not recorded together"));
+        }
         let same = |file: &EtlFile| file.header == other.header && file.own_buffers() == other.own_buffers();
         if same(self) || self.others.iter().any(|(_, file)| same(file)) {
             return Err("it is the same file again".into());
@@ -67,10 +85,31 @@ impl EtlFile {
         Ok(())
     }
 
+    /// Processors of the machine, where the header of this kind of session counts them.
+    fn all_processors(&self) -> Option<u32> {
+        const OTHERWISE: u32 = MODE_NO_PER_PROCESSOR | MODE_PRIVATE;
+        Some(self.header.processors).filter(|_| self.header.mode & OTHERWISE == 0)
+    }
+
+    /// Seconds from the end of another session of this clock to the start of this one; below zero where they overlap. By the dates for
+    /// the length, and by the clock for the rest, because dates are set.
+    fn seconds_after(&self, earlier: &EtlFile) -> f64 {
+        let length = |end: FileTime| end.0.checked_sub(earlier.header.start_time.0);
+        let Some(length) = earlier.header.end_time.and_then(length) else { return f64::NEG_INFINITY };
+        let [own, other] = [self, earlier].map(|file| file.header_stamp().unwrap_or(file.clock.origin));
+        let between = i128::from(own.0) - i128::from(other.0);
+        between as f64 / self.clock.frequency_hz.max(1) as f64 - length as f64 / 1e7
+    }
+
     /// What files of one recording have in common beside their boot, as text.
     pub(crate) fn platform(&self) -> String {
         let (clock, header) = (&self.clock, &self.header);
         format!("{} {} {} {}", clock.kind.name(), clock.frequency_hz, header.pointer_bytes, header.os_build)
+    }
+
+    /// Stamp of the record of the log-file header, the first one. That of a further file is its own, though its clock is that of the first.
+    pub(crate) fn header_stamp(&self) -> Option<Ticks> {
+        self.first_stamp(0, &mut Scratch::new())
     }
 
     /// The bytes of the first file.

@@ -183,6 +183,8 @@ pub(crate) const MODE_NEWFILE: u32 = 0x8;
 pub(crate) const MODE_PREALLOCATE: u32 = 0x20;
 /// LogFileMode bit: buffers are kept in memory; the file is a snapshot of the last ones.
 pub(crate) const MODE_BUFFERING: u32 = 0x400;
+/// LogFileMode bits: a session of one process.
+pub(crate) const MODE_PRIVATE: u32 = 0x2_0800;
 /// LogFileMode bit: rewritten by a merge.
 pub(crate) const MODE_RELOG: u32 = 0x1_0000;
 /// LogFileMode bit: data buffers may be compressed; each buffer's flags say whether.

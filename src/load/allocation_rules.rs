@@ -1,9 +1,9 @@
-//! What counts as an allocation: one rule for the commands that replay allocations and for those that sum up their records.
+//! What counts as an allocation, and which sizes cannot be: one rule for the commands that replay allocations and for those that sum up their records.
 //!
 //! Source: `docs/allocations.md` ("Commit", "Pool", "Heap").
 
 use crate::event::virtual_memory::VirtualRange;
-use crate::units::{PointerSize, counted};
+use crate::units::{MOST_BYTES, PointerSize, counted};
 
 /// What a record of an allocation is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub enum Verdict {
     Allocates,
     /// It is true and allocates nothing: reserved, reset, or of physical pages (AWE), which are not charged as commit.
     AllocatesNothing,
-    /// It cannot be true: of no bytes, beyond the end of the address space, at address 0, or without a flag that says what was done.
+    /// It cannot be true: of no bytes, of more than any machine has, beyond the end of the address space, at address 0, or without a flag that says what was done.
     Impossible,
     /// The allocation failed: there is no block.
     Failed,
@@ -29,19 +29,29 @@ impl Verdict {
         }
         match () {
             () if !is(VirtualRange::RESERVE | VirtualRange::COMMIT | RESET) => Verdict::Impossible,
+            () if is(VirtualRange::COMMIT) && range.size_bytes > MOST_BYTES => Verdict::Impossible,
             () if is(VirtualRange::COMMIT) && !is(VirtualRange::PHYSICAL) => Verdict::Allocates,
             () => Verdict::AllocatesNothing,
         }
     }
 
     /// What a record of pool (`0x0e20`, `0x0e21`) does.
-    pub fn of_pool(address: u64) -> Verdict {
-        if address == 0 { Verdict::Impossible } else { Verdict::Allocates }
+    pub fn of_pool(address: u64, bytes: u64) -> Verdict {
+        if address == 0 || bytes > MOST_BYTES { Verdict::Impossible } else { Verdict::Allocates }
     }
 
     /// Of `0x1021`, and of the new block of `0x1022`.
-    pub fn of_block(address: u64) -> Verdict {
-        if address == 0 { Verdict::Failed } else { Verdict::Allocates }
+    pub fn of_block(address: u64, bytes: u64) -> Verdict {
+        match () {
+            () if address == 0 => Verdict::Failed,
+            () if bytes > MOST_BYTES => Verdict::Impossible,
+            () => Verdict::Allocates,
+        }
+    }
+
+    /// Of bytes that a request of a disk or a hard fault read: 2 GiB are more than any has.
+    pub fn of_transfer(bytes: u32) -> Verdict {
+        if bytes >> 31 == 0 { Verdict::Allocates } else { Verdict::Impossible }
     }
 }
 
@@ -100,9 +110,11 @@ mod tests {
         assert_eq!([p8(4096, 0x1000), p8(1, 0x3000), p8(4096, 0x2000_1000)], [Verdict::Allocates; 3]);
         assert_eq!([p8(4096, 0x2000), p8(4096, 0x8_0000), p8(4096, 0x40_3000)], [Verdict::AllocatesNothing; 3]);
         assert_eq!(
-            [p8(0, 0x1000), p8(4096, 0), p8(u64::MAX, 0x1000), p8(u64::MAX, 0x8_0000)],
-            [Verdict::Impossible; 4]
+            [p8(0, 0x1000), p8(4096, 0), p8(u64::MAX, 0x1000), p8(u64::MAX, 0x8_0000), p8(1 << 52, 0x1000)],
+            [Verdict::Impossible; 5]
         );
+        assert_eq!([p8(1 << 52, 0x2000), p8(1 << 48, 0x1000)], [Verdict::AllocatesNothing, Verdict::Allocates]);
+        assert_eq!([Verdict::of_block(16, 1 << 52), Verdict::of_pool(16, 1 << 52)], [Verdict::Impossible; 2]);
         let p4 = |base| of(base, 4096, 0x1000, PointerSize::P4);
         assert_eq!([p4(0xffff_f000), p4(0xffff_f001)], [Verdict::Allocates, Verdict::Impossible]);
     }
@@ -110,7 +122,8 @@ mod tests {
     #[test]
     fn what_is_left_out_is_counted_by_its_reason() {
         let mut all = LeftOut::default();
-        let verdicts = [Verdict::of_block(0), Verdict::of_block(16), Verdict::Impossible, Verdict::AllocatesNothing];
+        let verdicts =
+            [Verdict::of_block(0, 8), Verdict::of_block(16, 8), Verdict::Impossible, Verdict::AllocatesNothing];
         verdicts.into_iter().for_each(|verdict| all.note(verdict));
         all += LeftOut { failed: 1, ..LeftOut::default() };
         assert_eq!((all.sum(), all.counts()), (3, vec!["1 impossible record".into(), "2 failed allocations".into()]));

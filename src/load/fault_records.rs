@@ -12,6 +12,7 @@ use crate::event::hooks::*;
 use crate::event::page_fault::{FaultKind, HardFault};
 use crate::event::process::ProcessPhase;
 use crate::event::{Decoded, Event, Payload, decode};
+use crate::load::allocation_rules::Verdict;
 use crate::load::stacks::first_walk::ThreadRecord;
 use crate::load::stacks::image_and_method_records::AddressRecord;
 use crate::load::timed_records::for_each_moment;
@@ -56,6 +57,8 @@ pub struct FaultRecords {
     pub soft: FastMap<(SoftOwner, FaultKind), u64>,
     /// Disk records that are shorter than their layout.
     pub short: u64,
+    /// Records of more bytes than any request has.
+    pub impossible: u64,
     mapped: Vec<At<(AddressRecord, Option<ViewKind>)>>,
 }
 
@@ -80,6 +83,7 @@ impl FaultRecords {
             all.threads.extend(part.threads);
             part.soft.into_iter().for_each(|(key, count)| *all.soft.entry(key).or_default() += count);
             all.short += part.short;
+            all.impossible += part.impossible;
         }
         all.hard.sort_unstable_by_key(|record| record.moment);
         all.disk.sort_unstable_by_key(|record| record.moment);
@@ -99,13 +103,17 @@ impl FaultRecords {
         let Some(payload) = Payload::of(&record) else { return };
         if let Some(read) = DiskEvent::read(&payload) {
             match read {
-                Ok(read) => self.disk.push(At { moment, value: read.value }),
+                Ok(read) => match read.value {
+                    DiskEvent::End(_, end) if !is_possible(end.byte_count) => self.impossible += 1,
+                    value => self.disk.push(At { moment, value }),
+                },
                 Err(_) => self.short += 1,
             }
             return;
         }
         let Decoded::Event { event, .. } = decode(&record) else { return };
         match event {
+            Event::HardFault(fault) if !is_possible(fault.byte_count) => self.impossible += 1,
             Event::HardFault(value) => self.hard.push(At { moment, value }),
             Event::PageFault { kind, .. } => {
                 if let Some(owner) = owner(record.process_id, moment) {
@@ -139,6 +147,10 @@ impl FaultRecords {
             _ => {}
         }
     }
+}
+
+fn is_possible(bytes: u32) -> bool {
+    Verdict::of_transfer(bytes) != Verdict::Impossible
 }
 
 fn is_wanted(hook: HookId) -> bool {

@@ -2,10 +2,10 @@
 
 use crate::event::Phase;
 use crate::event::file_name_and_view::{FileNameKind, ViewKind};
-use crate::event::memory_counters::{MOST_PAGES, MemInfoCommit};
+use crate::event::memory_counters::MemInfoCommit;
 use crate::event::pool::PoolTag;
 use crate::event::process::ProcessPhase;
-use crate::units::PAGE_BYTES;
+use crate::units::{MOST_PAGES, PAGE_BYTES};
 
 /// A process event.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -89,6 +89,8 @@ pub struct Survey {
     pub os_text: Option<(u8, String)>,
     /// Name of the machine. Not to be printed unless asked for.
     pub computer_name: Option<String>,
+    /// True when configuration records name two computers.
+    pub(crate) has_two_computers: bool,
 }
 
 impl Survey {

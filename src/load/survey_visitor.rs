@@ -47,6 +47,7 @@ impl Survey {
             survey.recordings.extend(part.recordings);
             part.dropped.into_iter().for_each(|(processor, time)| keep_last(&mut survey.dropped, processor, time));
             survey.os_text = survey.os_text.take().max(part.os_text);
+            survey.has_two_computers |= part.has_two_computers || are_two(&survey.computer_name, &part.computer_name);
             survey.computer_name = survey.computer_name.take().max(part.computer_name);
             survey.machine_processors = survey.machine_processors.max(part.machine_processors);
             survey.largest_record = survey.largest_record.max(part.largest_record);
@@ -82,6 +83,11 @@ fn keep_last(all: &mut BTreeMap<u32, Ticks>, processor: u32, time: Ticks) {
 
 fn add_counts<K: Ord>(all: &mut BTreeMap<K, u64>, part: BTreeMap<K, u64>) {
     part.into_iter().for_each(|(key, count)| *all.entry(key).or_default() += count);
+}
+
+/// True for names of two computers.
+fn are_two(one: &Option<String>, other: &Option<String>) -> bool {
+    one.as_ref().zip(other.as_ref()).is_some_and(|(one, other)| !one.eq_ignore_ascii_case(other))
 }
 
 /// Time span and header kinds of the current buffer.
@@ -141,6 +147,7 @@ struct SurveyVisitor {
     dropped: BTreeMap<u32, Ticks>,
     os_text: Option<(u8, String)>,
     computer_name: Option<String>,
+    has_two_computers: bool,
     machine_processors: Option<u32>,
     largest_record: u32,
     carried_stack_bytes: u64,
@@ -232,6 +239,7 @@ impl Visitor for SurveyVisitor {
             Event::Cpu(cpu) => {
                 self.machine_processors = self.machine_processors.max(Some(cpu.processors));
                 let name = Some(cpu.computer_name.to_string()).filter(|name| !name.is_empty());
+                self.has_two_computers |= are_two(&self.computer_name, &name);
                 self.computer_name = self.computer_name.take().max(name);
             }
             Event::ProcessorNumbers(numbers) => {

@@ -203,6 +203,13 @@ impl Window {
         Ok(())
     }
 
+    /// True for a window from a mark of the start to the end of the trace, or to a mark that does not say that it is the stop.
+    pub(crate) fn lacks_stop_mark(&self) -> bool {
+        let [start, begin, stop, end, ..] = RECORDER_WORDS;
+        let has = |mark: &Option<String>, either| mark.as_ref().is_some_and(|text| has_word(text, either));
+        self.origin == Origin::Marks && has(&self.from_mark, [start, begin]) && !has(&self.to_mark, [stop, end])
+    }
+
     /// True for moments inside.
     pub fn holds(&self, moment: Moment) -> bool {
         self.from < moment && moment <= self.to
@@ -263,13 +270,16 @@ pub(crate) type TextMark = At<Box<str>>;
 /// Words by which marks of a recorder are known, without blanks and `_` and `-`: start, stop, whose they are.
 pub(crate) const RECORDER_WORDS: [&str; 6] = ["start", "begin", "stop", "end", "refset", "referenceset"];
 
+/// True for a text with one of these words.
+fn has_word(text: &str, either: [&str; 2]) -> bool {
+    let words = text.to_lowercase().replace([' ', '_', '-'], "");
+    either.into_iter().any(|word| words.contains(word))
+}
+
 /// The recorder's start and stop mark.
 pub(crate) fn recorder_marks(marks: &[TextMark]) -> (Option<&TextMark>, Option<&TextMark>) {
     let [start, begin, stop, end, refset, referenceset] = RECORDER_WORDS;
-    let has = |mark: &TextMark, either: [&str; 2]| {
-        let words = mark.value.to_lowercase().replace([' ', '_', '-'], "");
-        either.into_iter().any(|word| words.contains(word))
-    };
+    let has = |mark: &TextMark, either: [&str; 2]| has_word(&mark.value, either);
     let is_start = |mark: &&TextMark| has(mark, [start, begin]);
     let is_stop = |mark: &&TextMark| has(mark, [stop, end]);
     let own = |mark: &&TextMark| has(mark, [refset, referenceset]);

@@ -2,6 +2,7 @@
 //! exit codes, streams, and what docs and README say of them.
 
 mod action;
+mod allocation_frees;
 mod allocations;
 mod anonymize;
 mod archives;
@@ -42,6 +43,7 @@ mod first_screen;
 mod guides;
 mod header_contradictions;
 mod hostile;
+mod impossible_sizes;
 mod junit;
 mod limits;
 mod lost_pages;
@@ -59,7 +61,9 @@ mod program;
 mod random_cases;
 mod readme;
 mod recording;
+mod recording_files;
 mod refset;
+mod refset_doubts;
 mod refset_stacks;
 mod report;
 mod report_differences;

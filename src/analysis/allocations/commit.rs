@@ -148,7 +148,8 @@ impl Space {
             return counts.reset += 1;
         }
         if is(VirtualRange::RESERVE) {
-            self.close_range(&pages, record.closing(Reason::Lost), counting, counts);
+            let is_again = self.close_range(&pages, record.closing(Reason::Lost), counting, counts);
+            counts.allocated_again += u64::from(is_again);
             self.known.iter_mut().for_each(|known| _ = known.insert(pages.clone()));
             self.reserve_range(pages.clone());
         }
@@ -248,15 +249,16 @@ impl Space {
         }
     }
 
-    /// Closes what is committed in a range; all of it is not committed after that.
+    /// Closes what is committed in a range; all of it is not committed after that. True where some of it surely was.
     fn close_range(
         &mut self,
         pages: &Range<u64>,
         closing: Closing,
         counting: &mut Counting<'_>,
         counts: &mut CommitCounts,
-    ) {
+    ) -> bool {
         let runs = self.take_runs(pages);
+        let was_committed = !runs.is_empty();
         close_runs(runs, Some(closing), counting);
         self.committed.remove(pages.clone());
         let mut by_region: BTreeMap<u32, u64> = BTreeMap::new();
@@ -278,6 +280,7 @@ impl Space {
             let opening = counting.before(bytes(freed), &self.facts);
             counting.close(opening, None, bytes(freed), Some(closing));
         }
+        was_committed
     }
 
     /// Takes out the runs in a range; those that reach beyond it are cut.

@@ -42,6 +42,8 @@ pub struct CommitCounts {
     pub left_out: LeftOut,
     /// Frees of whole reservations that are not known.
     pub unknown_size: u64,
+    /// Reservations of what was committed: the records that freed it are missing.
+    pub allocated_again: u64,
     /// Committed again.
     pub recommitted_bytes: u64,
     /// Released, and not known whether it was committed.

@@ -174,6 +174,7 @@ impl<'t> Replay<'t> {
         Replayed {
             at_start: commit.sources.iter().map(|(source, number)| (source.name(), *number)).collect(),
             records,
+            allocated_again: counts.allocated_again,
             check: (!commit.end.is_empty()).then_some(Check::Commit(commit.check)),
             of_unknown_start: commit.of_unknown_start,
             resident_in_commit: commit.resident_in_commit,

@@ -52,7 +52,7 @@ pub(crate) fn each_piece(
     counting.give_pieces(&mut list);
     let replayed = replay::replay(trace, of, &mut counting, None);
     let stacks = counting.into_labels().into_stacks();
-    let mut warnings = warnings(trace, of.needs(), &trace.missing(of.needs()), &replayed, Vec::new());
+    let mut warnings = warnings(trace, of, &trace.missing(of.needs()), &replayed, Vec::new());
     warnings.extend(warnings_at_end(of, list.doubtful_bytes, replayed.check));
     Ok((stacks, warnings))
 }

@@ -47,7 +47,7 @@ pub use rows::AllocationRow;
 #[cfg(feature = "cli")]
 pub use tables::AllocationView;
 pub use timeline::TimelineStep;
-pub(crate) use warnings::FAR_FROM_RUNDOWN;
+pub(crate) use warnings::{FAR_FROM_RUNDOWN, FREES_UNKNOWN};
 
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
@@ -311,7 +311,7 @@ impl Whole {
         let (of, range, clock) = (*of, *range, &trace.etl().clock);
         let missing = trace.missing(of.needs());
         let of_stacks = warnings::lack_of_stacks(of.needs().name, stacks, labels.lacks_stacks());
-        let mut warnings = warnings::warnings(trace, of.needs(), &missing, replayed, of_stacks);
+        let mut warnings = warnings::warnings(trace, of, &missing, replayed, of_stacks);
         if let Some(snapshot) = snapshot {
             warnings.add(of_snapshots(trace, &[snapshot.index]));
         }

@@ -100,7 +100,7 @@ impl Pieces {
         );
         counting.give_pieces(&mut collected);
         let replayed = replay::replay(trace, of, &mut counting, None);
-        let mut warnings = warnings(trace, of.needs(), &trace.missing(of.needs()), &replayed, Vec::new());
+        let mut warnings = warnings(trace, of, &trace.missing(of.needs()), &replayed, Vec::new());
         let lives = &counting.lives;
         let label = |life: u32| lives.label(life, trace.processes()).to_string();
         let process = |life: u32| (lives.get(life).map_or(0, |life| life.process_id), label(life));

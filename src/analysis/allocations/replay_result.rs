@@ -10,6 +10,8 @@ pub struct Replayed {
     pub at_start: Vec<(&'static str, u64)>,
     /// Counters with their names.
     pub records: Vec<(&'static str, u64)>,
+    /// Records that allocate what was live already: the one that freed it is missing.
+    pub allocated_again: u64,
     /// The check against the end rundown.
     pub check: Option<Check>,
     /// Processes of which nobody tells what they had committed before the trace.

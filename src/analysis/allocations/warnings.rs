@@ -6,21 +6,21 @@ use super::stack_shares::{StackShare, StackShares};
 use crate::load::allocation_kinds::AllocationKind;
 use crate::load::allocation_rules::LeftOut;
 use crate::trace::Trace;
-use crate::trace::analysis_needs::AnalysisNeeds;
 use crate::trace::trust::readiness::{Need, undescribed};
 use crate::trace::trust::trust_report::TrustReport;
 use crate::trace::trust::warning::{Warning, Warnings};
 use crate::units::{PAGE_BYTES, count, counted};
 
-/// One line each, most important first. `needs`: those of the kind of allocations.
+/// One line each, most important first.
 pub fn warnings(
     trace: &Trace,
-    needs: &'static AnalysisNeeds,
+    of: AllocationKind,
     missing: &[Need],
     replayed: &Replayed,
     of_stacks: Vec<Warning>,
 ) -> Warnings {
-    let (trust, analysis) = (trace.trust(), needs.name);
+    let (trust, needs) = (trace.trust(), of.needs());
+    let analysis = needs.name;
     let mut warnings = trust.warnings();
     let note = |code, text| Warning::note(analysis, code, text);
     let number =
@@ -49,8 +49,9 @@ pub fn warnings(
         let text = format!("estimated: {bytes} bytes were freed in regions of which only the sum was known");
         warnings.push(note("frees_estimated", text).of(estimated));
     }
+    warnings.extend(missing_frees(of, replayed.allocated_again, [number("allocations"), number("frees")]));
     warnings.extend(undated_frees(trust).map(|text| note("frees_undated", text.into())));
-    warnings.extend(unknown_start(needs, replayed));
+    warnings.extend(unknown_start(of, replayed));
     warnings.extend(trust.not_there_for(analysis, missing));
     warnings.extend(undescribed(trace.survey(), needs));
     warnings
@@ -77,6 +78,37 @@ pub fn lack_of_stacks(analysis: &'static str, stacks: StackShares, has_none: boo
     [allocated, freed].into_iter().filter_map(lacking).collect()
 }
 
+/// Codes of frees that the records lack: budgets are `invalid` then.
+pub const FREES_UNKNOWN: [&str; 2] = ["frees_not_recorded", "frees_missing"];
+
+/// So many allocations without one free are no chance.
+const MANY_ALLOCATIONS: u64 = 100;
+
+/// Frees that no record tells, though nothing else says that records were lost.
+fn missing_frees(of: AllocationKind, again: u64, [allocations, frees]: [u64; 2]) -> Option<Warning> {
+    let (analysis, name) = (of.needs().name, of.name());
+    let [not_recorded, missing] = FREES_UNKNOWN;
+    if frees == 0 && allocations >= MANY_ALLOCATIONS {
+        let text = format!(
+            "no free of {name} is in the trace, beside {} allocations: frees were not recorded, or were lost. What seems to be never freed              can be all that was allocated",
+            count(allocations)
+        );
+        return Some(Warning::grave(analysis, not_recorded, text));
+    }
+    let text = format!(
+        "{} of {} allocations of {name} are at addresses that no record freed",
+        count(again),
+        count(allocations)
+    );
+    let is_many = allocations >= MANY_ALLOCATIONS && again.saturating_mul(10) > allocations;
+    let warning = if is_many {
+        Warning::grave(analysis, missing, text)
+    } else {
+        Warning::note(analysis, "allocated_again", text)
+    };
+    (again > 0).then(|| warning.of(again))
+}
+
 /// What was lost at no known time: a buffer that is missing between others has one, and tells nothing of the rest.
 fn undated_frees(trust: &TrustReport) -> Option<&'static str> {
     let loss = trust.loss_of_all();
@@ -93,13 +125,13 @@ fn undated_frees(trust: &TrustReport) -> Option<&'static str> {
 }
 
 /// What is not in the sums, because nothing tells of it.
-fn unknown_start(needs: &'static AnalysisNeeds, replayed: &Replayed) -> Option<Warning> {
+fn unknown_start(of: AllocationKind, replayed: &Replayed) -> Option<Warning> {
     let number = replayed.at_start.iter().find(|(source, _)| *source == "unknown").map(|(_, number)| *number)?;
-    let of = counted(number, "process had", "processes had");
+    let had = counted(number, "process had", "processes had");
     let growth = "growth is too large by what of it was freed in the trace";
-    let text = match AllocationKind::ALL.into_iter().find(|kind| kind.needs().name == needs.name)? {
+    let text = match of {
         AllocationKind::Commit => {
-            format!("nothing tells what {of} committed before the trace: it is in no sum, and {growth}")
+            format!("nothing tells what {had} committed before the trace: it is in no sum, and {growth}")
         }
         AllocationKind::Pool => {
             format!(
@@ -107,10 +139,10 @@ fn unknown_start(needs: &'static AnalysisNeeds, replayed: &Replayed) -> Option<W
             )
         }
         AllocationKind::Heap => {
-            format!("nothing tells what heap blocks {of} before the trace: they are in no sum, and {growth}")
+            format!("nothing tells what heap blocks {had} before the trace: they are in no sum, and {growth}")
         }
     };
-    Some(Warning::note(needs.name, "start_unknown", text).of(number))
+    Some(Warning::note(of.needs().name, "start_unknown", text).of(number))
 }
 
 /// Codes of [`warnings_at_end`].
@@ -122,10 +154,14 @@ pub const FAR_FROM_RUNDOWN: &str = "far_from_rundown";
 /// Differences of fewer bytes are small ones.
 const FEW_BYTES: u128 = 16 * PAGE_BYTES as u128;
 
-/// True where the sums differ by more than a tenth.
-fn is_far(check: &CommitCheck) -> bool {
-    let apart = check.computed_bytes.abs_diff(check.rundown_bytes);
-    apart > FEW_BYTES && apart.saturating_mul(10) > check.rundown_bytes
+/// By how much the sums differ, where that is more than a tenth, or processes, more than a quarter of the sum together: too much of one does not
+/// make up for too little of another.
+fn far(check: &CommitCheck) -> Option<&'static str> {
+    let is_far = |apart: u128, of: u128| apart > FEW_BYTES && apart.saturating_mul(of) > check.rundown_bytes;
+    if is_far(check.computed_bytes.abs_diff(check.rundown_bytes), 10) {
+        return Some("more than a tenth");
+    }
+    is_far(check.difference_bytes, 4).then_some("more than a quarter, process by process")
 }
 
 /// What makes the sums at the end doubtful. `doubtful_bytes`: of pieces whose frees may be lost.
@@ -139,15 +175,18 @@ pub fn warnings_at_end(of: AllocationKind, doubtful_bytes: u128, check: Option<C
         let text = format!("{name} at the end: {bytes} bytes of it may have been freed by records that were lost");
         warnings.push(note(frees_lost, text));
     }
-    if let Some(Check::Commit(check)) = check.as_ref().filter(|check| matches!(check, Check::Commit(of) if is_far(of)))
+    if let Some(Check::Commit(check)) = &check
+        && let Some(how_far) = far(check)
     {
         let text = format!(
-            "commit at the end is {} bytes by the records and {} bytes by the end rundown, which differs by more than a tenth, in {} of \
-             {} processes: sums, peaks and rows are as far from what was committed",
+            "commit at the end is {} bytes by the records and {} bytes by the end rundown, which differs by {}, in {} of {} processes, by \
+             {} bytes in all: sums, peaks and rows are as far from what was committed",
             bytes(check.computed_bytes),
             bytes(check.rundown_bytes),
+            how_far,
             count(check.processes - check.equal),
             count(check.processes),
+            bytes(check.difference_bytes),
         );
         warnings.push(Warning::grave(of.needs().name, far_from_rundown, text));
         return warnings;

@@ -3,7 +3,9 @@
 use super::budget::{Analysis, Budget, Conditions, Measure};
 use super::measured_value::{Row, Value};
 use super::required_data::Evidence;
-use crate::analysis::allocations::{AllocationQuery, AllocationSet, Dimension, FAR_FROM_RUNDOWN, Figures};
+use crate::analysis::allocations::{
+    AllocationQuery, AllocationSet, Dimension, FAR_FROM_RUNDOWN, FREES_UNKNOWN, Figures,
+};
 use crate::dimensions::{Condition, Dimension as _};
 use crate::load::allocation_kinds::AllocationKind;
 use crate::symbols::folders::SymbolFolders;
@@ -77,7 +79,9 @@ impl<'t> AllocationValues<'t> {
         if let Some(fault) = self.evidence.fault(what, hooks, time, &budget.conditions) {
             return Err(fault);
         }
-        if let Some(doubt) = all.warnings.iter().find(|doubt| doubt.is_of(&[FAR_FROM_RUNDOWN])) {
+        if let Some(doubt) =
+            all.warnings.iter().find(|doubt| doubt.is_of(&[FAR_FROM_RUNDOWN]) || doubt.is_of(&FREES_UNKNOWN))
+        {
             return Err(doubt.text.clone());
         }
         if budget.measure == Measure::GrowthPerMinute && is_short(all) {

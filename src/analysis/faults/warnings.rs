@@ -33,6 +33,11 @@ pub(super) fn warnings(trace: &Trace, records: &FaultRecords, requests: &[Reques
         let text = format!("{short} shorter than the layout: not counted");
         all.push(Warning::note(FAULTS.name, "records_left_out", text).of(records.short));
     }
+    if records.impossible > 0 {
+        let text = counted(records.impossible, "record of a read or write is", "records of reads and writes are");
+        let text = format!("{text} left out: of 2 GiB and more, which no request has");
+        all.push(Warning::note(FAULTS.name, "records_left_out", text).of(records.impossible));
+    }
     let longest = length_of(trace);
     let too_long = requests.iter().filter(|request| request.response > longest).count() as u64;
     if too_long > 0 {

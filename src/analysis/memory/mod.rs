@@ -100,7 +100,7 @@ impl MemorySet {
         let has = |hook| trace.survey().kernel_count(hook) > 0;
         check_recorded(trace, query)?;
         let window = window(trace, query)?;
-        let physical = physical(trace);
+        let (physical, ram) = (physical(trace), trace.system().ram_pages.filter(|&pages| pages > 0));
         let (inside, wrong): (Vec<&At<MemoryCounters>>, Vec<_>) =
             (counters.memory.iter()).filter(|at| window.holds(at.moment)).partition(|at| at.value.is_possible());
         let sample = |at: &&At<_>| {
@@ -109,7 +109,7 @@ impl MemorySet {
         let samples: Vec<MemorySample> = inside.iter().map(sample).collect();
         let working_sets = &counters.working_sets;
         let WorkingSetTracks { processes, sessions, impossible } =
-            working_sets::read(etl, working_sets, trace.processes(), &window, query);
+            working_sets::read(etl, working_sets, (trace.processes(), ram), &window, query);
         let tracks = match query.group_by {
             Some(MemoryDimension::Process) => Some(&processes[..]),
             Some(MemoryDimension::Session) => Some(&sessions[..]),

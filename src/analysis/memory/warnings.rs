@@ -14,18 +14,15 @@ pub(super) fn warnings(
 ) -> Vec<Warning> {
     let note = |code, text| Warning::note(MEMORY_UTILIZATION.name, code, text);
     let missing = |keyword: &str, without: &str| format!("not in the trace, therefore unknown: {keyword} ({without})");
-    let contradicts = |sample: &MemorySample| has_physical && sample.in_use.is_none();
     let lines = [
         (!has_counters, "not_recorded", missing("MemoryInfo", "page lists, pools and commit over time")),
         (!has_working_sets, "not_recorded", missing("MemoryInfoWS", "working sets by process")),
-        (
-            samples.iter().any(contradicts),
-            "lists_exceed_memory",
-            "the page lists hold more pages than physical memory has by the trace: what is in use is unknown then"
-                .into(),
-        ),
     ];
-    lines.into_iter().filter(|(holds, ..)| *holds).map(|(_, code, line)| note(code, line)).collect()
+    let absent = lines.into_iter().filter(|(holds, ..)| *holds).map(|(_, code, line)| note(code, line));
+    let contradict = samples.iter().filter(|sample| has_physical && sample.in_use.is_none()).count() as u64;
+    let text = "the page lists hold more pages than physical memory has by the trace: what is in use is unknown then";
+    let exceed = Warning::grave(MEMORY_UTILIZATION.name, "lists_exceed_memory", text.to_owned()).of(contradict);
+    (contradict > 0).then_some(exceed).into_iter().chain(absent).collect()
 }
 
 /// Counts since boot that fall: what was repurposed is wrong, in pages and per second.
@@ -44,6 +41,9 @@ pub(super) fn fallen(samples: &[MemorySample]) -> Option<Warning> {
 
 /// That values are left out which no machine can have.
 pub(super) fn left_out(impossible: u64, one: &str, many: &str) -> Option<Warning> {
-    let text = format!("left out: {} with more pages than any machine has", counted(impossible, one, many));
+    let text = format!(
+        "left out: {} that cannot be true: more pages than the machine has, or than the whole that they are of",
+        counted(impossible, one, many)
+    );
     (impossible > 0).then(|| Warning::note(MEMORY_UTILIZATION.name, "records_left_out", text).of(impossible))
 }

@@ -162,11 +162,11 @@ pub(crate) struct WorkingSetTracks {
     pub impossible: u64,
 }
 
-/// Reads all records in the window.
+/// Reads all records in the window. `ram_pages`: of the machine, where the trace tells it.
 pub(crate) fn read(
     etl: &EtlFile,
     records: &[WorkingSetRecord],
-    processes: &Processes,
+    (processes, ram_pages): (&Processes, Option<u64>),
     window: &Window,
     query: &MemoryQuery,
 ) -> WorkingSetTracks {
@@ -178,8 +178,8 @@ pub(crate) fn read(
     };
     let empty = || (Tracks::default(), 0_u64);
     let parts = read_working_sets(etl, &inside, empty, |(tracks, impossible), moment, scope, sets| {
-        *impossible += sets.iter().filter(|sizes| !sizes.is_possible()).count() as u64;
-        for sizes in sets.iter().filter(WorkingSetSizes::is_possible) {
+        *impossible += sets.iter().filter(|sizes| !sizes.is_possible(ram_pages)).count() as u64;
+        for sizes in sets.iter().filter(|sizes| sizes.is_possible(ram_pages)) {
             let owner = match scope {
                 WorkingSetScope::Processes => owners.of(sizes.id, moment),
                 WorkingSetScope::Sessions => TrackOwner::Session(sizes.id),

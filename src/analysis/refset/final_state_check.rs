@@ -111,12 +111,19 @@ pub struct Verification {
     pub by_process: BTreeMap<String, MatchCounts>,
     /// Some pages that disagree.
     pub examples: Vec<Example>,
+    /// What of the sequence is missing: then pages that only the account has prove nothing.
+    pub(crate) incomplete: Option<String>,
 }
 
 impl Verification {
     /// Pages that disagree, relative to those that match.
     pub fn residue(&self) -> f64 {
         (self.all.only_tracked + self.all.only_final) as f64 / self.all.matched.max(1) as f64
+    }
+
+    /// Pages that only the sequence has, relative to those of the account: what a sequence can prove that is not whole.
+    pub(crate) fn share_of_unknown(&self) -> f64 {
+        self.all.only_final as f64 / self.tracked.max(1) as f64
     }
 
     /// True when nothing matches although there are pages to compare: most of the sequence or of the accesses is missing.
@@ -158,6 +165,7 @@ impl Verification {
             by_use: BTreeMap::new(),
             by_process: BTreeMap::new(),
             examples: Vec::new(),
+            incomplete: None,
         }
     }
 }

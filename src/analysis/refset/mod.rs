@@ -29,6 +29,7 @@ pub use totals::shard_totals::KernelPages;
 pub use totals::timeline::{PeakAndAverage, Timeline, TimelineGroup};
 pub use totals::working_set_check::{MemInfoWsCheck, MemInfoWsDifference};
 
+use crate::analysis::resident::consistency_checks::Checks;
 use crate::analysis::stacks::StackTexts;
 use crate::analysis::table::{Condition, Group, Node};
 use crate::dimensions::ProcessFacet;
@@ -185,6 +186,9 @@ impl ReferenceSet {
             None => Self::verified::<()>(etl, query, &context, sequence, each),
             Some(_) => Self::verified::<u32>(etl, query, &context, sequence, each),
         };
+        if let (Some(verification), Some(sequence)) = (&mut set.verification, sequence) {
+            verification.incomplete = missing_part(trace, sequence);
+        }
         set.unverified = set.verification.is_none().then(|| unverified(trace));
         set.stack_texts = stacks.map(AccessStacks::into_texts).unwrap_or_default();
         set.add_warnings(trace, query.max_residue, told.unwrap_or_default());
@@ -277,6 +281,15 @@ fn scenario<'t>(trace: &'t Trace, query: &Query) -> Result<(Window, AveragingSpa
     let window = Window::new(ends, query.from.as_ref(), query.to.as_ref(), &trace.etl().clock)?;
     let span = AveragingSpan::new(&window, ends.last.time);
     Ok((window, span, sequence))
+}
+
+/// What of the page sequence is missing.
+fn missing_part(trace: &Trace, sequence: &Snapshot) -> Option<String> {
+    let clock = &trace.etl().clock;
+    let is_part = trace.page_sequences().is_broken(sequence, clock);
+    let broken = || is_part.then(|| "it was broken in two".to_owned());
+    let cut = || trace.trust().cut_text().map(|cut| format!("the file is cut: {cut}"));
+    Checks::of_sequence(sequence, trace).missing_part().or_else(broken).or_else(cut)
 }
 
 /// # Errors

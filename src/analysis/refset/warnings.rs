@@ -32,6 +32,14 @@ impl ReferenceSet {
             let text = "the trace has no marks of a scenario: the window is the whole trace";
             warnings.push(note("no_marks", text.to_owned()));
         }
+        if self.window.lacks_stop_mark() {
+            let end = match &self.window.to_mark {
+                Some(mark) => format!("the last mark after it, \"{mark}\""),
+                None => "the end of the trace or the page sequence there".to_owned(),
+            };
+            let text = format!("no mark says when the scenario stops: the window ends with {end}");
+            warnings.push(note("no_stop_mark", text));
+        }
         if !self.has_removals {
             warnings.push(no_trims(trust));
         }
@@ -66,6 +74,17 @@ impl ReferenceSet {
     /// What the final page sequence says otherwise.
     fn difference_at_the_end(&self, max_residue: f64) -> Option<Warning> {
         let verification = self.verification.as_ref()?;
+        if let Some(why) = &verification.incomplete {
+            let unknown = verification.share_of_unknown();
+            let sequence = format!("the page sequence after the scenario is not whole ({why})");
+            return Some(match unknown > max_residue {
+                true => grave(
+                    "residue",
+                    format!("{sequence}, and has pages that the account lacks: {:.2} %", unknown * 100.0),
+                ),
+                false => note("unproved", format!("{sequence}: nothing proves the result")),
+            });
+        }
         let residue = verification.residue();
         if verification.is_hopeless() {
             let text = "no page of the final page sequence matches what is tracked: nothing proves the result";

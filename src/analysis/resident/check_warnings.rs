@@ -57,6 +57,11 @@ impl Checks {
         self.outcomes().into_iter().flat_map(|outcome| outcome.warnings).collect()
     }
 
+    /// What of the sequence is missing for certain.
+    pub(crate) fn missing_part(&self) -> Option<String> {
+        self.lost_part().or_else(|| self.too_few()).map(|warning| warning.text)
+    }
+
     fn compared(&self, what: &str, counted: u64, expected: u64) -> Compared {
         Compared::new(what.into(), counted, expected, self.pages)
     }

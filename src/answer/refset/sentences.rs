@@ -153,6 +153,14 @@ fn left(set: &ReferenceSet) -> String {
 }
 
 pub(super) fn verdict(v: &Verification) -> String {
+    if v.incomplete.is_some() {
+        return format!(
+            "{} pages match, {} only tracked, {} only in the final state, of which a part is missing: no residue",
+            numbers::count(v.all.matched),
+            numbers::count(v.all.only_tracked),
+            numbers::count(v.all.only_final),
+        );
+    }
     if v.is_hopeless() {
         return "impossible: no page of the final page sequence matches, so most of it must be missing".into();
     }

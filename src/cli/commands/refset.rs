@@ -178,18 +178,23 @@ impl Refset {
             () if rows.group_by.is_some() || set.with_ended => RefsetView::Rows,
             () => RefsetView::Summary,
         };
-        let residue = set.verification.as_ref().map(|verification| verification.residue() * 100.0);
+        let verification = set.verification.as_ref();
+        let is_whole = verification.is_none_or(|verification| verification.incomplete.is_none());
+        let residue = verification.map(|verification| verification.residue() * 100.0);
         if let Some(error) = set.unverified.take_if(|_| self.verify) {
             return Err(error.into());
         }
         let answer = refset::answer(&set, rows.unit(), view);
         let answer = output::with_no_match(answer, &query.conditions);
         let exit = show(trace::with_columns(&self.columns, self.each.each, answer)?)?;
-        let differs = self.verify && residue.is_some_and(|residue| residue > self.max_residue);
+        let differs = self.verify && (!is_whole || residue.is_some_and(|residue| residue > self.max_residue));
         if let (true, false, Some(residue)) = (differs, common.quiet, residue) {
             let limit = self.max_residue;
             let of_trace = if self.each.each { format!("{}: ", path.display()) } else { String::new() };
-            messages::write(&format!("{of_trace}the residue of {residue:.2} % is above {limit} % (--max-residue)"));
+            messages::write(&match is_whole {
+                true => format!("{of_trace}the residue of {residue:.2} % is above {limit} % (--max-residue)"),
+                false => format!("{of_trace}the page sequence is not whole: it proves nothing"),
+            });
         }
         Ok(if exit == Exit::Fine && differs { Exit::Difference } else { exit })
     }

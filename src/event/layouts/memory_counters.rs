@@ -6,7 +6,7 @@
 use crate::byte_reader::{exactly, first, layout, size};
 use crate::event::outcome::{Fault, Oddity, Parsed, Read};
 use crate::event::payload::{MEMORY, Payload};
-use crate::units::PointerSize;
+use crate::units::{MOST_PAGES, PointerSize, fits_in_ram};
 use zerocopy::little_endian::{I32, U32, U64};
 
 crate::event::hooks_macro::hooks! {
@@ -211,15 +211,14 @@ pub struct WorkingSetSizes {
     pub store: Option<WorkingSetStore>,
 }
 
-/// Most pages that physical addresses of 52 bits have room for: no list or working set has more, and no commit.
-pub(crate) const MOST_PAGES: u64 = 1 << 40;
+/// Pages by which a part is more than its whole for no other reason than damage: 1 GiB. Both are not read at once.
+const MUCH_MORE: u64 = 1 << 18;
 
 impl WorkingSetSizes {
-    /// False for numbers that no machine has.
-    pub(crate) fn is_possible(&self) -> bool {
-        [self.working_set_pages, self.private_working_set_pages, self.commit_pages]
-            .iter()
-            .all(|pages| *pages <= MOST_PAGES)
+    /// False for numbers that the machine cannot have, and for a private part that is much more than the whole.
+    pub(crate) fn is_possible(&self, ram_pages: Option<u64>) -> bool {
+        let (all, private) = (self.working_set_pages, self.private_working_set_pages);
+        fits_in_ram(all, ram_pages) && self.commit_pages <= MOST_PAGES && private <= all.saturating_add(MUCH_MORE)
     }
 }
 

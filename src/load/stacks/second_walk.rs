@@ -232,18 +232,19 @@ impl Reader<'_> {
                 self.allocated(verdict, range.size_bytes, Owner::Process(Some(range.process_id)))
             }
             (EventChoice::HardFault, Some(Event::HardFault(found))) => {
-                counted(found.byte_count.into(), of_thread(found.thread_id))
+                let verdict = Verdict::of_transfer(found.byte_count);
+                self.allocated(verdict, found.byte_count.into(), of_thread(found.thread_id))
             }
             (EventChoice::Pool, Some(Event::Pool { action: PoolAction::Alloc, piece })) => {
-                self.allocated(Verdict::of_pool(piece.address), piece.size_bytes, of_header)
+                self.allocated(Verdict::of_pool(piece.address, piece.size_bytes), piece.size_bytes, of_header)
             }
             (EventChoice::Heap, _) => match HeapRecord::read(&Payload::of(record)?).ok()?.value {
                 HeapRecord::Alloc(found) => {
-                    self.allocated(Verdict::of_block(found.address), found.size_bytes, of_header)
+                    self.allocated(Verdict::of_block(found.address, found.size_bytes), found.size_bytes, of_header)
                 }
                 // One that moves wrote an allocation too.
                 HeapRecord::Realloc(found) if found.address == 0 || found.address == found.old_address => {
-                    self.allocated(Verdict::of_block(found.address), found.size_bytes, of_header)
+                    self.allocated(Verdict::of_block(found.address, found.size_bytes), found.size_bytes, of_header)
                 }
                 _ => None,
             },
@@ -254,7 +255,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A record that counts as an allocation, by the rule of `allocations`; others are noted.
+    /// A record that counts, by the rule of `allocations` and `faults`; others are noted.
     fn allocated(&mut self, verdict: Verdict, amount: u64, owner: Owner) -> Option<Chosen> {
         self.events.left_out.note(verdict);
         (verdict == Verdict::Allocates).then_some(Chosen { amount, owner })

@@ -10,6 +10,7 @@ use crate::event::event_names;
 use crate::event::hooks::{LOG_FILE, PROCESS_DC_END};
 use crate::load::event_kind_counts::KindCount;
 use crate::load::survey::Survey;
+use crate::trace::trust::files_together;
 use crate::units::{Nanos, PointerSize, Ticks, count, counted};
 use std::collections::BTreeMap;
 
@@ -31,7 +32,7 @@ pub(super) fn contradictions(etl: &EtlFile, survey: &Survey) -> Vec<Contradictio
         pointer_size(etl, survey),
         repeated_buffers(etl, survey),
     ];
-    found.into_iter().flatten().collect()
+    found.into_iter().flatten().chain(files_together::contradictions(etl, survey)).collect()
 }
 
 /// The end of a recording before its start: of any file.
@@ -93,7 +94,7 @@ fn impossible_clock(etl: &EtlFile) -> Option<Contradiction> {
 
 /// Groups of hook ids whose events tell what the machine did while it was recorded: disks, memory, threads, samples and interrupts,
 /// heaps. Others are also written at the stop or by a merge.
-const OF_THE_RECORDING: [u8; 5] = [0x01, 0x02, 0x05, 0x0f, 0x10];
+pub(super) const OF_THE_RECORDING: [u8; 5] = [0x01, 0x02, 0x05, 0x0f, 0x10];
 /// The end in the header is of a clock that ticks 64 times a second at the slowest, and is written a moment after the last record.
 const LEAST_BEYOND: Nanos = Nanos(100_000_000);
 

@@ -5,6 +5,7 @@
 //! | `warning` | a [`Warning`]: its code, its words, whether numbers can be wrong; the [`Warnings`] of a result; and the list of all codes. A new warning begins here |
 //! | `loss`, `damage_time` | what was lost and what is damaged, found in the file |
 //! | `header_contradictions` | where the log-file header and the records contradict each other |
+//! | `files_together` | where the files of one recording contradict each other, or hold the same events |
 //! | `trust_report` | the [`TrustReport`]: all losses and damage of a trace, and the warnings about them |
 //! | `level` | the [`TrustLevel`]: the worst of them, as one word and one sentence |
 //! | `readiness` | which analyses can run, by what was recorded; it says nothing of loss |
@@ -12,6 +13,7 @@
 //! A warning about the file is made in `trust_report`, one about the numbers of an analysis in the `warnings.rs` of that analysis.
 
 pub(crate) mod damage_time;
+mod files_together;
 mod header_contradictions;
 pub(crate) mod level;
 pub(crate) mod loss;

@@ -414,7 +414,8 @@ fn several_recordings(etl: &EtlFile, survey: &Survey) -> Option<String> {
         // Whoever writes a file writes one header buffer, its first.
         let more = etl.own_buffers().iter().skip(1).filter(|buffer| buffer.kind == TYPE_HEADER).count() as u64;
         let buffers = counted(more, "more buffer of it is a header buffer", "more buffers of it are header buffers");
-        return (more > 0).then_some(buffers);
+        let computers = survey.has_two_computers.then(|| "its configuration records name two computers".to_owned());
+        return (more > 0).then_some(buffers).or(computers);
     };
     let headers = counted(others.len() as u64, "log-file header in it is", "log-file headers in it are");
     let of = match others.iter().find(|other| !is_same_boot(other.boot, boot)) {

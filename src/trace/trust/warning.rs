@@ -20,6 +20,8 @@ const CODES: &[(&str, bool)] = &[
     ("processor_impossible", true),
     ("pointer_size_differs", true),
     ("buffers_repeated", true),
+    ("files_shifted", true),
+    ("events_in_two_files", true),
     ("loss_unknown", true),
     ("buffers_missing", false),
     ("buffers_advice", false),
@@ -61,6 +63,7 @@ const CODES: &[(&str, bool)] = &[
     ("nothing_matches", true),
     ("working_sets_differ", true),
     ("no_marks", false),
+    ("no_stop_mark", false),
     ("unproved", false),
     // Faults.
     ("waits_unknown", true),
@@ -69,7 +72,7 @@ const CODES: &[(&str, bool)] = &[
     ("some_requests_unmatched", false),
     // Memory over time.
     ("counters_fell", true),
-    ("lists_exceed_memory", false),
+    ("lists_exceed_memory", true),
     // Processors.
     ("switches_broken", true),
     ("window_beyond_switches", true),
@@ -87,6 +90,9 @@ const CODES: &[(&str, bool)] = &[
     ("stacks_incomplete", false),
     ("frees_estimated", false),
     ("symbols_missing", false),
+    ("frees_not_recorded", true),
+    ("frees_missing", true),
+    ("allocated_again", false),
     ("frees_lost", false),
     ("frees_undated", false),
     ("differs_from_rundown", false),

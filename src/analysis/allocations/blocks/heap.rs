@@ -24,6 +24,8 @@ pub struct HeapCounts {
     pub unknown_frees: u64,
     /// Allocations and reallocations that failed.
     pub left_out: LeftOut,
+    /// Allocations at the address of a live block.
+    pub allocated_again: u64,
     /// Reallocations that moved and whose block was logged by an allocation of its own.
     pub realloc_summaries: u64,
 }
@@ -86,7 +88,7 @@ impl Heaps {
                 None => self.counts.unknown_frees += 1,
             },
             BlockAction::Alloc | BlockAction::ReallocNew | BlockAction::ReallocOld => {
-                let verdict = Verdict::of_block(record.address);
+                let verdict = Verdict::of_block(record.address, record.bytes);
                 self.counts.left_out.note(verdict);
                 if verdict != Verdict::Allocates {
                     return;
@@ -199,6 +201,7 @@ impl Heaps {
                 }
             }
             _ => {
+                self.counts.allocated_again += u64::from(live.is_some());
                 live.iter().for_each(|live| close(step, live, Reason::Lost, counting));
                 counting.opened(step.opening(), step.bytes);
             }

@@ -206,7 +206,13 @@ impl Books<'_, '_> {
                 records.extend([("mismatched", counts.mismatched), ("malformed", counts.left_out.impossible)]);
                 let source = if has_start_snapshot { "snapshot" } else { "unknown" };
                 let check = pool.check.map(Check::Pool);
-                Replayed { at_start: vec![(source, 1)], records, check, ..Replayed::default() }
+                Replayed {
+                    at_start: vec![(source, 1)],
+                    records,
+                    allocated_again: counts.allocated_again,
+                    check,
+                    ..Replayed::default()
+                }
             }
             Kind::Heap(heaps) => {
                 let counts = heaps.counts;
@@ -217,12 +223,14 @@ impl Books<'_, '_> {
                     ("unknown_frees", counts.unknown_frees),
                     ("realloc_summaries", counts.realloc_summaries),
                 ]);
+                let impossible = counts.left_out.impossible;
+                records.extend((impossible > 0).then_some(("malformed", impossible)));
                 let lives = &self.counting.lives;
                 let is_born = |life: &&LifeId| lives.get(**life).is_some_and(|life| life.begin.is_some());
                 let born = heaps.lives.iter().filter(is_born).count() as u64;
                 let sources = [("born", born), ("unknown", heaps.lives.len() as u64 - born)];
                 let at_start = sources.into_iter().filter(|(_, number)| *number > 0).collect();
-                Replayed { at_start, records, ..Replayed::default() }
+                Replayed { at_start, records, allocated_again: counts.allocated_again, ..Replayed::default() }
             }
         }
     }

@@ -22,6 +22,8 @@ use foldhash::{HashMap as FastMap, HashSet as FastSet};
 pub struct PoolCounts {
     /// Frees of other bytes or of another tag than what was allocated.
     pub mismatched: u64,
+    /// Allocations at the address of a live block.
+    pub allocated_again: u64,
     /// Records of address 0.
     pub left_out: LeftOut,
 }
@@ -83,7 +85,7 @@ impl Pool {
 
     /// A record.
     pub fn prepare(&mut self, record: &BlockRecord, counting: &mut Counting<'_>, steps: &mut Steps) {
-        let verdict = Verdict::of_pool(record.address);
+        let verdict = Verdict::of_pool(record.address, record.bytes);
         if verdict != Verdict::Allocates {
             return self.counts.left_out.note(verdict);
         }
@@ -120,6 +122,7 @@ impl Pool {
             What::Listed { .. } => {}
             _ => {
                 if let Some(live) = live {
+                    self.counts.allocated_again += 1;
                     let closing = Some(Closing { moment: step.moment, reason: Reason::Lost });
                     counting.close(live.opening(), Some(step.address), live.bytes, closing);
                 }

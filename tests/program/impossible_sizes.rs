@@ -1,0 +1,79 @@
+//! Sizes that no machine has are left out and told, by each command that would add them up.
+
+use crate::program::run;
+use etl_writer::payloads::counters::{MemInfo, working_sets};
+use etl_writer::payloads::memory::{COMMIT, RESERVE, hard_fault, virtual_alloc};
+use etl_writer::payloads::pool;
+use etl_writer::payloads::process::{self, Process};
+use etl_writer::payloads::system::Cpu;
+use etl_writer::{Ptr::P8, Rec, Session, Trace, file_of};
+use serde_json::Value;
+
+fn json(records: Vec<Rec>, more: &[&str]) -> Value {
+    let session = Session { processors: 1, ..Session::windows10() };
+    let mut time = session.t0 + 10;
+    let mut trace = Trace::new(session);
+    for rec in [Process::new(40, "app.exe").rec(P8, 4, process::DC_START)].into_iter().chain(records) {
+        time += 1000;
+        trace.add(&rec.at(time));
+    }
+    let file = file_of(&trace.finish());
+    let (command, more) = more.split_first().expect("a command");
+    let ran = run(&[&[*command, file.path().to_str().expect("a plain name"), "--format", "json"], more].concat());
+    serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran:?}"))
+}
+
+fn warns(json: &Value, says: &str) -> bool {
+    json["warnings"]
+        .as_array()
+        .expect("warnings")
+        .iter()
+        .any(|text| text.as_str().is_some_and(|text| text.contains(says)))
+}
+
+const HUGE: u64 = 1 << 40; // 4,194,304 GiB in pages
+
+#[test]
+fn counters_that_no_machine_has_are_left_out() {
+    let machine = || Cpu { memory_mb: 1024, ..Cpu::default() }.rec(P8, 3);
+    let sound = MemInfo { zero: 5000, free: 100, system: [9, 9, 9, 7000], ..MemInfo::default() };
+    let wrong = MemInfo { system: [9, 9, 9, HUGE], ..sound };
+    let set = |counts: [u64; 4]| {
+        let [all, commit, size, private] = counts;
+        working_sets(P8, 0x027d, &[(40, [all, commit, size, private, 0, 0, 0, 0])], false)
+    };
+    let of = |sets: Vec<Rec>| {
+        let records = [machine(), sound.rec(P8, 3), wrong.rec(P8, 3), set([300, 200, 900, 100])];
+        json(records.into_iter().chain(sets).collect(), &["memory", "--group-by", "process"])
+    };
+    let whole = of(vec![set([350, 200, 900, 100])]);
+    assert!(warns(&whole, "left out: 1 sample of counters that cannot be true") && !warns(&whole, "working set that"));
+    // More than the RAM, commit of no machine, and a private part that is larger than the whole.
+    let sets = vec![set([300_000, 200, 900, 100]), set([300, HUGE, 900, 100]), set([300, 200, 900, 270_000])];
+    let json = of(sets);
+    assert!(warns(&json, "left out: 3 working sets that cannot be true"), "{}", json["warnings"]);
+    let row = &json["rows"][0];
+    assert_eq!(
+        ["working_set_most_pages", "commit_most_pages", "private_most_pages"].map(|key| row[key].as_u64()),
+        [300, 200, 100].map(Some)
+    );
+}
+
+#[test]
+fn allocations_and_reads_that_no_machine_has_are_left_out() {
+    let range = |pages: u64| virtual_alloc(P8, 0x1000_0000, pages * 4096, 40, RESERVE | COMMIT);
+    let commit = json(vec![range(3), range(HUGE)], &["allocations", "--of", "commit"]);
+    assert!(warns(&commit, "left out: 1 impossible record"), "{}", commit["warnings"]);
+    assert_eq!(commit["total"]["allocated_bytes"], 3 * 4096);
+    let block = |number: u64, bytes: u64| {
+        pool::pool(P8, pool::ALLOC, 1, *b"Test", bytes, 0xffff_a000_0000_0000 + number * 0x1000)
+    };
+    let pool = json(vec![block(0, 64), block(1, u64::MAX)], &["allocations", "--of", "pool"]);
+    assert!(warns(&pool, "left out: 1 impossible record"), "{}", pool["warnings"]);
+    assert_eq!(pool["total"]["allocated_bytes"], 64);
+    let begin = Session::windows10().t0;
+    let fault = |bytes: u32| hard_fault(P8, begin, 0, 0x1000, 0xffff_a000_0000_0000, 44, bytes);
+    let faults = json(vec![fault(4096), fault(0xffff_f000)], &["faults"]);
+    assert!(warns(&faults, "1 record of a read or write is left out"), "{}", faults["warnings"]);
+    assert_eq!((&faults["hard"]["bytes"], &faults["hard"]["events"]), (&4096.into(), &1.into()));
+}

@@ -1,0 +1,131 @@
+//! Files that are given as one recording and are none: each case is refused, or told by every command.
+
+use crate::one_of_each::{records, session, trace};
+use crate::program::{Ran, run};
+use crate::recording::{beside, split};
+use etl_writer::payloads::system::Cpu;
+use etl_writer::{Rec, Session, Trace};
+use std::path::{Path, PathBuf};
+
+fn put(folder: &Path, name: &str, bytes: &[u8]) -> PathBuf {
+    let path = folder.join(name);
+    std::fs::write(&path, bytes).unwrap();
+    path
+}
+
+fn with(command: &str, files: &[PathBuf]) -> Ran {
+    let files: Vec<&str> = files.iter().map(|path| path.to_str().unwrap()).collect();
+    run(&[&[command], &files[..], &["--format", "json", "--strict"]].concat())
+}
+
+fn codes(command: &str, files: &[PathBuf]) -> (i32, Vec<String>) {
+    let ran = with(command, files);
+    let json: serde_json::Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran:?}"));
+    let texts = json["warnings"].as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned());
+    (ran.code, texts.collect())
+}
+
+/// All commands tell it, and end with 3.
+fn told(files: &[PathBuf], says: &str) {
+    for command in ["info", "processes", "events"] {
+        let (code, warnings) = codes(command, files);
+        assert!(code == 3 && warnings.iter().any(|text| text.contains(says)), "{command} {says}: {code} {warnings:?}");
+    }
+}
+
+/// A file of events of a provider, 2 ms apart.
+fn user(session: Session) -> Trace {
+    let first = session.t0 + 100;
+    Trace::new(session).push_all(events(first))
+}
+
+fn events(first: u64) -> impl Iterator<Item = Rec> {
+    let payload = |number: u64| [number.to_le_bytes(), [7; 8]].concat();
+    (0..200)
+        .map(move |number| Rec::event(session().pointer, [9; 16], 5, 0, payload(number)).at(first + number * 20_000))
+}
+
+#[test]
+fn sessions_one_after_the_other_and_of_other_machines_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = put(folder.path(), "a.etl", &trace(1));
+    let hour = 36_000_000_000;
+    let later = Session {
+        t0: beside().t0 + hour,
+        start_time: beside().start_time + hour,
+        end_time: beside().end_time + hour,
+        ..beside()
+    };
+    let many = Session { processors: 8, ..beside() };
+    for (session, says) in [(later, "they were not recorded together"), (many, "its machine has 8 processors, not 1")] {
+        let other = put(folder.path(), "b.etl", &user(session).finish());
+        for files in [[first.clone(), other.clone()], [other, first.clone()]] {
+            let ran = with("processes", &files);
+            assert!(ran.code == 3 && (ran.err.contains(says) || ran.err.contains("its machine has 1")), "{}", ran.err);
+        }
+    }
+}
+
+#[test]
+fn files_whose_clocks_differ_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = put(folder.path(), "a.etl", &trace(1));
+    let good = put(folder.path(), "good.etl", &user(beside()).finish());
+    let (_, warnings) = codes("info", &[first.clone(), good]);
+    assert!(!warnings.iter().any(|text| text.contains("FILES")), "{warnings:?}");
+    // All stamps are two seconds later, while the dates stay; and only those of the records.
+    let all = user(Session { t0: beside().t0 + 20_000_000, ..beside() }).finish();
+    told(&[first.clone(), put(folder.path(), "b.etl", &all)], "THE CLOCKS OF THE FILES DIFFER: by its stamps");
+    let records = Trace::new(beside()).push_all(events(beside().t0 + 300_000_000)).finish();
+    told(&[first.clone(), put(folder.path(), "c.etl", &records)], "THE CLOCKS OF THE FILES DIFFER: records of");
+    // The date was set by a minute before the second session began, and with it that of the boot.
+    let minute = 600_000_000;
+    let set = Session {
+        start_time: beside().start_time + minute,
+        end_time: beside().end_time + minute,
+        boot_time: beside().boot_time + 50_000_000,
+        ..beside()
+    };
+    let (_, warnings) = codes("info", &[first, put(folder.path(), "d.etl", &user(set).finish())]);
+    assert!(warnings.iter().any(|text| text.contains("CLOCKS OF THE FILES DIFFER")), "{warnings:?}");
+}
+
+#[test]
+fn events_that_two_files_hold_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = put(folder.path(), "a.etl", &trace(1));
+    let part = put(folder.path(), "user.etl", &user(beside()).finish());
+    // A merge of the kernel's session and of the other one, beside that one.
+    let own = records(1, Vec::new()).into_iter().chain(events(beside().t0 + 100));
+    let mut own: Vec<Rec> = own.collect();
+    own.sort_by_key(|rec| rec.time);
+    let merged = put(folder.path(), "merged.etl", &Trace::new(session()).push_all(own).finish());
+    told(&[merged.clone(), part.clone()], "FILES HOLD THE SAME EVENTS");
+    told(&[part, merged], "FILES HOLD THE SAME EVENTS");
+    // A copy under another name, of which only the name of the session differs.
+    let copy = put(folder.path(), "copy.etl", &user(Session { logger_name: "Other".into(), ..beside() }).finish());
+    let user = put(folder.path(), "user.etl", &user(beside()).finish());
+    told(&[first.clone(), user, copy], "FILES HOLD THE SAME EVENTS");
+    // Both sessions got each event, one a moment after the other.
+    let twice = Trace::new(Session { logger_name: "Other".into(), ..beside() }).push_all(events(beside().t0 + 103));
+    let twice = put(folder.path(), "twice.etl", &twice.finish());
+    let one = put(folder.path(), "one.etl", &self::user(beside()).finish());
+    told(&[first, one, twice], "FILES HOLD THE SAME EVENTS");
+    let halves = split(folder.path(), |number| number % 2 == 0);
+    let (_, warnings) = codes("info", &halves);
+    assert!(!warnings.iter().any(|text| text.contains("FILES HOLD")), "{warnings:?}");
+}
+
+#[test]
+fn files_of_two_computers_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |session: Session, computer: &str, name: &str, records: Vec<Rec>| {
+        let cpu = Cpu { computer: computer.into(), processors: 1, ..Cpu::default() };
+        let cpu = cpu.rec(session.pointer, 3).at(session.t0 + 5);
+        put(folder.path(), name, &Trace::new(session).push(cpu).push_all(records).finish())
+    };
+    let first = of(session(), "ONE", "a.etl", records(1, Vec::new()));
+    told(&[first.clone(), of(beside(), "TWO", "b.etl", Vec::new())], "name two computers");
+    let (_, warnings) = codes("info", &[first, of(beside(), "one", "c.etl", Vec::new())]);
+    assert!(!warnings.iter().any(|text| text.contains("computers")), "{warnings:?}");
+}
