@@ -7,7 +7,7 @@ use crate::etl::file::Scratch;
 use crate::etl::log_file_header::{LogFileHeader, MODE_RELOG};
 use crate::etl::record::Record;
 use crate::etl::record_id::RecordId;
-use crate::event::catalog;
+use crate::event::event_names;
 use crate::load::survey::Survey;
 use crate::trace::trust::header_contradictions::OF_THE_RECORDING;
 use crate::units::{Nanos, Ticks, counted};
@@ -90,7 +90,7 @@ fn repeated(etl: &EtlFile, survey: &Survey, parts: &[Part<'_>]) -> Option<Contra
         "FILES HOLD THE SAME EVENTS: {} of a few that were looked for, first {} at {:.3} s, in {other} and in {one}: one is a copy, a part or \
          a merge of the other, or both sessions recorded the same. Such events count twice",
         counted(events, "was found", "were found"),
-        catalog::name(id).map_or_else(|| id.to_string(), |known| known.name.to_owned()),
+        event_names::name(id).map_or_else(|| id.to_string(), |known| known.name.to_owned()),
         etl.clock.nanos(time).seconds()
     );
     Some(("events_in_two_files", text))
@@ -108,7 +108,7 @@ struct Asked {
 fn is_of_the_recording(record: &Record<'_>) -> bool {
     let is_told = match record.id {
         RecordId::Kernel(hook) => OF_THE_RECORDING.contains(&hook.group()),
-        RecordId::Classic { .. } | RecordId::Manifest { .. } => catalog::name(record.id).is_none(),
+        RecordId::Classic { .. } | RecordId::Manifest { .. } => event_names::name(record.id).is_none(),
         RecordId::Message { .. } | RecordId::Opaque(_) => false,
     };
     is_told && record.payload.len() >= LEAST_PAYLOAD
