@@ -1,6 +1,10 @@
 //! What a reference set does not know: where the scenario stops, and what a page sequence proves of which a part is missing.
 
 use crate::trust::{fixture, places, with};
+use etl_writer::payloads::pages::{self, Identity};
+use etl_writer::payloads::pool;
+use etl_writer::payloads::process::{self, Process};
+use etl_writer::{Ptr::P8, Rec, Session, Trace};
 use serde_json::Value;
 
 const MARK: u16 = 0x0f22;
@@ -54,4 +58,29 @@ fn a_page_sequence_of_which_a_part_is_lost_gives_no_percentage() {
     let screen = with("refset", &bytes, &[]).out;
     assert!(screen.contains("a part is missing") && !screen.contains("residue "), "{screen}");
     assert!(!told(&whole).1.iter().any(|text| text.starts_with(says)));
+}
+
+/// Ranges of which a part of the records is missing, and pool whose frees are.
+#[test]
+fn pool_and_ranges_that_do_not_match_are_told() {
+    let access = |start: u64, count: u64| pages::range(P8, 4, pages::RANGE_ACCESS, 7, 0, start, count);
+    let release = |start: u64, count: u64| pages::range(P8, 4, pages::RANGE_RELEASE, 7, 0, start, count);
+    let block = |hook| pool::pool(P8, hook, 1, *b"Test", 0x2000, 0xffff_a000_0000_0000);
+    let of = |records: Vec<Rec>| {
+        let own = Identity::private(0x10, 8, 0x10000).rec(P8, 4, pages::ACCESS).by(16, 8);
+        let all = [Process::new(8, "a.exe").rec(P8, 4, process::DC_START), own].into_iter().chain(records);
+        let t0 = Session::windows10().t0;
+        let all = (1u64..).zip(all).map(|(number, rec)| rec.at(t0 + 1000 * number));
+        told(&Trace::new(Session { processors: 1, ..Session::windows10() }).push_all(all).finish()).1
+    };
+    let says = "pool and ranges, which are in no working set, are not known in full: ";
+    let find = |warnings: Vec<String>| warnings.iter().find_map(|text| text.strip_prefix(says).map(str::to_owned));
+    let sound = vec![access(0x500, 12), release(0x500, 12), block(pool::ALLOC), block(pool::FREE), block(pool::ALLOC)];
+    assert_eq!(find(of(sound)), None);
+    // Pool from before the trace is freed in each.
+    assert_eq!(find(of(vec![block(pool::FREE)])), None);
+    let released = find(of(vec![release(0x500, 12), access(0x900, 3), release(0x900, 8)]));
+    assert_eq!(released.as_deref(), Some("17 pages of ranges were released that nothing told before"));
+    let again = find(of(vec![access(0x500, 12), access(0x500, 12), block(pool::ALLOC), block(pool::ALLOC)]));
+    assert_eq!(again.as_deref(), Some("2 ranges and blocks of pool were accessed again without a release"));
 }

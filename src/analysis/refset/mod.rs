@@ -57,6 +57,7 @@ use final_state_check::Verification;
 use graphics_events::GraphicsEvents;
 use query::{Dimension, Query};
 use replay::ReplayResult;
+use replay::outside_working_sets::Unmatched;
 use row_key::KeyParts;
 use totals::each_holding::KeptHolding;
 use totals::process_peaks::{average_held, process_peaks};
@@ -95,6 +96,8 @@ pub struct ReferenceSet {
     pub pool_at_stop: u64,
     /// Pages of ranges at the window's end.
     pub ranges_at_stop: u64,
+    /// Events of pool and ranges to which the others are missing.
+    pub(crate) unmatched: Unmatched,
     /// The comparison with the final sequence; `None` without one.
     pub verification: Option<Verification>,
     /// Why there is no comparison.
@@ -246,6 +249,7 @@ impl ReferenceSet {
             kernel: totals.kernel,
             pool_at_stop: outcome.outside_at_stop.0,
             ranges_at_stop: outcome.outside_at_stop.1,
+            unmatched: outcome.outside.unmatched,
             verification: None,
             unverified: None,
             dimensions: query.group_by.clone(),

@@ -2,13 +2,14 @@
 
 use crate::analysis::refset::ReferenceSet;
 use crate::analysis::refset::access_stacks::StackShare;
+use crate::analysis::refset::replay::outside_working_sets::Unmatched;
 use crate::model::window::Origin;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::REFERENCE_SET;
 use crate::trace::trust::readiness::{Need, undescribed};
 use crate::trace::trust::trust_report::TrustReport;
 use crate::trace::trust::warning::{Warning, symbols_missing};
-use crate::units::count;
+use crate::units::{count, counted};
 
 impl ReferenceSet {
     /// What casts doubt on the trace, on the account, and what was not recorded.
@@ -58,6 +59,7 @@ impl ReferenceSet {
             );
             warnings.push(grave("accesses_unattributed", text).of(unattributed));
         }
+        warnings.extend(self.unmatched_outside());
         warnings.extend(self.difference_at_the_end(max_residue));
         warnings.extend(self.mem_info_ws.as_ref().filter(|sets| sets.residue > max_residue).map(|sets| {
             let text = format!(
@@ -69,6 +71,24 @@ impl ReferenceSet {
             grave("working_sets_differ", text)
         }));
         warnings
+    }
+
+    /// Releases that nothing told before, and accesses of what was held: the account of pool and ranges is not whole.
+    fn unmatched_outside(&self) -> Option<Warning> {
+        let Unmatched { released_pages, held_again } = self.unmatched;
+        let released =
+            || format!("{} of ranges were released that nothing told before", counted(released_pages, "page", "pages"));
+        let again = || {
+            let places = counted(held_again, "range or block of pool was", "ranges and blocks of pool were");
+            format!("{places} accessed again without a release")
+        };
+        let told = [(released_pages > 0).then(released), (held_again > 0).then(again)];
+        let told: Vec<String> = told.into_iter().flatten().collect();
+        (!told.is_empty()).then(|| {
+            let text =
+                format!("pool and ranges, which are in no working set, are not known in full: {}", told.join("; "));
+            note("outside_unmatched", text).of(released_pages.max(held_again))
+        })
     }
 
     /// What the final page sequence says otherwise.

@@ -64,6 +64,7 @@ const CODES: &[(&str, bool)] = &[
     ("working_sets_differ", true),
     ("no_marks", false),
     ("no_stop_mark", false),
+    ("outside_unmatched", false),
     ("unproved", false),
     // Faults.
     ("waits_unknown", true),

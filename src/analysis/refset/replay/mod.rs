@@ -229,7 +229,7 @@ impl<'h, S: AccessStack> Replay<'h, S> {
                 None | Some(GlobalEvent::SectionDelete(..)) => {}
                 Some(GlobalEvent::Reset) => {
                     self.shared = SharedPages::default();
-                    outcome.outside = OutsideWorkingSets::default();
+                    outcome.outside = outcome.outside.emptied();
                 }
                 Some(GlobalEvent::Stop) => {
                     self.shared.stop(context, &mut all.rows);

@@ -43,6 +43,15 @@ pub struct OutsideEvent {
     pub kind: OutsideKind,
 }
 
+/// Events of pool and ranges to which the others are missing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Unmatched {
+    /// Pages of ranges that were released, and that nothing told before.
+    pub released_pages: u64,
+    /// Accesses of a range, and allocations of pool, at a place that is held: its release is missing.
+    pub held_again: u64,
+}
+
 /// Pool and ranges that are held, in pages.
 #[derive(Debug, Default, Clone)]
 pub struct OutsideWorkingSets {
@@ -52,9 +61,16 @@ pub struct OutsideWorkingSets {
     pub pool_pages: u64,
     /// Pages of ranges now.
     pub range_pages: u64,
+    /// What does not match.
+    pub unmatched: Unmatched,
 }
 
 impl OutsideWorkingSets {
+    /// Nothing is held.
+    pub fn emptied(&self) -> OutsideWorkingSets {
+        OutsideWorkingSets { unmatched: self.unmatched, ..OutsideWorkingSets::default() }
+    }
+
     /// Applies one event; what comes and goes in the window is added to `flows`.
     pub fn apply(&mut self, window: &Window, event: &OutsideEvent, flows: &mut Balance) {
         let inside = u64::from(window.holds(event.moment));
@@ -73,7 +89,9 @@ impl OutsideWorkingSets {
                 let pages = sound(pages);
                 accessed(AccessReason::PoolAllocate, pages);
                 self.pool_pages = self.pool_pages.saturating_add(pages);
-                let before = self.pool.insert(address, pages).unwrap_or(0);
+                let before = self.pool.insert(address, pages);
+                self.unmatched.held_again += u64::from(before.is_some());
+                let before = before.unwrap_or(0);
                 self.pool_pages = self.pool_pages.saturating_sub(before);
             }
             OutsideKind::PoolFree(address) => {
@@ -85,12 +103,16 @@ impl OutsideWorkingSets {
                 let pages = sound(pages);
                 accessed(AccessReason::PageRangeAccess, pages);
                 self.range_pages = self.range_pages.saturating_add(pages);
-                let before = self.ranges.insert((page_use, start), pages).unwrap_or(0);
+                let before = self.ranges.insert((page_use, start), pages);
+                self.unmatched.held_again += u64::from(before.is_some());
+                let before = before.unwrap_or(0);
                 self.range_pages = self.range_pages.saturating_sub(before);
             }
             OutsideKind::RangeRelease(page_use, start, pages) => {
-                let Some(held) = self.ranges.get_mut(&(page_use, start)) else { return };
-                let gone = pages.min(*held);
+                let held = self.ranges.get_mut(&(page_use, start));
+                let gone = pages.min(held.as_ref().map_or(0, |held| **held));
+                self.unmatched.released_pages = self.unmatched.released_pages.saturating_add(sound(pages - gone));
+                let Some(held) = held else { return };
                 *held -= gone;
                 if *held == 0 {
                     self.ranges.remove(&(page_use, start));
@@ -142,6 +164,8 @@ mod tests {
             pages.apply(&window, &OutsideEvent { moment: Moment { time: Ticks(1), order: 0 }, kind }, &mut flows);
         }
         assert_eq!((pages.pool_pages, pages.range_pages), (4, 500));
+        let unmatched = Unmatched { released_pages: 12 + (1 << 32), held_again: 1 };
+        assert_eq!((pages.unmatched, pages.emptied().unmatched, pages.emptied().pool_pages), (unmatched, unmatched, 0));
         assert_eq!(flows.releases[ReleaseReason::PoolFree as usize], 0);
         assert_eq!(flows.releases[ReleaseReason::PageRangeRelease as usize], 12 + (1 << 32));
     }
