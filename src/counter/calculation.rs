@@ -50,6 +50,8 @@ pub enum Note {
     Below0,
     /// The clocks of the two samples tell of other times between them.
     ClocksDisagree,
+    /// The two samples have other frequencies, and the value is by that of the newest.
+    FrequencyChanged,
 }
 
 /// Why there is no value: the first of these that applies.
@@ -124,6 +126,7 @@ impl Note {
             Note::Above100 => "above-100",
             Note::Below0 => "below-0",
             Note::ClocksDisagree => "clocks-disagree",
+            Note::FrequencyChanged => "frequency-changed",
         }
     }
 }

@@ -212,3 +212,19 @@ fn clocks_that_disagree_are_told() {
     // Steps of the system's clock, and a value that needs no time.
     assert_eq!((notes(1010, 156_250, rate), notes(2000, 100_000_000, "65536")), (json!([]), json!([])));
 }
+
+/// The value is by the newest frequency, which says nothing of the time before it.
+#[test]
+fn a_frequency_that_changes_is_told() {
+    let notes = |frequency: u64, counter_type: &str| {
+        let rows = format!(
+            "Counter,CounterType,RawValue,TimeStamp,SystemFrequency\n\
+             x,{counter_type},100,1000,1000\nx,{counter_type},200,2000,{frequency}\n"
+        );
+        let json: Value = serde_json::from_str(&samples(rows.as_bytes(), &["--format", "json"]).out).expect("JSON");
+        json["rows"][1]["notes"].clone()
+    };
+    let rate = "272696320";
+    assert_eq!((notes(1000, rate), notes(2000, rate)), (json!([]), json!(["frequency-changed"])));
+    assert_eq!(notes(2000, "65536"), json!([]));
+}

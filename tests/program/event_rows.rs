@@ -389,3 +389,17 @@ fn rows_of_a_damaged_trace_say_so() {
     let Some(shown) = crate::terminal::on_a_terminal("rows_of_a_damaged_trace_say_so", 80, &line) else { return };
     assert!(shown.lines().next_back().is_some_and(|last| last.starts_with("! THE FILE IS CUT")), "{shown}");
 }
+
+/// A window without such records was told as a name that is wrong, and a window without any by nothing.
+#[test]
+fn an_empty_window_is_no_wrong_name() {
+    let rows = |more: &[&str]| run(&[&["events", "stacks-keys.etl", "--rows"], more].concat());
+    let empty = ["--from", "0", "--to", "0.000001"];
+    let told = rows(&[&["--name", "CSwitch"], &empty[..]].concat());
+    assert!(told.err.contains("no record of the window meets all conditions") && told.code == 0, "{told:?}");
+    assert!(!told.err.contains("matches nothing"), "{told:?}");
+    let wrong = rows(&[&["--name", "Nothing"], &empty[..]].concat());
+    assert!(wrong.err.contains("--name \"Nothing\" matches nothing in the window"), "{wrong:?}");
+    let some = rows(&["--name", "CSwitch", "--head", "1"]);
+    assert!(!some.err.contains("no record"), "{some:?}");
+}

@@ -22,6 +22,7 @@ mod counter;
 mod counters;
 mod cpu;
 mod cpu_ready_records;
+mod cpu_samples;
 mod cpu_stacks;
 mod diff;
 mod diff_allocations;

@@ -13,6 +13,7 @@ use crate::dimensions::{Condition, Label, NO_LABEL};
 use crate::error::Error;
 use crate::etl::buffer_order::ranks;
 use crate::etl::clock::Clock;
+use crate::etl::log_file_header::MODE_NO_PER_PROCESSOR;
 use crate::event::hooks::SAMPLED_PROFILE;
 use crate::event::perfinfo::ProfileSample;
 use crate::event::{Decoded, Event, decode};
@@ -188,6 +189,7 @@ impl SampledUse {
         warnings.push(estimates);
         let times = samples.iter().map(|sample| sample.moment.time).collect();
         warnings.extend(range.before_start(query.from.as_ref(), CPU.name, &[(times, ["sample", "samples"])]));
+        warnings.extend(beyond_capacity(trace, range, all));
         warnings.extend(undescribed(trace.survey(), &CPU));
         warnings.extend(services_unknown(trace.system(), CPU.name, query.needs_services()));
         let has_modules = query.group_by.contains(&Dimension::Module);
@@ -226,6 +228,25 @@ impl SampledUse {
         let (low, high) = interval(counts.events, self.all.events);
         ((high - low) / 2.0 * self.all.time_ns as f64).round() as u64
     }
+}
+
+/// Samples stand for more time than the processors have in the window.
+fn beyond_capacity(trace: &Trace, range: TickRange, all: SampleCounts) -> Option<Warning> {
+    let header = &trace.etl().header;
+    let of_header = Some(header.processors).filter(|_| header.mode & MODE_NO_PER_PROCESSOR == 0);
+    let processors = trace.survey().machine_processors.or(of_header).filter(|processors| *processors > 0)?;
+    let window_ns = u128::from(range.ticks()) * 1_000_000_000 / u128::from(trace.etl().clock.frequency_hz.max(1));
+    let capacity = window_ns * u128::from(processors);
+    // The timer is set to the nearest interval that the hardware has, and each processor can have a sample at both ends.
+    let interval = u128::from(all.time_ns / all.events.max(1));
+    let most = capacity + capacity / 20 + interval * u128::from(processors);
+    let text = format!(
+        "the samples stand for {:.3} s, and the window has {:.3} s of {processors} processors: the profile interval or the number of \
+         samples in a record is wrong, and so are times",
+        all.time_ns as f64 / 1e9,
+        capacity as f64 / 1e9,
+    );
+    (u128::from(all.time_ns) > most).then(|| Warning::grave(CPU.name, "samples_beyond_window", text))
 }
 
 /// `top` rows of each level; the first `sums` levels are of all threads.

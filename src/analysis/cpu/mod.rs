@@ -260,7 +260,10 @@ impl<'r, S: KeptStack> Replay<'r, S> {
         let missing = trace.missing(&CPU);
         let shares = stacks.map(|stacks| rows::stack_shares(scheduler, &labels, stacks, query));
         let mut warnings = warnings::warnings(trace, &missing, processors, range, shares.as_ref(), told);
-        warnings.extend(warnings::of_readies(trace, scheduler));
+        // A broken chain of switches is told already, and makes all of this doubtful.
+        if processors.iter().all(|processor| processor.breaks == 0) {
+            warnings.extend(warnings::of_readies(trace, scheduler));
+        }
         warnings.extend(services_unknown(trace.system(), CPU.name, query.needs_services()));
         CpuUse {
             warnings,

@@ -28,6 +28,8 @@ pub struct SampledTime {
 pub struct Sampling {
     /// All samples in the window.
     pub samples: u64,
+    /// Sum of the squares of how many samples each record stands for.
+    squares: u64,
     /// Processes by label.
     pub rows: Vec<(String, SampledTime)>,
 }
@@ -69,17 +71,27 @@ impl Sampling {
                 row.ticks = row.ticks.saturating_add(ticks);
             }
         }
-        Sampling { samples: scheduler.samples.all, rows: rows.into_iter().collect() }
+        Sampling { samples: samples.all, squares: samples.squares, rows: rows.into_iter().collect() }
+    }
+
+    /// The 95 % interval of the share that so many samples have. A record can stand for several samples, which are then not independent: n is
+    /// their effective number, (Σ count)² / Σ count² (Kish), which is the number of samples where each has its record.
+    pub(super) fn interval(&self, hits: u64) -> (f64, f64) {
+        let independent = self.samples as f64 / (self.squares as f64 / self.samples.max(1) as f64).max(1.0);
+        share_interval(hits as f64 / self.samples.max(1) as f64, independent)
     }
 }
 
 /// The 95 % interval of a share that `hits` of `samples` samples met, by Wilson's score.
 pub(crate) fn interval(hits: u64, samples: u64) -> (f64, f64) {
-    if samples == 0 {
+    share_interval(hits as f64 / samples.max(1) as f64, samples as f64)
+}
+
+/// The same of a share of `n` samples that are independent.
+fn share_interval(p: f64, n: f64) -> (f64, f64) {
+    if n <= 0.0 {
         return (0.0, 1.0);
     }
-    let n = samples as f64;
-    let p = hits as f64 / n;
     let scale = 1.0 + Z * Z / n;
     let centre = (p + Z * Z / (2.0 * n)) / scale;
     let half = Z * (p * (1.0 - p) / n + Z * Z / (4.0 * n * n)).sqrt() / scale;
@@ -98,5 +110,14 @@ mod tests {
         close(interval(19, 996), 0.012246002, 0.029602091);
         close(interval(0, 996), 0.0, 0.003842068);
         close(interval(0, 0), 0.0, 1.0);
+    }
+
+    /// Four records of ten samples each are four samples for the interval.
+    #[test]
+    fn samples_of_one_record_are_not_independent() {
+        let each_ten = Sampling { samples: 40, squares: 400, rows: Vec::new() };
+        assert_eq!(each_ten.interval(10), interval(1, 4));
+        let each_one = Sampling { samples: 40, squares: 40, rows: Vec::new() };
+        assert_eq!(each_one.interval(10), interval(10, 40));
     }
 }

@@ -1,5 +1,6 @@
 //! The tables of `pfnset cpu`. Each list of columns here is told once: CSV, JSON and tables take them from it.
 
+use crate::analysis::cpu::WakeupRow;
 use crate::analysis::cpu::query::{CpuOrder, Dimension};
 use crate::analysis::cpu::ready_delays::{DelayStatistics, ReadyKind};
 use crate::analysis::cpu::replay::processor::{ProcessorUse, RoutineTimes, TicksByUse};
@@ -8,7 +9,6 @@ use crate::analysis::cpu::replay::thread_counts::WaitTime;
 use crate::analysis::cpu::row_measure::{RowMeasure, ordered_by};
 use crate::analysis::cpu::sampled_and_exact::UNKNOWN;
 use crate::analysis::cpu::{CpuRow, CpuUse, ProcessorTimes, SampledTime, StateTimes};
-use crate::analysis::cpu::{WakeupRow, interval};
 use crate::analysis::table::{Column, Dimension as _, Field, Group, Line, Measured, Node, Table, Value};
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -284,7 +284,7 @@ impl CpuUse {
     /// The share of the samples that a process has, and its 95 % interval; `None` without samples.
     fn of_samples(&self, time: &SampledTime) -> Option<(f64, f64, f64)> {
         let all = self.sampling.samples;
-        let (low, high) = interval(time.samples, all);
+        let (low, high) = self.sampling.interval(time.samples);
         (all > 0).then(|| (time.samples as f64 / all as f64, low, high))
     }
 

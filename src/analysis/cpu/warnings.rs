@@ -77,6 +77,9 @@ pub fn warnings(
     warnings
 }
 
+/// Fewer switches without a ready record are at the ends of a short trace.
+const FEW: u64 = 10;
+
 /// Ready records that are missing, and those of threads that are not there.
 pub(super) fn of_readies<S: KeptStack>(trace: &Trace, scheduler: &Scheduler<'_, S>) -> Vec<Warning> {
     let mut warnings = Vec::new();
@@ -88,7 +91,8 @@ pub(super) fn of_readies<S: KeptStack>(trace: &Trace, scheduler: &Scheduler<'_, 
     let threads: BTreeSet<ThreadIndex> = without.map(|(of, _)| of.instance).collect();
     // What a thread did before its first switch is not known in any trace.
     let unknown = sum(|counts| counts.unknown_ready).saturating_sub(threads.len() as u64);
-    if trace.survey().kernel_count(READY_THREAD) > 0 && unknown.saturating_mul(10) > switches {
+    let is_large = unknown >= FEW && unknown.saturating_mul(10) > switches;
+    if trace.survey().kernel_count(READY_THREAD) > 0 && is_large {
         let text = format!(
             "{} of {} to threads have no ReadyThread record before them: how long these were ready is in no number, and counts as \
              waiting",

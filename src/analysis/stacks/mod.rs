@@ -195,14 +195,13 @@ fn warnings(
         warnings.push(Warning::grave(STACK_EVENTS.name, "switches_broken", text).of(missing_switches));
     }
     if let Some(silent) = silent {
-        let text = format!("{silent}: how long threads waited that ran or stopped there is unknown");
+        let text = format!("{silent}: waits that ended there are unknown");
         warnings.push(Warning::note(STACK_EVENTS.name, "threads_unknown", text));
     }
     warnings.extend(trace.trust().not_there_for(STACK_EVENTS.name, &missing));
     warnings.extend(undescribed(trace.survey(), &STACK_EVENTS));
     if kinds.iter().all(|kind| kind.with_stack == 0) {
-        let text = "no record of the trace has a stack: there are no functions and no trees (wpr -start CPU -filemode; \
-                    xperf: -stackwalk Profile+CSwitch)";
+        let text = "no record of the trace has a stack: no functions (wpr CPU; xperf -stackwalk Profile+CSwitch)";
         warnings.push(Warning::note(STACK_EVENTS.name, "no_stacks", text.to_owned()));
     }
     if left_out.sum() > 0 {

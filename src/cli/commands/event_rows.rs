@@ -1,7 +1,7 @@
 //! `pfnset events --rows`.
 
 use crate::analysis::event_rows::{Dimension, EventListing, EventRowQuery, FieldChoice, FieldCondition, UserManifest};
-use crate::analysis::events::EventFilter;
+use crate::analysis::events::{EventFilter, EventStatistics};
 use crate::cli::args::{Common, OutputFormat, Printing, conditions, refuse};
 use crate::cli::exit::Exit;
 use crate::cli::symbols::SymbolArgs;
@@ -125,19 +125,38 @@ impl RowsArgs {
         let trace = trace::open(common)?;
         let listing = trace::with_bar(common, &trace, 2, || EventListing::answer(&trace, &query))?;
         let mut read = None;
-        output::unless_closed(write(common, &listing, form, self.fields.is_some()).map(|whole| read = Some(whole)))?;
-        if let Some(is_whole) = read {
+        output::unless_closed(write(common, &listing, form, self.fields.is_some()).map(|wrote| read = Some(wrote)))?;
+        if let Some(wrote) = read {
+            // A name that only records outside of the window have is no name that is wrong.
+            EventStatistics::answer(&trace, &query.filter);
+            let is_part = query.from.is_some() || query.to.is_some() || query.around.is_some();
             // What comes after the head is not known.
-            let part = if is_whole { "" } else { " in the part that was read for --head" };
-            let lines = [unmatched(&query.filter, ""), query.unmatched()].concat();
-            output::tell_unmatched(common.quiet, &lines.iter().map(|line| format!("{line}{part}")).collect::<Vec<_>>());
+            let part = match (wrote.is_whole, is_part) {
+                (false, _) => " in the part that was read for --head",
+                (true, true) => " in the window",
+                (true, false) => "",
+            };
+            let unmatched = [unmatched(&query.filter, ""), query.unmatched()].concat();
+            let mut lines: Vec<String> = unmatched.into_iter().map(|line| format!("{line}{part}")).collect();
+            if lines.is_empty() && wrote.is_whole && !wrote.has_rows && query.head != Some(0) {
+                let place = if is_part { "of the window" } else { "of the trace" };
+                lines.push(format!("no record {place} meets all conditions: there is no row"));
+            }
+            output::tell_unmatched(common.quiet, &lines);
         }
         Ok(output::strict_exit(common, form == EventForm::Table, &listing.warnings))
     }
 }
 
-/// True when the trace was read to its end.
-fn write(common: &Common, listing: &EventListing<'_>, form: EventForm, wraps: bool) -> anyhow::Result<bool> {
+/// What was written.
+struct Wrote {
+    /// The trace was read to its end.
+    is_whole: bool,
+    /// There was a row.
+    has_rows: bool,
+}
+
+fn write(common: &Common, listing: &EventListing<'_>, form: EventForm, wraps: bool) -> anyhow::Result<Wrote> {
     let width = usize::from(output::width(common));
     let mut out = match form {
         EventForm::Table => output::open_rows_for_people(common)?,
@@ -153,7 +172,9 @@ fn write(common: &Common, listing: &EventListing<'_>, form: EventForm, wraps: bo
     let lines_of = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'\n').count();
     let mut lines = listing.warnings.len() + lines_of(&heading);
     let new = || RowWriter::new(form, width).wrapping(wraps);
-    let whole = listing.stream(new, RowWriter::row, RowWriter::stack, &mut |bytes| {
+    let mut has_rows = false;
+    let is_whole = listing.stream(new, RowWriter::row, RowWriter::stack, &mut |bytes| {
+        has_rows |= !bytes.is_empty();
         lines += lines_of(bytes);
         out.write(bytes)
     })?;
@@ -161,7 +182,7 @@ fn write(common: &Common, listing: &EventListing<'_>, form: EventForm, wraps: bo
         out.text(|out, look| text::repeated(out, look, &listing.warnings, lines))?;
     }
     out.finish()?;
-    Ok(whole)
+    Ok(Wrote { is_whole, has_rows })
 }
 /// Patterns of `--provider` and `--name` that matched nothing. `but`: what else is to be said of them.
 pub fn unmatched(filter: &EventFilter, but: &str) -> Vec<String> {

@@ -61,7 +61,8 @@ impl Series {
         let value = match &counter.before {
             None => calculate(counter_type, &[raw.of_type(counter_type)]),
             Some(before) => {
-                let mut value = calculate(counter_type, &raw.with_before(before, counter_type));
+                let samples = raw.with_before(before, counter_type);
+                let mut value = calculate(counter_type, &samples);
                 let formula = counter_type.predefined().map(|known| known.formula);
                 let is_of_time = formula.is_some_and(|formula| formula.uses_time() && formula.samples() > 1);
                 if let Ok(value) = &mut value
@@ -69,6 +70,14 @@ impl Series {
                     && raw.has_other_times(before, counter_type)
                 {
                     value.notes.push(Note::ClocksDisagree);
+                }
+                let [earlier, later] = samples.map(|sample| sample.frequency);
+                let has_frequency = formula.is_some_and(|formula| formula.uses_frequency() && formula.samples() > 1);
+                if let Ok(value) = &mut value
+                    && has_frequency
+                    && earlier.zip(later).is_some_and(|(earlier, later)| earlier != later)
+                {
+                    value.notes.push(Note::FrequencyChanged);
                 }
                 value
             }

@@ -80,6 +80,7 @@ const CODES: &[(&str, bool)] = &[
     ("wakeups_missing", true),
     ("readied_unknown", true),
     ("by_samples", false),
+    ("samples_beyond_window", true),
     ("threads_unknown", false),
     ("processors_unknown", false),
     ("interrupts_after_end", false),

@@ -44,6 +44,8 @@ pub struct PreemptionTimes {
 pub struct SampleCounts {
     /// All samples in the window.
     pub all: u64,
+    /// Sum of the squares of how many samples each record stands for.
+    pub squares: u64,
     /// In deferred procedure calls.
     pub dpc: u64,
     /// In interrupts.
@@ -477,6 +479,7 @@ impl<'p, S: KeptStack> Scheduler<'p, S> {
         }
         let count = u64::from(event.other);
         self.samples.all += count;
+        self.samples.squares = self.samples.squares.saturating_add(count * count);
         match event.state & 3 {
             0 => {
                 let thread = event.thread;
