@@ -4,6 +4,7 @@
 use crate::etl::EtlFile;
 use crate::etl::buffer::{Buffer, TYPE_HEADER};
 use crate::etl::clock::ClockKind;
+use crate::etl::file::Scratch;
 use crate::etl::log_file_header::LogFileHeader;
 use crate::etl::record_id::RecordId;
 use crate::event::catalog;
@@ -61,6 +62,7 @@ fn repeated_buffers(etl: &EtlFile, survey: &Survey) -> Option<Contradiction> {
             *(if is_same { &mut twice } else { &mut others }) += 1;
         }
     }
+    let renumbered = renumbered(etl, survey);
     let copies = || {
         let buffers = counted(twice, "buffer has", "buffers have");
         format!("{buffers} the processor, the sequence number and the times of another one: their events count twice")
@@ -72,8 +74,36 @@ fn repeated_buffers(etl: &EtlFile, survey: &Survey) -> Option<Contradiction> {
              together, or a number is damaged"
         )
     };
-    let told = [(twice > 0).then(copies), (others > 0).then(numbers)].into_iter().flatten().collect::<Vec<_>>();
+    let again = || {
+        let buffers = counted(renumbered, "buffer has", "buffers have");
+        format!(
+            "{buffers} the processor and the records of another one under another sequence number: their events count twice"
+        )
+    };
+    let told = [(twice > 0).then(copies), (others > 0).then(numbers), (renumbered > 0).then(again)];
+    let told: Vec<String> = told.into_iter().flatten().collect();
     (!told.is_empty()).then(|| ("buffers_repeated", format!("BUFFERS REPEAT: {}", told.join("; "))))
+}
+
+/// Buffers whose records are compared with those of another one, at most.
+const MOST_COMPARED: usize = 1000;
+
+/// Buffers with all records of another one of the processor. Only those are read whose times, sizes and numbers of records are equal.
+fn renumbered(etl: &EtlFile, survey: &Survey) -> u64 {
+    let shape = |at: usize| -> Option<(u16, u16, Ticks, Ticks, u32, u32)> {
+        let (buffer, span) = (etl.buffers.get(at)?, survey.spans.get(at).copied().flatten()?);
+        // Records without a length of time can be the same by chance.
+        let is_asked = buffer.kind != TYPE_HEADER && span.first < span.last;
+        is_asked.then_some((buffer.file, buffer.processor, span.first, span.last, span.records, buffer.used_bytes))
+    };
+    let mut order: Vec<_> = (0..etl.buffers.len()).filter_map(|at| Some((shape(at)?, at))).collect();
+    order.sort_unstable();
+    let number = |at: usize| etl.buffers.get(at).map(|buffer| buffer.sequence);
+    let pairs = order.iter().zip(order.iter().skip(1));
+    let alike = pairs.filter(|((one, first), (other, next))| one == other && number(*first) != number(*next));
+    let (mut left, mut right) = (Scratch::new(), Scratch::new());
+    let mut is_same = |one: usize, next: usize| etl.area(one, &mut left).bytes == etl.area(next, &mut right).bytes;
+    alike.take(MOST_COMPARED).filter(|((_, one), (_, next))| is_same(*one, *next)).count() as u64
 }
 
 /// Frequencies of performance counters: the slowest that Windows had is the timer of 1.193182 MHz, the fastest the processor's own
