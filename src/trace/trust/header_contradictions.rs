@@ -14,6 +14,7 @@ use crate::load::survey::Survey;
 use crate::trace::trust::files_together;
 use crate::units::{Nanos, PointerSize, Ticks, count, counted};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// A contradiction: its code and its words.
 pub(super) type Contradiction = (&'static str, String);
@@ -185,11 +186,27 @@ struct ByDates {
     boot_agrees: bool,
 }
 
+/// How long the recording took by its dates, and how long events go on by the clock. Of several files, whose sessions end apart, those of
+/// the file that agrees best: a wrong frequency is that of all, and one may have no events at its end.
+fn length_and_span(etl: &EtlFile, survey: &Survey) -> Option<(i128, i128)> {
+    if let Some((first, last)) = kernel_span(etl, survey) {
+        return Some((length_of(&etl.header)?, last - first.min(0)));
+    }
+    let own = (etl, 0..etl.own_buffers().len());
+    let files = std::iter::once(own).chain(etl.further().map(|(_, file, buffers)| (file, buffers)));
+    let of_file = |(file, buffers): (&EtlFile, Range<usize>)| {
+        let last = survey.spans.get(buffers)?.iter().flatten().map(|span| span.last).max()?;
+        let span = etl.clock.nanos(last).0 - etl.clock.nanos(file.header_stamp()?).0;
+        Some((length_of(&file.header)?, span.max(0)))
+    };
+    // Thousandths: of a hostile header both can be at the limit of their type.
+    files.filter_map(of_file).max_by_key(|(length, span)| span.saturating_mul(1000) / length.max(&1))
+}
+
 /// The rundown of processes is written at the stop: then events must reach almost to the end that the header has.
 fn by_dates(etl: &EtlFile, survey: &Survey) -> Option<ByDates> {
     let has_rundown = survey.kernel_count(PROCESS_DC_END) > 0 && etl.clock.kind == ClockKind::Qpc;
-    let (first, last) = kernel_span(etl, survey).filter(|_| has_rundown)?;
-    let (length, span) = (length_of(&etl.header)?, last - first.min(0));
+    let (length, span) = length_and_span(etl, survey).filter(|_| has_rundown)?;
     // The counter begins at the boot. A machine that slept may have stopped it, but not as many times as long as the recording's dates say.
     let uptime = i128::from(etl.header.start_time.0.saturating_sub(etl.header.boot_time.0)) * 100;
     let by_clock = etl.clock.nanos(Ticks(0)).0.saturating_neg();
