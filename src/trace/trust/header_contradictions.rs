@@ -11,7 +11,6 @@ use crate::event::catalog;
 use crate::event::hooks::{LOG_FILE, PROCESS_DC_END};
 use crate::load::event_kind_counts::KindCount;
 use crate::load::survey::Survey;
-use crate::trace::trust::files_together;
 use crate::units::{Nanos, PointerSize, Ticks, count, counted};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -34,7 +33,7 @@ pub(super) fn contradictions(etl: &EtlFile, survey: &Survey) -> Vec<Contradictio
         pointer_size(etl, survey),
         repeated_buffers(etl, survey),
     ];
-    found.into_iter().flatten().chain(files_together::contradictions(etl, survey)).collect()
+    found.into_iter().flatten().collect()
 }
 
 /// The end of a recording before its start: of any file.

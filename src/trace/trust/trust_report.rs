@@ -11,6 +11,7 @@ use crate::event::group_mask_bits;
 use crate::event::hooks::LOG_FILE;
 use crate::load::survey::{RecordingKey, Survey};
 use crate::trace::analysis_needs::HEAPS;
+use crate::trace::trust::files_together;
 use crate::trace::trust::header_contradictions::{self, Contradiction, WRONG_TIMES};
 use crate::trace::trust::loss::{DescribedHole, Loss, OF_ANY_TIME};
 use crate::trace::trust::readiness::Need;
@@ -78,6 +79,7 @@ impl TrustReport {
         }
         all.other.extend(other);
         all.contradictions = header_contradictions::contradictions(etl, survey);
+        all.contradictions.extend(files_together::contradictions(etl, survey));
         all.short_of_end = header_contradictions::short_of_end(etl, survey);
         let damage = &survey.damage;
         TrustReport {
