@@ -5,7 +5,7 @@
 //! buffers lie at any offset, so the rest is reported as unread. `BufferSize` 0 ends the log.
 
 use crate::error::{Damage, DamageLog};
-use crate::etl::buffer::{BUFFER_HEADER_BYTES, Buffer};
+use crate::etl::buffer::{BUFFER_HEADER_BYTES, Buffer, FLAG_COMPRESSED};
 use crate::units::FileOffset;
 use rayon::prelude::*;
 
@@ -94,6 +94,7 @@ pub(crate) fn index(
         });
     }
     take_out_copies(file, &mut index);
+    empty_renumbered_copies(file, &mut index);
     index
 }
 
@@ -125,6 +126,51 @@ fn take_out_copies(file: &[u8], index: &mut Index) {
     }));
     buffers.retain(|buffer| copies.binary_search_by_key(&buffer.offset, |(offset, ..)| *offset).is_err());
 }
+
+/// Records of fewer bytes can be the same by chance, where a clock is coarse.
+const LEAST_OF_A_COPY: u32 = 0x100;
+
+/// Empties buffers whose records are those of another one of the processor with the same time of its flush, under another number: they
+/// happened once. The number stays, because nothing is missing there.
+fn empty_renumbered_copies(file: &[u8], index: &mut Index) {
+    let Index { buffers, damage, .. } = index;
+    let flush = |buffer: &Buffer| (buffer.processor, buffer.flushed, buffer.used_bytes, buffer.size_bytes);
+    let is_asked = |buffer: &Buffer| buffer.flushed != 0 && buffer.area_bytes() >= LEAST_OF_A_COPY;
+    let mut order: Vec<usize> = (0..buffers.len()).filter(|at| buffers.get(*at).is_some_and(is_asked)).collect();
+    order.sort_by_key(|at| buffers.get(*at).map(flush));
+    let area = |buffer: &Buffer| {
+        let (start, size) = (buffer.offset.0 as usize, buffer.size_bytes as usize);
+        let end = if buffer.is_compressed() { size } else { size.min(buffer.used_bytes as usize) };
+        file.get(start..)?.get(BUFFER_HEADER_BYTES as usize..end)
+    };
+    let mut copies = Vec::new();
+    for of_flush in order.chunk_by(|one, next| buffers.get(*one).map(flush) == buffers.get(*next).map(flush)) {
+        let of_flush: Vec<(usize, Buffer)> = of_flush.iter().filter_map(|at| Some((*at, *buffers.get(*at)?))).collect();
+        for (place, (at, buffer)) in of_flush.iter().enumerate() {
+            let is_same = |one: &&(usize, Buffer)| one.1.sequence != buffer.sequence && area(&one.1) == area(buffer);
+            // Of many with one time, each is compared with a few.
+            let first = of_flush.iter().take(place).take(BUFFERS_COMPARED).find(is_same);
+            copies.extend(first.map(|(_, first)| (*at, first.offset)));
+        }
+    }
+    for (at, first) in copies {
+        let Some(buffer) = buffers.get_mut(at) else { continue };
+        buffer.used_bytes = BUFFER_HEADER_BYTES;
+        buffer.flags &= !FLAG_COMPRESSED;
+        damage.push(Damage {
+            offset: buffer.offset,
+            what: format!(
+                "buffer {} (sequence number), a copy under another number that is not counted",
+                buffer.sequence
+            ),
+            expected: "each buffer once".into(),
+            found: format!("the records of the buffer at offset {first} again"),
+        });
+    }
+}
+
+/// Buffers of one time of a flush that another one is compared with, at most.
+const BUFFERS_COMPARED: usize = 16;
 
 /// Most buffers whose headers are read side by side.
 const BUFFERS_AT_A_TIME: usize = 1 << 14;

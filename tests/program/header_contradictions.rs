@@ -107,3 +107,35 @@ fn a_clock_or_a_header_stamp_that_the_dates_of_the_header_contradict_is_told() {
     merged[stamp..stamp + 8].copy_from_slice(&(number(stamp) + hz).to_le_bytes());
     assert_eq!(codes(&merged).0, [false, false]);
 }
+
+/// A buffer that a tool wrote once more under a new number. With the time of its flush it counts once; without, the records tell.
+#[test]
+fn buffers_that_are_there_again_under_another_number_are_told() {
+    let whole = fixture("refset-small.etl");
+    let size = u32::from_le_bytes(whole[..4].try_into().unwrap()) as usize;
+    let last = (whole.len() / size) as u64;
+    let copied = |flushed: Option<u64>| {
+        let mut bytes = [whole.as_slice(), &whole[2 * size..3 * size]].concat();
+        let copy = &mut bytes[whole.len()..];
+        copy[0x18..0x20].copy_from_slice(&last.to_le_bytes());
+        flushed.into_iter().for_each(|time| copy[0x10..0x18].copy_from_slice(&time.to_le_bytes()));
+        bytes
+    };
+    let events = |bytes: &[u8]| {
+        let json: Value = serde_json::from_str(&with("info", bytes, &["--format", "json"]).out).unwrap();
+        (json["file"]["events"].clone(), json["warnings"].to_string())
+    };
+    let (all, _) = events(&whole);
+    let (once, told) = events(&copied(None));
+    assert!(once == all && told.contains("a copy under another number that is not counted"), "{told}");
+    assert!(!told.contains("buffer is missing") && !told.contains("DATA WAS LOST"), "{told}");
+    let flushed = u64::from_le_bytes(whole[2 * size + 0x10..2 * size + 0x18].try_into().unwrap());
+    let (twice, told) = events(&copied(Some(flushed + 1)));
+    let says =
+        "BUFFERS REPEAT: 1 buffer has the processor and the records of another one under another sequence number";
+    assert!(twice != all && told.contains(says), "{told}");
+    for command in ["refset", "processes", "events"] {
+        assert_eq!(with(command, &copied(None), &["--strict"]).code, 3);
+        assert_eq!(with(command, &copied(Some(flushed + 1)), &["--strict"]).code, 3);
+    }
+}

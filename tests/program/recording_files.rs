@@ -129,3 +129,26 @@ fn files_of_two_computers_are_told() {
     let (_, warnings) = codes("info", &[first, of(beside(), "one", "c.etl", Vec::new())]);
     assert!(!warnings.iter().any(|text| text.contains("computers")), "{warnings:?}");
 }
+
+/// All stamps of both files are half as far apart as they were: the frequency in the headers is twice too high.
+#[test]
+fn a_frequency_that_is_too_high_is_told_of_several_files() {
+    let folder = tempfile::tempdir().unwrap();
+    // The kernel's session ends after five seconds, the other one a minute later, without an event there.
+    let longer = Session { end_time: beside().end_time + 600_000_000, ..beside() };
+    let of = |factor: u64| {
+        let [kernel, other] =
+            [session(), longer.clone()].map(|own| Session { frequency: factor * own.frequency, ..own });
+        let started = Session { t0: kernel.t0 + 700 * factor, ..other };
+        let first = started.t0 + 100;
+        let names = ["a", "b"].map(|name| format!("{name}{factor}.etl"));
+        let files = [
+            put(folder.path(), &names[0], &Trace::new(kernel).push_all(records(1, Vec::new())).finish()),
+            put(folder.path(), &names[1], &Trace::new(started).push_all(events(first)).finish()),
+        ];
+        codes("info", &files).1
+    };
+    let short = |warnings: &[String]| warnings.iter().any(|text| text.contains("before the header's end"));
+    assert!(!short(&of(1)), "{:?}", of(1));
+    assert!(short(&of(2)), "{:?}", of(2));
+}

@@ -347,3 +347,23 @@ fn context_switches_that_are_missing_make_times_of_waiting_doubtful() {
         "{broken:?}"
     );
 }
+
+/// A thread that stops on one processor and goes on at the same time stamp on another: which was first is not recorded, and none is missing.
+#[test]
+fn a_thread_that_changes_the_processor_within_a_tick_lacks_no_context_switch() {
+    let session = Session { processors: 2, ..Session::windows10() };
+    let t0 = session.t0;
+    let recs = (0..40u64).flat_map(|n| {
+        let time = t0 + (n + 1) * 10_000;
+        let (from, to) = ((n % 2) as u16, 1 - (n % 2) as u16);
+        let stop = Switch { new: 0, old: 44, ..Switch::default() }.rec(P8, 4).at(time).on(from);
+        [stop, Switch { new: 44, old: 0, ..Switch::default() }.rec(P8, 4).at(time).on(to)]
+    });
+    let file = file_of(&Trace::new(session).push_all(recs).finish());
+    let path = file.path().to_str().expect("a path");
+    let ran = run(&["stacks", path, "--of", "cswitch", "--strict", "-q", "--format", "json", "--group-by", "thread"]);
+    let json: Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran:?}"));
+    assert!(ran.code == 0 && !json["warnings"].to_string().contains("chain"), "{}", json["warnings"]);
+    let row = &json["rows"][0];
+    assert_eq!((&row["events"], &row["weight"]), (&40.into(), &0.into()), "{row}");
+}

@@ -187,6 +187,8 @@ pub(super) struct Weights<'a> {
     stop: usize,
     thread: usize,
     last_switch: FastMap<u32, LastSwitch>,
+    /// Stops that counted before their turn, by thread.
+    taken: FastMap<u32, Moment>,
     /// Context switches that must have been, because a thread went on, or stopped, twice.
     pub missing_switches: u64,
 }
@@ -210,6 +212,7 @@ impl<'a> Weights<'a> {
             stop: 0,
             thread: 0,
             last_switch: FastMap::default(),
+            taken: FastMap::default(),
             missing_switches: 0,
         }
     }
@@ -221,7 +224,10 @@ impl<'a> Weights<'a> {
             EventChoice::ContextSwitches => {
                 self.stops_before(event);
                 let Owner::Thread(thread) = chosen.owner else { return None };
-                let last = self.last_switch.get(&thread).copied();
+                let last = match self.last_switch.get(&thread).copied() {
+                    Some(LastSwitch::Ran(before)) => self.stop_at(thread, event).or(Some(LastSwitch::Ran(before))),
+                    last => last,
+                };
                 self.missing_switches += u64::from(matches!(last, Some(LastSwitch::Ran(_))));
                 let stopped = match last {
                     Some(LastSwitch::Stopped(at)) => Some(at),
@@ -235,6 +241,16 @@ impl<'a> Weights<'a> {
         }
     }
 
+    /// The stop of a thread on another processor at the time at which it goes on here: which of both was first is not recorded.
+    fn stop_at(&mut self, thread: u32, event: &At<StackEvent>) -> Option<LastSwitch> {
+        let time = event.moment.time;
+        let later = self.events.stops.get(self.stop..)?.iter().take_while(|stop| stop.moment.time <= time);
+        let mut own = later.filter(|stop| stop.value == thread && stop.moment > event.moment);
+        let moment = own.next()?.moment;
+        self.taken.insert(thread, moment);
+        Some(LastSwitch::Stopped(time))
+    }
+
     /// Stops and starts of threads before an event, in their order.
     fn stops_before(&mut self, event: &At<StackEvent>) {
         loop {
@@ -242,6 +258,10 @@ impl<'a> Weights<'a> {
             let thread = self.parts.threads.get(self.thread).filter(|thread| thread.moment < event.moment);
             match (stop, thread) {
                 (Some(stop), thread) if thread.is_none_or(|thread| stop.moment < thread.moment) => {
+                    if self.taken.get(&stop.value) == Some(&stop.moment) {
+                        self.stop += 1;
+                        continue;
+                    }
                     // Each processor has an idle thread, and all of them have id 0.
                     let before = self.last_switch.insert(stop.value, LastSwitch::Stopped(stop.moment.time));
                     let stopped_twice = stop.value != 0 && matches!(before, Some(LastSwitch::Stopped(_)));

@@ -3,8 +3,9 @@
 use super::header_contradictions::Contradiction;
 use crate::etl::EtlFile;
 use crate::etl::buffer::TYPE_HEADER;
+use crate::etl::buffer_order::Span;
 use crate::etl::file::Scratch;
-use crate::etl::log_file_header::{LogFileHeader, MODE_RELOG};
+use crate::etl::log_file_header::{LogFileHeader, MODE_NO_PER_PROCESSOR, MODE_RELOG};
 use crate::etl::record::Record;
 use crate::etl::record_id::RecordId;
 use crate::event::event_names;
@@ -71,6 +72,8 @@ fn outside(etl: &EtlFile, survey: &Survey, (name, file, buffers): &Part<'_>) -> 
 
 /// Buffers of each file whose records are looked for in another one.
 const ASKED: usize = 32;
+/// Buffers of the other file that are read for each event, at most: of sessions with buffers for each processor it is one or two.
+const BUFFERS_READ: usize = 8;
 /// Kinds of events of a buffer that are looked for.
 const KINDS: usize = 4;
 /// Payloads that are shorter can be equal by chance.
@@ -81,7 +84,7 @@ const LEAST_PAYLOAD: usize = 8;
 fn repeated(etl: &EtlFile, survey: &Survey, parts: &[Part<'_>]) -> Option<Contradiction> {
     let pairs = parts.iter().enumerate().flat_map(|(at, one)| parts.iter().skip(at + 1).map(move |other| (one, other)));
     let mut found = pairs.filter_map(|(one, other)| {
-        let all = || found_in(etl, survey, &one.2, &other.2).into_iter().chain(found_in(etl, survey, &other.2, &one.2));
+        let all = || found_in(etl, survey, one, other).into_iter().chain(found_in(etl, survey, other, one));
         let kinds = all().count() as u64;
         all().next().map(|first| (one.0, other.0, kinds, first))
     });
@@ -114,43 +117,48 @@ fn is_of_the_recording(record: &Record<'_>) -> bool {
     is_told && record.payload.len() >= LEAST_PAYLOAD
 }
 
-/// Some events of the buffers `from` that buffers of `among` have too.
-fn found_in(etl: &EtlFile, survey: &Survey, from: &Range<usize>, among: &Range<usize>) -> Vec<(RecordId, Ticks)> {
+/// Some events of the file `from` that another one has too.
+fn found_in(etl: &EtlFile, survey: &Survey, from: &Part<'_>, among: &Part<'_>) -> Vec<(RecordId, Ticks)> {
     let near = (etl.clock.frequency_hz / 10_000).min(i64::MAX as u64) as i64;
+    let by_processor = [from, among].iter().all(|(_, file, _)| file.header.mode & MODE_NO_PER_PROCESSOR == 0);
+    let processor = |index: usize| etl.buffers.get(index).map(|buffer| buffer.processor);
+    let buffers = from.2.clone().skip(1).step_by(from.2.len().div_ceil(ASKED).max(1));
     let mut scratch = Scratch::new();
     let mut found = Vec::new();
-    for index in from.clone().skip(1).step_by(from.len().div_ceil(ASKED).max(1)) {
-        let mut asked: Vec<Asked> = Vec::new();
-        for raw in etl.area(index, &mut scratch).records() {
-            let Some((record, time)) = raw.read().ok().and_then(|record| record.time.map(|time| (record, time))) else {
-                continue;
-            };
-            if is_of_the_recording(&record) && asked.iter().all(|other| other.id != record.id) {
-                asked.push(Asked { id: record.id, time, payload: record.payload.to_vec() });
-            }
-            if asked.len() == KINDS {
-                break;
-            }
-        }
-        for asked in asked {
-            let is_near = |time: Ticks| time.0.abs_diff(asked.time.0) <= near as u64;
+    for index in buffers {
+        for Asked { id, time, payload } in asked(etl, index, &mut scratch) {
             let can_hold = |buffer: &usize| {
-                let span = survey.spans.get(*buffer).copied().flatten();
-                span.is_some_and(|span| {
-                    span.first.0.saturating_sub(near) <= asked.time.0
-                        && span.last.0.saturating_add(near) >= asked.time.0
-                })
+                let is_then = |span: Span| {
+                    span.first.0.saturating_sub(near) <= time.0 && span.last.0.saturating_add(near) >= time.0
+                };
+                let is_its = !by_processor || processor(*buffer) == processor(index);
+                is_its && survey.spans.get(*buffer).copied().flatten().is_some_and(is_then)
             };
             let mut holds = |buffer: usize| {
                 let area = etl.area(buffer, &mut scratch);
-                let mut near =
-                    area.records().filter(|raw| raw.time().is_some_and(is_near)).filter_map(|raw| raw.read().ok());
-                near.any(|record| record.id == asked.id && record.payload == asked.payload)
+                let is_near = |time_of: Ticks| time_of.0.abs_diff(time.0) <= near as u64;
+                let all = area.records().filter(|raw| raw.time().is_some_and(is_near));
+                all.filter_map(|raw| raw.read().ok()).any(|record| record.id == id && record.payload == payload)
             };
-            if among.clone().filter(can_hold).any(&mut holds) {
-                found.push((asked.id, asked.time));
+            if among.2.clone().filter(can_hold).take(BUFFERS_READ).any(&mut holds) {
+                found.push((id, time));
             }
         }
     }
     found
+}
+
+/// The first event of each of some kinds of a buffer.
+fn asked(etl: &EtlFile, index: usize, scratch: &mut Scratch) -> Vec<Asked> {
+    let mut all: Vec<Asked> = Vec::new();
+    for record in etl.area(index, scratch).records().filter_map(|raw| raw.read().ok()) {
+        let is_new = all.iter().all(|other| other.id != record.id);
+        if let Some(time) = record.time.filter(|_| is_new && is_of_the_recording(&record)) {
+            all.push(Asked { id: record.id, time, payload: record.payload.to_vec() });
+        }
+        if all.len() == KINDS {
+            break;
+        }
+    }
+    all
 }

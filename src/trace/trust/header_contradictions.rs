@@ -4,6 +4,7 @@
 use crate::etl::EtlFile;
 use crate::etl::buffer::{Buffer, TYPE_HEADER};
 use crate::etl::clock::ClockKind;
+use crate::etl::file::Scratch;
 use crate::etl::log_file_header::LogFileHeader;
 use crate::etl::record_id::RecordId;
 use crate::event::event_names;
@@ -12,6 +13,7 @@ use crate::load::event_kind_counts::KindCount;
 use crate::load::survey::Survey;
 use crate::units::{Nanos, PointerSize, Ticks, count, counted};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// A contradiction: its code and its words.
 pub(super) type Contradiction = (&'static str, String);
@@ -60,6 +62,7 @@ fn repeated_buffers(etl: &EtlFile, survey: &Survey) -> Option<Contradiction> {
             *(if is_same { &mut twice } else { &mut others }) += 1;
         }
     }
+    let renumbered = renumbered(etl, survey);
     let copies = || {
         let buffers = counted(twice, "buffer has", "buffers have");
         format!("{buffers} the processor, the sequence number and the times of another one: their events count twice")
@@ -71,8 +74,36 @@ fn repeated_buffers(etl: &EtlFile, survey: &Survey) -> Option<Contradiction> {
              together, or a number is damaged"
         )
     };
-    let told = [(twice > 0).then(copies), (others > 0).then(numbers)].into_iter().flatten().collect::<Vec<_>>();
+    let again = || {
+        let buffers = counted(renumbered, "buffer has", "buffers have");
+        format!(
+            "{buffers} the processor and the records of another one under another sequence number: their events count twice"
+        )
+    };
+    let told = [(twice > 0).then(copies), (others > 0).then(numbers), (renumbered > 0).then(again)];
+    let told: Vec<String> = told.into_iter().flatten().collect();
     (!told.is_empty()).then(|| ("buffers_repeated", format!("BUFFERS REPEAT: {}", told.join("; "))))
+}
+
+/// Buffers whose records are compared with those of another one, at most.
+const MOST_COMPARED: usize = 1000;
+
+/// Buffers with all records of another one of the processor. Only those are read whose times, sizes and numbers of records are equal.
+fn renumbered(etl: &EtlFile, survey: &Survey) -> u64 {
+    let shape = |at: usize| -> Option<(u16, u16, Ticks, Ticks, u32, u32)> {
+        let (buffer, span) = (etl.buffers.get(at)?, survey.spans.get(at).copied().flatten()?);
+        // Records without a length of time can be the same by chance.
+        let is_asked = buffer.kind != TYPE_HEADER && span.first < span.last;
+        is_asked.then_some((buffer.file, buffer.processor, span.first, span.last, span.records, buffer.used_bytes))
+    };
+    let mut order: Vec<_> = (0..etl.buffers.len()).filter_map(|at| Some((shape(at)?, at))).collect();
+    order.sort_unstable();
+    let number = |at: usize| etl.buffers.get(at).map(|buffer| buffer.sequence);
+    let pairs = order.iter().zip(order.iter().skip(1));
+    let alike = pairs.filter(|((one, first), (other, next))| one == other && number(*first) != number(*next));
+    let (mut left, mut right) = (Scratch::new(), Scratch::new());
+    let mut is_same = |one: usize, next: usize| etl.area(one, &mut left).bytes == etl.area(next, &mut right).bytes;
+    alike.take(MOST_COMPARED).filter(|((_, one), (_, next))| is_same(*one, *next)).count() as u64
 }
 
 /// Frequencies of performance counters: the slowest that Windows had is the timer of 1.193182 MHz, the fastest the processor's own
@@ -154,11 +185,27 @@ struct ByDates {
     boot_agrees: bool,
 }
 
+/// How long the recording took by its dates, and how long events go on by the clock. Of several files, whose sessions end apart, those of
+/// the file that agrees best: a wrong frequency is that of all, and one may have no events at its end.
+fn length_and_span(etl: &EtlFile, survey: &Survey) -> Option<(i128, i128)> {
+    if let Some((first, last)) = kernel_span(etl, survey) {
+        return Some((length_of(&etl.header)?, last - first.min(0)));
+    }
+    let own = (etl, 0..etl.own_buffers().len());
+    let files = std::iter::once(own).chain(etl.further().map(|(_, file, buffers)| (file, buffers)));
+    let of_file = |(file, buffers): (&EtlFile, Range<usize>)| {
+        let last = survey.spans.get(buffers)?.iter().flatten().map(|span| span.last).max()?;
+        let span = etl.clock.nanos(last).0 - etl.clock.nanos(file.header_stamp()?).0;
+        Some((length_of(&file.header)?, span.max(0)))
+    };
+    // Thousandths: of a hostile header both can be at the limit of their type.
+    files.filter_map(of_file).max_by_key(|(length, span)| span.saturating_mul(1000) / length.max(&1))
+}
+
 /// The rundown of processes is written at the stop: then events must reach almost to the end that the header has.
 fn by_dates(etl: &EtlFile, survey: &Survey) -> Option<ByDates> {
     let has_rundown = survey.kernel_count(PROCESS_DC_END) > 0 && etl.clock.kind == ClockKind::Qpc;
-    let (first, last) = kernel_span(etl, survey).filter(|_| has_rundown)?;
-    let (length, span) = (length_of(&etl.header)?, last - first.min(0));
+    let (length, span) = length_and_span(etl, survey).filter(|_| has_rundown)?;
     // The counter begins at the boot. A machine that slept may have stopped it, but not as many times as long as the recording's dates say.
     let uptime = i128::from(etl.header.start_time.0.saturating_sub(etl.header.boot_time.0)) * 100;
     let by_clock = etl.clock.nanos(Ticks(0)).0.saturating_neg();
