@@ -30,7 +30,6 @@ pub use replay::processor::{ProcessorUse, RoutineTimes};
 pub use replay::scheduler::PreemptionTimes;
 pub use replay::thread_counts::WaitTime;
 pub use rows::{CpuRow, StateTimes};
-pub(crate) use sampled_and_exact::interval;
 pub use sampled_and_exact::{SampledTime, Sampling};
 pub(crate) use tables::decimal;
 pub use timeline::TimelineStep;
