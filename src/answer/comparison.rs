@@ -56,10 +56,11 @@ pub(super) fn compared_rows<'a, A: Amounts>(
         facts = facts.has("total", Fact::Object(total));
     }
     let facts = facts.has("differing", records(compared.differing().collect()));
-    match compared.agreeing() {
+    let facts = match compared.agreeing() {
         Some(rows) => facts.has("agreeing", records(rows.collect())),
         None => facts,
-    }
+    };
+    facts.is("unmatched", &compared.unmatched)
 }
 
 /// What a verdict says of rows that differ by no more than is allowed.

@@ -100,10 +100,10 @@ fn facts(diff: &Diff) -> Facts<'_> {
         };
         facts = facts.is("moved", moved.iter().map(row).collect::<Value>());
     }
-    match &diff.pages {
-        Some(pages) => facts.is("pages", pages_json(pages, diff.trace_is_right)),
-        None => facts,
+    if let Some(pages) = &diff.pages {
+        facts = facts.is("pages", pages_json(pages, diff.trace_is_right));
     }
+    facts.is("unmatched", &diff.compared.unmatched).doubts(&diff.warnings)
 }
 
 /// `LEFT   trace.etl: trace, 6,000 pages by WPA's rules`.

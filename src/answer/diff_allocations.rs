@@ -51,6 +51,7 @@ fn facts(diff: &AllocationDiff) -> Facts<'_> {
         .group_by(&diff.dimensions);
     let total = Facts::of_values(diff.total_values());
     compared_rows(facts, &diff.compared, diff.compared.is_equal(), Some(total), |rows| diff.table_of(rows))
+        .doubts(&diff.warnings)
 }
 
 /// `LEFT   trace.etl: 62.42 MiB at the end (297 pieces), growth 59.33 MiB, peak 80.00 MiB, in 12.345 s`.

@@ -55,6 +55,7 @@ fn facts(diff: &StackDiff) -> Facts<'_> {
         .group_by(&diff.dimensions);
     let total = Facts::of_values(diff.total_values());
     compared_rows(facts, &diff.compared, diff.compared.is_equal(), Some(total), |rows| diff.table_of(rows))
+        .doubts(&diff.warnings)
 }
 
 /// `LEFT   trace.etl: 79,528 samples (79.528 s) in 9.954 s`.

@@ -219,6 +219,8 @@ pub struct Comparison<A: Amounts> {
     keeps_same: bool,
     /// Conditions that chose what was compared: dimensions and patterns.
     pub(crate) filter: Vec<(&'static str, String)>,
+    /// Patterns of them that match nothing, a line each.
+    pub(crate) unmatched: Vec<String>,
 }
 
 impl<A: Amounts> Comparison<A> {
@@ -233,7 +235,8 @@ impl<A: Amounts> Comparison<A> {
         };
         let (all, within, same) = (ComparedTotals::of(&rows), fine(false), fine(true));
         rows.retain(|row| keeps_same || row.differs());
-        Comparison { rows, all, within, same, keeps_same, filter: Condition::written(conditions) }
+        let (filter, unmatched) = (Condition::written(conditions), Condition::unmatched(conditions));
+        Comparison { rows, all, within, same, keeps_same, filter, unmatched }
     }
 
     /// Rows that differ by more than is allowed.
