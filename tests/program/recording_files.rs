@@ -101,7 +101,12 @@ fn events_that_two_files_hold_are_told() {
     own.sort_by_key(|rec| rec.time);
     let merged = put(folder.path(), "merged.etl", &Trace::new(session()).push_all(own).finish());
     told(&[merged.clone(), part.clone()], "FILES HOLD THE SAME EVENTS");
-    told(&[part, merged], "FILES HOLD THE SAME EVENTS");
+    told(&[part.clone(), merged.clone()], "FILES HOLD THE SAME EVENTS");
+    let budgets = put(folder.path(), "budgets.toml", b"[[budget]]\nname = \"a\"\nmax = \"1 GiB\"\n");
+    let [merged, part, budgets] = [merged, part, budgets].map(|path| path.to_str().unwrap().to_owned());
+    let ran = run(&["check", &merged, "--with", &part, "--budgets", &budgets, "-q", "--format", "json"]);
+    assert!(ran.code == 3 && ran.out.contains("\"invalid\"") && ran.out.contains("FILES HOLD"), "{ran:?}");
+    assert_eq!(run(&["check", &merged, "--budgets", &budgets, "-q"]).code, 0);
     // A copy under another name, of which only the name of the session differs.
     let copy = put(folder.path(), "copy.etl", &user(Session { logger_name: "Other".into(), ..beside() }).finish());
     let user = put(folder.path(), "user.etl", &user(beside()).finish());
