@@ -73,8 +73,8 @@ fn files_whose_clocks_differ_are_told() {
     let good = put(folder.path(), "good.etl", &user(beside()).finish());
     let (_, warnings) = codes("info", &[first.clone(), good]);
     assert!(!warnings.iter().any(|text| text.contains("FILES")), "{warnings:?}");
-    // All stamps are two seconds later, while the dates stay; and only those of the records.
-    let all = user(Session { t0: beside().t0 + 20_000_000, ..beside() }).finish();
+    // All stamps are four seconds later, while the dates stay; and only those of the records.
+    let all = user(Session { t0: beside().t0 + 40_000_000, ..beside() }).finish();
     told(&[first.clone(), put(folder.path(), "b.etl", &all)], "THE CLOCKS OF THE FILES DIFFER: by its stamps");
     let records = Trace::new(beside()).push_all(events(beside().t0 + 300_000_000)).finish();
     told(&[first.clone(), put(folder.path(), "c.etl", &records)], "THE CLOCKS OF THE FILES DIFFER: records of");
