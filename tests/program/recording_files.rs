@@ -73,8 +73,8 @@ fn files_whose_clocks_differ_are_told() {
     let good = put(folder.path(), "good.etl", &user(beside()).finish());
     let (_, warnings) = codes("info", &[first.clone(), good]);
     assert!(!warnings.iter().any(|text| text.contains("FILES")), "{warnings:?}");
-    // All stamps are two seconds later, while the dates stay; and only those of the records.
-    let all = user(Session { t0: beside().t0 + 20_000_000, ..beside() }).finish();
+    // All stamps are four seconds later, while the dates stay; and only those of the records.
+    let all = user(Session { t0: beside().t0 + 40_000_000, ..beside() }).finish();
     told(&[first.clone(), put(folder.path(), "b.etl", &all)], "THE CLOCKS OF THE FILES DIFFER: by its stamps");
     let records = Trace::new(beside()).push_all(events(beside().t0 + 300_000_000)).finish();
     told(&[first.clone(), put(folder.path(), "c.etl", &records)], "THE CLOCKS OF THE FILES DIFFER: records of");
@@ -101,7 +101,12 @@ fn events_that_two_files_hold_are_told() {
     own.sort_by_key(|rec| rec.time);
     let merged = put(folder.path(), "merged.etl", &Trace::new(session()).push_all(own).finish());
     told(&[merged.clone(), part.clone()], "FILES HOLD THE SAME EVENTS");
-    told(&[part, merged], "FILES HOLD THE SAME EVENTS");
+    told(&[part.clone(), merged.clone()], "FILES HOLD THE SAME EVENTS");
+    let budgets = put(folder.path(), "budgets.toml", b"[[budget]]\nname = \"a\"\nmax = \"1 GiB\"\n");
+    let [merged, part, budgets] = [merged, part, budgets].map(|path| path.to_str().unwrap().to_owned());
+    let ran = run(&["check", &merged, "--with", &part, "--budgets", &budgets, "-q", "--format", "json"]);
+    assert!(ran.code == 3 && ran.out.contains("\"invalid\"") && ran.out.contains("FILES HOLD"), "{ran:?}");
+    assert_eq!(run(&["check", &merged, "--budgets", &budgets, "-q"]).code, 0);
     // A copy under another name, of which only the name of the session differs.
     let copy = put(folder.path(), "copy.etl", &user(Session { logger_name: "Other".into(), ..beside() }).finish());
     let user = put(folder.path(), "user.etl", &user(beside()).finish());

@@ -432,5 +432,6 @@ fn left_out(what: &str, hooks: &[HookId], unread: &BTreeSet<HookId>) -> Option<S
 /// What concerns all numbers of a file.
 fn not_one(trust: &TrustReport) -> Option<String> {
     let several = || trust.several_recordings().map(|how| format!("the file holds several recordings: {how}"));
-    trust.cut_text().map(|cut| format!("the file is cut: {cut}; copy it again")).or_else(several)
+    let cut = trust.cut_text().map(|cut| format!("the file is cut: {cut}; copy it again"));
+    cut.or_else(several).or_else(|| trust.wrong_sums().map(str::to_owned))
 }

@@ -26,8 +26,11 @@ pub(super) fn contradictions(etl: &EtlFile, survey: &Survey) -> Vec<Contradictio
     shifted.chain(repeated(etl, survey, &parts)).collect()
 }
 
-/// What stamps of two files may differ by against their dates.
-const MOST_SHIFT: Nanos = Nanos(1_000_000_000);
+/// What stamps of two files may differ by against their dates: the clock of a board has whole seconds, and is set soon after the boot.
+const MOST_SHIFT: Nanos = Nanos(3_000_000_000);
+
+/// How far records may lie outside of the time of their session by its dates.
+const MOST_OUTSIDE: Nanos = Nanos(1_000_000_000);
 
 /// A file whose session began at another time by its clock than by its dates. Where the date was set between the starts, the time since
 /// the boot agrees, because Windows corrects the date of the boot.
@@ -59,7 +62,7 @@ fn outside(etl: &EtlFile, survey: &Survey, (name, file, buffers): &Part<'_>) -> 
     let last = etl.clock.nanos(spans().map(|span| span.last).max()?).0;
     let beyond = (begin - first).max(last - end);
     let is_merged = file.header.mode & MODE_RELOG != 0 || file.log_file_name.starts_with('[');
-    let is_outside = !is_merged && beyond > MOST_SHIFT.0.max(i128::from(length) * 10);
+    let is_outside = !is_merged && beyond > MOST_OUTSIDE.0.max(i128::from(length) * 10);
     is_outside.then(|| {
         let text = format!(
             "THE CLOCKS OF THE FILES DIFFER: records of {name} lie {:.3} s outside of the time of its session. What it tells is taken for \

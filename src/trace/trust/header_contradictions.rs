@@ -21,6 +21,9 @@ pub(super) type Contradiction = (&'static str, String);
 /// Those that say that lengths of time are wrong.
 pub(super) const WRONG_TIMES: [&str; 3] = ["clock_impossible", "times_beyond_end", "times_far_from_end"];
 
+/// Those that say that events count twice, or beside those of another time.
+pub(super) const WRONG_SUMS: [&str; 3] = ["buffers_repeated", "events_in_two_files", "files_shifted"];
+
 /// Looks for all of them.
 pub(super) fn contradictions(etl: &EtlFile, survey: &Survey) -> Vec<Contradiction> {
     let found = [

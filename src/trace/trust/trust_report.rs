@@ -12,7 +12,7 @@ use crate::event::hooks::LOG_FILE;
 use crate::load::survey::{RecordingKey, Survey};
 use crate::trace::analysis_needs::HEAPS;
 use crate::trace::trust::files_together;
-use crate::trace::trust::header_contradictions::{self, Contradiction, WRONG_TIMES};
+use crate::trace::trust::header_contradictions::{self, Contradiction, WRONG_SUMS, WRONG_TIMES};
 use crate::trace::trust::loss::{DescribedHole, Loss, OF_ANY_TIME};
 use crate::trace::trust::readiness::Need;
 use crate::trace::trust::warning::{OF_TRACE, Warning, Warnings};
@@ -172,6 +172,12 @@ impl TrustReport {
     /// How the file's records are of more than one recording, whose numbers cannot be told apart.
     pub(crate) fn several_recordings(&self) -> Option<&str> {
         self.several_recordings.as_deref()
+    }
+
+    /// How events count twice, or as those of another time: then no sum is right.
+    pub(crate) fn wrong_sums(&self) -> Option<&str> {
+        let is_it = |(code, _): &&Contradiction| WRONG_SUMS.contains(code);
+        self.contradictions.iter().find(is_it).map(|(_, text)| text.as_str())
     }
 
     /// Why the trace holds no events of a recorder keyword.
