@@ -8,7 +8,7 @@ use crate::analysis::info::recording_files;
 use crate::cli::commands::{Cli, Command};
 use crate::cli::host_call::Call;
 pub use crate::cli::host_call::{OpenTrace, Watch};
-use crate::cli::{error_flags, exit, threads, trace};
+use crate::cli::{exit, flags_in_errors, threads, trace};
 use crate::error::Error;
 use crate::escape::{lines, visible};
 use crate::input::{STANDARD_INPUT, Stopped};
@@ -71,7 +71,7 @@ pub enum Failure {
 
 impl Failure {
     fn of(error: &anyhow::Error) -> Failure {
-        let whole = error_flags::with_flags(error);
+        let whole = flags_in_errors::with_flags(error);
         let text = visible(&whole).into_owned();
         match (exit::of_error(error), error.downcast_ref::<Error>()) {
             (_, Some(Error::MissingEvents(missing))) => {

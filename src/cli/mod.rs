@@ -6,8 +6,8 @@ mod bounded_file;
 mod commands;
 mod duplicate_traces;
 pub mod embedded;
-mod error_flags;
 mod exit;
+mod flags_in_errors;
 mod host_call;
 mod many_traces;
 mod messages;
@@ -40,7 +40,7 @@ pub fn program(arguments: Vec<OsString>) -> u8 {
     let exit = commands::Cli::read(arguments).command.run().unwrap_or_else(|error| {
         let exit = exit::of_error(&error);
         if exit != Exit::Fine {
-            let text = error_flags::with_flags(&error);
+            let text = flags_in_errors::with_flags(&error);
             match error.downcast_ref() {
                 // The advice how to record has a line for each tool.
                 Some(Error::MissingEvents(_) | Error::MissingPart(_)) => messages::write_lines(&text),

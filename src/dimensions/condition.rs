@@ -1,6 +1,6 @@
 //! Conditions: which rows a user wants to see.
 
-use crate::dimensions::dimension_list::{Dimension, Values};
+use crate::dimensions::dimension_trait::{Dimension, Values};
 use crate::dimensions::label::{Label, NO_LABEL};
 use crate::dimensions::spelling;
 use crate::error::Error;
@@ -169,7 +169,7 @@ fn not_among(text: &str, names: &[impl AsRef<str>]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dimensions::dimension_list::{Facet, dimensions};
+    use crate::dimensions::dimension_trait::{Facet, dimensions};
 
     const fn facet(name: &'static str, values: Values) -> Facet {
         Facet { name, title: name, values }

@@ -1,6 +1,6 @@
 //! What is known of a file: its path, folder and extension. And details of pages, which are files, images and other contents.
 
-use crate::dimensions::dimension_list::{Facet, Values, dimensions};
+use crate::dimensions::dimension_trait::{Facet, Values, dimensions};
 use crate::dimensions::label::{Label, NO_LABEL};
 use crate::event::pool::PoolTag;
 use crate::model::drive_paths::{DrivePaths, extension, folder};

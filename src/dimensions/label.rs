@@ -1,6 +1,6 @@
 //! Labels: what a row is called. A label knows what it stands for, so nobody has to read its text.
 
-use crate::dimensions::dimension_list::Values;
+use crate::dimensions::dimension_trait::Values;
 use crate::model::process;
 use std::borrow::Borrow;
 use std::cmp::Ordering;

@@ -6,7 +6,7 @@
 //! becomes a [`Label`].
 
 pub mod condition;
-pub mod dimension_list;
+pub mod dimension_trait;
 pub mod file_dimensions;
 pub mod label;
 pub mod process_dimensions;
@@ -15,8 +15,8 @@ pub(crate) mod spelling;
 pub(crate) mod stack_dimensions;
 
 pub use condition::Condition;
-pub(crate) use dimension_list::dimensions;
-pub use dimension_list::{Dimension, Facet, Values};
+pub(crate) use dimension_trait::dimensions;
+pub use dimension_trait::{Dimension, Facet, Values};
 pub use file_dimensions::FileFacet;
 pub(crate) use label::NO_LABEL;
 pub use label::{Label, LabelKind};

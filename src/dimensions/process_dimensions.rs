@@ -1,7 +1,7 @@
 //! What is known of a process: its label, name, services, command line, id and session. An analysis says whose something is
 //! with a [`ProcessCode`], and has all these dimensions.
 
-use crate::dimensions::dimension_list::{Dimension as _, Facet, Values, dimensions};
+use crate::dimensions::dimension_trait::{Dimension as _, Facet, Values, dimensions};
 use crate::dimensions::label::{Label, NO_LABEL};
 use crate::model::page_owner_key::KeyReading;
 use crate::model::process::{Instance, Processes};

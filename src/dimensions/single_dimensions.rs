@@ -1,6 +1,6 @@
 //! The facets that stand alone, and the list of all.
 
-use crate::dimensions::dimension_list::{Dimension, Facet, Values};
+use crate::dimensions::dimension_trait::{Dimension, Facet, Values};
 use crate::dimensions::file_dimensions::FileFacet;
 use crate::dimensions::process_dimensions::ProcessFacet;
 use crate::event::page::{PageList, PageUse};

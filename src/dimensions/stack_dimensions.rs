@@ -1,6 +1,6 @@
 //! What is known of a stack: its text, and of its innermost frame the function and the module.
 
-use crate::dimensions::dimension_list::dimensions;
+use crate::dimensions::dimension_trait::dimensions;
 use crate::dimensions::single_dimensions::{FUNCTION, MODULE, STACK};
 
 dimensions! {

@@ -15,7 +15,7 @@ use super::memory_counters::{KernelMemUsage, MemInfo, MmStats, WorkingSets};
 use super::merged::AddedByMerge;
 use super::outcome::{Fault, Malformed, Oddity, Parsed, Read, Surplus};
 use super::page::{PageIdentity, PageKind};
-use super::page_access::{ExtraInfo, PageAccessEx, PageCombine, PageRange};
+use super::page_access_ex::{ExtraInfo, PageAccessEx, PageCombine, PageRange};
 use super::page_fault::{FaultKind, HardFault, PageFault};
 use super::payload::Payload;
 use super::perfinfo::{
@@ -35,7 +35,7 @@ use super::system_disk::{LogicalDisk, PhysicalDisk};
 use super::system_service::{self, Service};
 use super::thread::{PriorityKind, Thread, ThreadAffinity, ThreadName, ThreadPriority};
 use super::virtual_memory::{ContiguousMemory, MemReset, VirtualRange, VirtualRotate};
-use super::{Phase, page_access, payload::PointerArray, process, thread};
+use super::{Phase, page_access_ex, payload::PointerArray, process, thread};
 use crate::byte_reader::Narrow;
 use crate::etl::record::Record;
 use crate::etl::record_id::{HookId, RecordId};
@@ -309,7 +309,8 @@ fn by_hook<'a>(p: &Payload<'a>) -> Option<Read<Event<'a>>> {
     let image = |phase| to(Image::read(p), |image| E::Image { phase, image });
     let file = |kind| to(FileName::read(p), |file| E::FileName { kind, file });
     let view = |phase| to(MapView::read(p), |view| E::MapView { phase, view });
-    let page = |kind| to(page_access::decode(p, PageIdentity::size, PageIdentity::read), |page| E::Page { kind, page });
+    let page =
+        |kind| to(page_access_ex::decode(p, PageIdentity::size, PageIdentity::read), |page| E::Page { kind, page });
     let fault = |kind| to(PageFault::read(p), |fault| E::PageFault { kind, fault });
     let range = |phase, read: Read<VirtualRange>| to(read, |range| E::VirtualRange { phase, range });
     let section = |phase| to(PagefileSection::read(p), |section| E::PagefileSection { phase, section });
@@ -360,9 +361,9 @@ fn by_hook<'a>(p: &Payload<'a>) -> Option<Read<Event<'a>>> {
         IN_MEMORY_ACTIVE => page(PageKind::InMemoryActive),
         PAGE_ACCESS => page(PageKind::Access),
         PAGE_RELEASE => page(PageKind::Release),
-        PAGE_RANGE_ACCESS => to(page_access::decode(p, PageRange::size, PageRange::read), E::PageRangeAccess),
-        PAGE_RANGE_RELEASE => to(page_access::decode(p, PageRange::size, PageRange::read), E::PageRangeRelease),
-        PAGE_COMBINE => to(page_access::decode(p, PageCombine::size, PageCombine::read), E::PageCombine),
+        PAGE_RANGE_ACCESS => to(page_access_ex::decode(p, PageRange::size, PageRange::read), E::PageRangeAccess),
+        PAGE_RANGE_RELEASE => to(page_access_ex::decode(p, PageRange::size, PageRange::read), E::PageRangeRelease),
+        PAGE_COMBINE => to(page_access_ex::decode(p, PageCombine::size, PageCombine::read), E::PageCombine),
         KERNEL_MEM_USAGE => to(KernelMemUsage::read(p), E::KernelMemUsage),
         MM_STATS => to(MmStats::read(p), E::MmStats),
         MEM_INFO_WS => to(WorkingSets::read(p), E::ProcessWorkingSets),
@@ -370,8 +371,8 @@ fn by_hook<'a>(p: &Payload<'a>) -> Option<Read<Event<'a>>> {
         VIRTUAL_ROTATE => to(VirtualRotate::read(p), E::VirtualRotate),
         VIRTUAL_ALLOC_DC_START => range(Phase::DcStart, VirtualRange::read_rundown(p)),
         VIRTUAL_ALLOC_DC_END => range(Phase::DcEnd, VirtualRange::read_rundown(p)),
-        PAGE_ACCESS_EX => to(page_access::decode(p, PageAccessEx::size, PageAccessEx::read), E::PageAccessEx),
-        REMOVE_FROM_WS => to(page_access::decode(p, ExtraInfo::size, ExtraInfo::read), E::RemoveFromWorkingSet),
+        PAGE_ACCESS_EX => to(page_access_ex::decode(p, PageAccessEx::size, PageAccessEx::read), E::PageAccessEx),
+        REMOVE_FROM_WS => to(page_access_ex::decode(p, ExtraInfo::size, ExtraInfo::read), E::RemoveFromWorkingSet),
         IN_MEMORY_ACTIVE_RUNDOWN => page(PageKind::InMemoryActiveRundown),
         MEM_RESET => to(MemReset::read(p), E::MemReset),
         SECTION_OBJECT_CREATE => to(SectionObject::read(p), E::SectionObjectCreate),

@@ -34,7 +34,7 @@ pub use dispatch::{Decoded, Event, decode};
 pub use fixed_text::FixedText;
 pub(crate) use layouts::{clr, disk_io, heap};
 pub use layouts::{
-    cswitch, file_name_and_view, header_group, heap_range, image, memory_counters, merged, page, page_access,
+    cswitch, file_name_and_view, header_group, heap_range, image, memory_counters, merged, page, page_access_ex,
     page_fault, perfinfo, pool, pool_snapshot, process, registry_hive, section, session, stack, system_config,
     system_disk, system_service, thread, virtual_memory,
 };

@@ -1,6 +1,6 @@
 //! Merging a rundown into the address space of one process: the state that it lists replaces the state by the events.
 //!
-//! `space_at` decides which rundown is used; this module finds its records, replaces the state, and compares both. A change
+//! `address_space_at` decides which rundown is used; this module finds its records, replaces the state, and compares both. A change
 //! while the rundown is being logged may or may not be in it, so differences in that interval are not contradictions.
 
 use crate::event::Phase;

@@ -5,8 +5,9 @@
 
 use super::commit_counts::{CommitCheck, CommitCounts, Source};
 use super::counting::{Counting, Facts, Opening};
-use super::figures::{AtSnapshot, Reason};
+use super::figures::AtSnapshot;
 use super::page_set::{PageCounts, PageSet};
+use super::piece::Reason;
 use super::piece_end::Closing;
 use super::resident_pages::PagesOf;
 use crate::event::virtual_memory::VirtualRange;

@@ -3,8 +3,8 @@
 use super::commit::{Record, Region, Space, pages_of};
 use super::commit_counts::{CommitCheck, CommitCounts, Source};
 use super::counting::{Counting, Facts};
-use super::figures::Reason;
 use super::labels::ABSENT;
+use super::piece::Reason;
 use super::piece_end::Closing;
 use super::process_lifetimes::{LifeId, Owner};
 use super::replay_result::{Check, Replayed};

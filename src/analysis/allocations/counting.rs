@@ -2,12 +2,13 @@
 //!
 //! Where a dimension is known only when a piece ends, changes of the sums are kept and sorted at the end: 32 bytes for each.
 
-use super::figures::{AtSnapshot, BEFORE, Piece, RowState};
+use super::figures::{AtSnapshot, RowState};
 use super::label_combination::Combination;
 use super::labels::{ABSENT, Labels};
 use super::many_questions::Selections;
+use super::piece::{BEFORE, Piece};
 use super::piece_end::Closing;
-use super::pieces::PieceTaker;
+use super::piece_taker::PieceTaker;
 use super::process_lifetimes::Lives;
 use super::query::{AllocationQuery, Dimension};
 use super::row_totals::Counted;

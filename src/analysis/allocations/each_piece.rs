@@ -3,7 +3,7 @@
 use super::counting::Counting;
 use super::labels::Labels;
 use super::lost_buffers;
-use super::pieces::{ListedPiece, PieceList};
+use super::piece_taker::{ListedPiece, PieceList};
 use super::process_lifetimes::Lives;
 use super::query::{AllocationQuery, Dimension};
 use super::replay;

@@ -2,34 +2,11 @@
 //!
 //! Source: `docs/allocations.md` ("Figures"). Everything is in ticks of the clock and converted once, where it is shown.
 
+use super::piece::{BEFORE, Piece, Reason};
 use crate::analysis::cpu::ready_delays::{DelayStatistics, DelaySummary, Delays, ReadyKind};
 use crate::analysis::time_grid::TickRange;
-use crate::named_enum::named_enum;
 use crate::units::Ticks;
 use std::ops::AddAssign;
-
-named_enum! {
-    /// What closed a piece.
-    pub enum Reason {
-        /// VirtualFree, decommit.
-        Decommit = "decommit",
-        /// VirtualFree, release.
-        Release = "release",
-        /// A free.
-        Free = "free",
-        /// A reallocation.
-        Realloc = "realloc",
-        /// Its heap was destroyed.
-        HeapDestroy = "heap_destroy",
-        /// Its process ended.
-        ProcessEnd = "process_end",
-        /// Something was allocated where it still was: the record that freed it is missing.
-        Lost = "lost",
-    }
-}
-
-/// The label of pieces that nothing closed before the window's end.
-pub const OUTSTANDING: &str = "outstanding";
 
 /// `ETW_HEAP_EVENT_ALLOC`: the parts of a heap that serve requests, from 1 on.
 pub(super) const SOURCES: [&str; 6] = ["lookaside", "low_fragmentation", "main", "slow", "invalid", "segment_heap"];
@@ -80,20 +57,6 @@ impl AddAssign for AtSnapshot {
         self.committed = self.committed.saturating_add(other.committed);
         self.resident = self.resident.saturating_add(other.resident);
     }
-}
-
-/// Stamp of what was opened before the trace.
-pub const BEFORE: Ticks = Ticks(i64::MIN);
-
-/// A piece: what opened it, what closed it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Piece {
-    /// When it was opened; [`BEFORE`]: before the trace.
-    pub opened: Ticks,
-    /// When and by what it was closed; `None`: it was not.
-    pub closed: Option<(Ticks, Reason)>,
-    /// Bytes.
-    pub bytes: u64,
 }
 
 /// The figures of a row.

@@ -1,6 +1,7 @@
 //! Names of the numbers that pieces are grouped by.
 
-use super::figures::{OUTSTANDING, Reason, SOURCES};
+use super::figures::SOURCES;
+use super::piece::{OUTSTANDING, Reason};
 use super::process_lifetimes::{LifeId, Lives};
 use super::query::Dimension;
 use super::tag_drivers::TagDrivers;

@@ -1,9 +1,10 @@
 //! Rows of more questions of the same records: each has its own conditions, and all see each piece once. So thousands of budgets go
 //! through a trace once.
 
-use super::figures::{BEFORE, Piece, RowState};
+use super::figures::RowState;
 use super::label_combination::Combination;
 use super::labels::Labels;
+use super::piece::{BEFORE, Piece};
 use super::process_lifetimes::Lives;
 use super::query::Dimension;
 use super::row_totals::Counted;

@@ -17,8 +17,9 @@ mod labels;
 mod lost_buffers;
 mod many_questions;
 mod page_set;
+mod piece;
 mod piece_end;
-mod pieces;
+mod piece_taker;
 #[cfg(feature = "cli")]
 mod pieces_with_stacks;
 mod process_lifetimes;
@@ -38,7 +39,7 @@ mod warnings;
 pub(crate) use commit_by_process::{CommitOfProcesses, ProcessCommit};
 pub(crate) use each_piece::each_piece;
 pub use figures::Figures;
-pub(crate) use pieces::ListedPiece;
+pub(crate) use piece_taker::ListedPiece;
 #[cfg(feature = "cli")]
 pub(crate) use pieces_with_stacks::{PieceOfStack, Pieces};
 pub use query::{AllocationOrder, AllocationQuery, Dimension};

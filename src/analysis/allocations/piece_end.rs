@@ -1,7 +1,7 @@
 //! How pieces end.
 
-use super::figures::Reason;
 use super::labels::{ABSENT, Labels};
+use super::piece::Reason;
 use crate::moment::Moment;
 
 /// What closed a piece.

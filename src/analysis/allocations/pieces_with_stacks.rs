@@ -1,11 +1,11 @@
 //! Pieces one by one, with the stacks that opened and closed them: for viewers that match both.
 
 use super::counting::Counting;
-use super::figures::{BEFORE, Piece};
 use super::label_combination::Combination;
 use super::labels::{ABSENT, Labels};
+use super::piece::{BEFORE, Piece};
 use super::piece_end::Closing;
-use super::pieces::PieceTaker;
+use super::piece_taker::PieceTaker;
 use super::process_lifetimes::Lives;
 use super::query::{AllocationQuery, Dimension};
 use super::warnings::warnings;

@@ -1,8 +1,9 @@
 //! A query about allocations: kind, dimensions, conditions, window, timeline.
 
-use super::figures::{OUTSTANDING, Reason, SOURCES};
+use super::figures::SOURCES;
+use super::piece::{OUTSTANDING, Reason};
 use crate::analysis::resident::query::SnapshotChoice;
-use crate::dimensions::dimension_list::Values;
+use crate::dimensions::dimension_trait::Values;
 use crate::dimensions::single_dimensions::{
     FREE_FUNCTION, FREE_STACK, FUNCTION, HEAP, PAGE_SIZE, POOL, REASON, SIZE, SOURCE, STACK, TAG, THREAD,
 };

@@ -1,6 +1,7 @@
 //! Figures as tables: for programs every figure, for people those of one view.
 
-use super::figures::{Amount, Figures, Reason};
+use super::figures::{Amount, Figures};
+use super::piece::Reason;
 use super::query::{AllocationOrder, Dimension};
 use super::rows::{AllocationRow, compare};
 use super::timeline::TimelineStep;

@@ -9,9 +9,8 @@ pub(crate) mod compared_dimensions;
 pub(crate) mod comparison;
 mod file_matching;
 mod file_side;
+pub(crate) mod memory;
 pub mod page_by_page;
-pub(crate) mod page_rows;
-mod page_tables;
 pub(crate) mod process_matching;
 pub mod query;
 pub(crate) mod row_choice;
@@ -26,7 +25,7 @@ pub(crate) mod trace_side;
 pub use crate::imported::wpa::WpaOptions;
 pub use crate::imported::wpa::culture::{Culture, Sign};
 pub use compared_dimensions::Dimension;
-pub use page_rows::DiffRow;
+pub use memory::rows::DiffRow;
 pub use process_matching::Match;
 pub use side::Source;
 pub use trace_side::RuleChange;
@@ -128,7 +127,7 @@ impl Diff {
         warnings.extend(plan.warnings.iter().cloned());
         let matched = match_labels(&mut sides, &plan);
         let counted = sides.each_mut().map(|side| std::mem::take(&mut side.rows));
-        let joined = page_rows::join(counted, &plan.dimensions, &matched, (query.tolerance, query.order));
+        let joined = memory::rows::join(counted, &plan.dimensions, &matched, (query.tolerance, query.order));
         let compared = Comparison::new(joined, query.keeps_same, &query.conditions);
         let (trace, export) = (
             sides.iter().find_map(|side| side.resident.as_ref()),
@@ -270,7 +269,7 @@ fn read<'s>(sources: [&'s Source; 2], plan: &DiffPlan, query: &DiffQuery) -> Res
             }
         }
     }
-    sides.iter_mut().for_each(|side| page_rows::in_one_form(&mut side.rows, &plan.dimensions));
+    sides.iter_mut().for_each(|side| memory::rows::in_one_form(&mut side.rows, &plan.dimensions));
     Ok(sides)
 }
 

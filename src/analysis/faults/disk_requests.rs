@@ -1,7 +1,7 @@
 //! Disk requests: a completion with its start, whose it was, and how long the disk worked on it.
 
 use super::coverage::Coverage;
-use super::key_names::KeyNames;
+use super::file_key_names::KeyNames;
 use super::labels::Named;
 use crate::event::disk_io::{DiskEnd, DiskEvent, DiskOperation, DiskStart, IssuingThread};
 use crate::load::stacks::stack_events::Owner;

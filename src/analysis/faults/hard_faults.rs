@@ -1,7 +1,7 @@
 //! Hard faults: whose they were, what they read, and what of it had been read before.
 
 use super::coverage::Coverage;
-use super::key_names::KeyNames;
+use super::file_key_names::KeyNames;
 use super::labels::Named;
 use super::query::HardKind;
 use crate::analysis::stacks::AddressSpaces;

@@ -1,6 +1,6 @@
 //! Names of processes and files, each text once.
 
-use super::key_names::KeyNames;
+use super::file_key_names::KeyNames;
 use crate::analysis::stacks::{Owners, Texts};
 use crate::moment::Moment;
 

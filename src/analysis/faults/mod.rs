@@ -5,8 +5,8 @@
 mod coverage;
 mod disk_requests;
 mod fault_set;
+mod file_key_names;
 mod hard_faults;
-mod key_names;
 mod labels;
 mod query;
 mod read_ranges;
@@ -34,7 +34,7 @@ use crate::moment::Moment;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::FAULTS;
 use disk_requests::Requests;
-use key_names::KeyNames;
+use file_key_names::KeyNames;
 use labels::Named;
 use read_ranges::ReadRanges;
 use std::collections::BTreeMap;

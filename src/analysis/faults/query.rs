@@ -1,7 +1,7 @@
 //! What is asked for: window, groups, conditions, timeline.
 
 use crate::analysis::resident::query::SnapshotChoice;
-use crate::dimensions::dimension_list::Values;
+use crate::dimensions::dimension_trait::Values;
 use crate::dimensions::single_dimensions::{DISK, KIND, MODULE, OPERATION, PRIORITY, THREAD};
 use crate::dimensions::{Condition, Dimension as _, FileFacet, ProcessFacet, dimensions};
 use crate::error::Error;

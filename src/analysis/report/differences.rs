@@ -2,7 +2,7 @@
 
 use crate::analysis::diff::Diff;
 use crate::analysis::diff::compared_dimensions::Dimension;
-use crate::analysis::diff::page_rows::DiffRow;
+use crate::analysis::diff::memory::rows::DiffRow;
 use crate::analysis::diff::query::DiffQuery;
 use crate::analysis::diff::side::Source;
 use crate::analysis::report::Part;

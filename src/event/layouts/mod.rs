@@ -12,7 +12,7 @@ pub mod image;
 pub mod memory_counters;
 pub mod merged;
 pub mod page;
-pub mod page_access;
+pub mod page_access_ex;
 pub mod page_fault;
 pub mod perfinfo;
 pub mod pool;

@@ -8,9 +8,10 @@
 //! | `files_together` | where the files of one recording contradict each other, or hold the same events |
 //! | `trust_report` | the [`TrustReport`]: all losses and damage of a trace, and the warnings about them |
 //! | `level` | the [`TrustLevel`]: the worst of them, as one word and one sentence |
-//! | `readiness` | which analyses can run, by what was recorded; it says nothing of loss |
+//! | `readiness` | which analyses can run, by what was recorded, and the warnings of rundowns that are missing; it says nothing of loss |
 //!
-//! A warning about the file is made in `trust_report`, one about the numbers of an analysis in the `warnings.rs` of that analysis.
+//! A warning about the file is made in `trust_report`, one about rundowns in `readiness`, one about the numbers of an analysis in the
+//! `warnings.rs` or the `mod.rs` of that analysis.
 
 pub(crate) mod damage_time;
 mod files_together;

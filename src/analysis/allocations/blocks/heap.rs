@@ -3,7 +3,7 @@
 //! Source: `docs/allocations.md` ("Heap").
 
 use super::super::counting::{Counting, Facts};
-use super::super::figures::Reason;
+use super::super::piece::Reason;
 use super::super::piece_end::Closing;
 use super::super::process_lifetimes::{LifeId, Owner};
 use super::live_blocks::{Blocks, Live};

@@ -3,8 +3,8 @@
 //! Source: `docs/allocations.md` ("Pool").
 
 use super::super::counting::{Counting, Facts, Opening};
-use super::super::figures::Reason;
 use super::super::labels::ABSENT;
+use super::super::piece::Reason;
 use super::super::piece_end::Closing;
 use super::super::process_lifetimes::{LifeId, Owner};
 use super::super::replay_result::PoolCheck;

@@ -2,7 +2,7 @@
 //! parts are looked up side by side, and each finds its own in little memory.
 
 use super::super::counting::Opening;
-use super::super::figures::{BEFORE, Reason};
+use super::super::piece::{BEFORE, Reason};
 use crate::load::stacks::frame_lists::ListId;
 use crate::moment::Moment;
 

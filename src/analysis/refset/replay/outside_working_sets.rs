@@ -5,7 +5,7 @@
 use crate::analysis::refset::reason::{AccessReason, ReleaseReason};
 use crate::analysis::refset::totals::balance::{Balance, add};
 use crate::event::page::PageUse;
-use crate::event::page_access::PageRange;
+use crate::event::page_access_ex::PageRange;
 use crate::model::window::Window;
 use crate::moment::Moment;
 use foldhash::HashMap as FastMap;

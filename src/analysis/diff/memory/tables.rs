@@ -3,8 +3,8 @@
 use crate::analysis::category_rules::Rule;
 use crate::analysis::diff::Diff;
 use crate::analysis::diff::comparison::ComparedTotals;
+use crate::analysis::diff::memory::rows::DiffRow;
 use crate::analysis::diff::page_by_page::PageGroup;
-use crate::analysis::diff::page_rows::DiffRow;
 use crate::analysis::diff::shared_columns::{self, clamped};
 use crate::analysis::table::{Column, Dimension as _, Field, Fit, Line, Table, Value};
 use crate::imported::amount::Amount;

@@ -1,8 +1,8 @@
 //! Pieces one by one, as they end.
 
-use super::figures::{BEFORE, Piece};
 use super::label_combination::Combination;
 use super::labels::{ABSENT, Labels};
+use super::piece::{BEFORE, Piece};
 use super::piece_end::Closing;
 use super::process_lifetimes::Lives;
 use super::query::Dimension;

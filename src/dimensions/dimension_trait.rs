@@ -157,9 +157,9 @@ macro_rules! dimensions {
         }
 
         impl $crate::dimensions::Dimension for $type {
-            const ALL: &'static [Self] = &$crate::dimensions::dimension_list::joined::<
+            const ALL: &'static [Self] = &$crate::dimensions::dimension_trait::joined::<
                 $type,
-                { $crate::dimensions::dimension_list::count($type::PARTS) },
+                { $crate::dimensions::dimension_trait::count($type::PARTS) },
             >($type::PARTS);
             $(const MOST: usize = $most;)?
 
