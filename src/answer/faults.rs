@@ -1,6 +1,6 @@
 //! The answer of `pfnset faults`. Wire format: docs/json.md, schema `pfnset.faults`.
 
-use crate::analysis::faults::{FaultSet, Of, RangeSet};
+use crate::analysis::faults::{FaultSet, RangeSet};
 use crate::answer::answer_type::{Answer, Units};
 use crate::answer::json_facts::{Fact, Facts};
 use crate::answer::numbers::{self, TimeUnit};
@@ -50,18 +50,8 @@ pub fn answer(set: &FaultSet, view: FaultView, top: Option<usize>, time: TimeUni
     let shows_all = matches!(view, FaultView::Summary | FaultView::Timeline);
     let not_counted = set.not_counted.clone().filter(|_| shows_all);
     let not_counted = not_counted.map(|text| Warning::note(FAULTS.name, "records_left_out", text));
-    let told: Vec<Warning> = match view {
-        // The line of the requests says how many have no start and no end.
-        FaultView::Summary => {
-            set.warnings.iter().filter(|warning| !warning.is_of(&["some_requests_unmatched"])).cloned().collect()
-        }
-        FaultView::Timeline => set.warnings.to_vec(),
-        FaultView::Hard | FaultView::Ranges | FaultView::Again => set.warnings_of(Of::Hard).cloned().collect(),
-        FaultView::Disk => set.warnings_of(Of::Disk).cloned().collect(),
-        FaultView::Soft => set.warnings_of(Of::Soft).cloned().collect(),
-    };
     Answer {
-        warnings: told.into_iter().chain(not_counted).collect(),
+        warnings: set.warnings.iter().cloned().chain(not_counted).collect(),
         facts: facts(set),
         tables: vec![table.titled(title.clone()).into()],
         screen: match view {
@@ -209,12 +199,8 @@ fn hard_line(set: &FaultSet, unit: TimeUnit) -> String {
         Some([_, p95, _, longest]) => format!(" (p95 {}, longest {})", unit.show(p95), unit.show(longest)),
         None => String::new(),
     };
-    let malformed = match hard.malformed {
-        0 => String::new(),
-        some => format!("; {} of them without a time that can be true", numbers::count(some)),
-    };
     format!(
-        "{read}; threads waited {}{waits}, at least one of them during {}{malformed}",
+        "{read}; threads waited {}{waits}, at least one of them during {}",
         unit.show(hard.waited_ns),
         unit.show(hard.blocked_ns),
     )
@@ -223,20 +209,12 @@ fn hard_line(set: &FaultSet, unit: TimeUnit) -> String {
 /// `1,231 disk requests, 56 MiB, 1.2 MiB of it read again; the disks worked 1.80 s, responses took 20 s; at most 12 open at once on a disk`.
 fn disk_line(set: &FaultSet, unit: TimeUnit) -> String {
     let disk = &set.disk;
-    let unfinished = match set.unfinished {
-        0 => String::new(),
-        some => format!("; {} more were not finished", numbers::count(some)),
-    };
-    let no_start = match disk.no_start {
-        0 => String::new(),
-        some => format!("; {} without their start", numbers::count(some)),
-    };
     let queue = match disk.queue() {
         Some(most) => format!("at most {} open at once on a disk", numbers::count(most)),
         None => "how many were open at once is unknown".to_owned(),
     };
     format!(
-        "{}, {}, {} of it read again; the disks worked {}, responses took {}; {queue}{no_start}{unfinished}",
+        "{}, {}, {} of it read again; the disks worked {}, responses took {}; {queue}",
         counted(disk.operations, "disk request", "disk requests"),
         numbers::bytes(disk.bytes),
         numbers::bytes(disk.bytes_again),

@@ -47,24 +47,24 @@ fn doubts(json: &Value) -> Vec<&str> {
 fn without_starts_the_queue_is_unknown() {
     let (table, json) = asked(&reads(|_| false, |_| true), &[]);
     assert_eq!(doubts(&json), ["requests_unmatched"], "{json}");
-    assert!(table.contains("20 of 20 disk requests have no start"), "{table}");
+    assert!(table.contains("20 disk requests: 20 without start (in no queue)"), "{table}");
     let total = table.lines().find(|line| line.starts_with("Total")).expect("a total");
     assert!(total.ends_with("unknown"), "{table}");
     let (table, json) = asked(&reads(|_| true, |_| true), &[]);
     assert!(doubts(&json).is_empty() && json["disk"]["queue_max"] == 1, "{json}");
     let total = table.lines().find(|line| line.starts_with("Total")).expect("a total");
-    assert!(!table.contains("disk requests have") && total.ends_with(" 1"), "{table}");
+    assert!(!table.contains("disk requests: ") && total.ends_with(" 1"), "{table}");
 }
 
 #[test]
 fn requests_without_an_end_are_told_beside_the_table() {
     let (table, json) = asked(&reads(|_| true, |irp| irp % 2 == 0), &[]);
     assert_eq!((doubts(&json), &json["disk"]["unfinished"]), (vec!["requests_unmatched"], &10.into()), "{json}");
-    assert!(table.contains("10 disk requests were started and not completed"), "{table}");
+    assert!(table.contains("20 disk requests: 10 without end (in no sum)"), "{table}");
     // The last one was on its way when the recording ended.
     let (table, json) = asked(&reads(|_| true, |irp| irp < 20), &[]);
     assert!(doubts(&json).is_empty(), "{json}");
-    assert!(table.contains("1 disk request was started and not completed"), "{table}");
+    assert!(table.contains("20 disk requests: 1 without end (in no sum)"), "{table}");
 }
 
 /// Requests before time 0 were in no number, and nothing said so.

@@ -219,7 +219,7 @@ fn waits_that_nothing_tells_are_no_zeros() {
     let of = |records: Vec<Rec>| file_of(&Trace::new(session.clone()).push_all(records).finish());
     let all = of(vec![broken(2), broken(3)]);
     let path = all.path().to_str().expect("UTF-8");
-    let says = "the begin of 2 of 2 hard faults cannot be true: how long threads waited then is unknown";
+    let says = "the begin of 2 of 2 hard faults cannot be true: their waits are in no sum";
     let screen = out(&["faults", path, "-q"]);
     assert!(screen.contains(says) && screen.contains("how long threads waited is unknown"), "{screen}");
     for more in [&["--of", "hard"][..], &["--of", "again"], &["--timeline", "1s"], &[]] {

@@ -3,7 +3,7 @@
 use super::budget::{Budget, Conditions, Measure};
 use super::measured_value::{Row, Value, length};
 use super::required_data::Evidence;
-use crate::analysis::faults::{Dimension, FaultQuery, FaultSet, HardFigures, HardSet, Of};
+use crate::analysis::faults::{Dimension, FaultQuery, FaultSet, HardFigures, HardSet};
 use crate::dimensions::{Condition, Dimension as _, Label};
 use crate::event::hooks::HARD_FAULT;
 use crate::trace::Trace;
@@ -46,7 +46,7 @@ impl<'t> FaultValues<'t> {
 
     /// What a reader of them has to know.
     pub fn warnings(&self) -> Vec<Warning> {
-        self.all.iter().flat_map(|set| set.warnings_of(Of::Hard)).cloned().collect()
+        self.all.iter().flat_map(|set| set.warnings_of_hard()).cloned().collect()
     }
 
     /// The value of a budget.

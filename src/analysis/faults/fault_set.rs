@@ -1,10 +1,10 @@
 //! The result.
 
-use super::query::{Dimension, Of};
+use super::query::Dimension;
 use super::read_ranges::RangeSet;
 use super::rows::{HardFigures, RequestFigures, Row, SoftRow};
 use super::timeline::FaultStep;
-use super::warnings::{OF_REQUESTS, OF_WAITS};
+use super::warnings::OF_REQUESTS;
 use crate::model::window::Window;
 use crate::trace::trust::warning::{Warning, Warnings};
 use crate::units::Nanos;
@@ -50,14 +50,9 @@ pub struct FaultSet {
 }
 
 impl FaultSet {
-    /// Warnings that concern the numbers of these: not those about records of the others.
-    pub(crate) fn warnings_of(&self, of: Of) -> impl Iterator<Item = &Warning> {
-        let concerns = move |warning: &&Warning| match of {
-            Of::Hard => !warning.is_of(&OF_REQUESTS),
-            Of::Disk => !warning.is_of(&OF_WAITS),
-            Of::Soft => !warning.is_of(&OF_REQUESTS) && !warning.is_of(&OF_WAITS),
-        };
-        self.warnings.iter().filter(concerns)
+    /// Warnings that concern hard faults: not those about disk requests.
+    pub(crate) fn warnings_of_hard(&self) -> impl Iterator<Item = &Warning> {
+        self.warnings.iter().filter(|warning| !warning.is_of(&OF_REQUESTS))
     }
 
     /// Soft faults of all kinds.

@@ -16,6 +16,7 @@ mod timeline;
 mod warnings;
 
 pub use fault_set::FaultSet;
+#[cfg(feature = "cli")]
 pub(crate) use query::Of;
 pub use query::{Dimension, FaultQuery, RangeQuery};
 pub use read_ranges::RangeSet;

@@ -13,9 +13,6 @@ use crate::trace::trust::readiness::undescribed;
 use crate::trace::trust::warning::{Warning, Warnings};
 use crate::units::{Nanos, count, counted};
 
-/// Codes about waits for hard faults.
-pub(super) const OF_WAITS: [&str; 2] = ["waits_unknown", "some_waits_unknown"];
-
 /// Codes about disk requests.
 pub(super) const OF_REQUESTS: [&str; 3] = ["requests_unmatched", "some_requests_unmatched", "responses_too_long"];
 
@@ -56,7 +53,7 @@ pub(super) fn warnings(trace: &Trace, records: &FaultRecords, requests: &[Reques
 pub(super) fn unknown_waits(hard: &HardFigures) -> Option<Warning> {
     let (unknown, all) = (hard.malformed, hard.events);
     let text = format!(
-        "the begin of {} of {} cannot be true: how long threads waited then is unknown, and in no sum",
+        "the begin of {} of {} cannot be true: their waits are in no sum",
         count(unknown),
         counted(all, "hard fault", "hard faults"),
     );
@@ -69,22 +66,18 @@ pub(super) fn unknown_waits(hard: &HardFigures) -> Option<Warning> {
 
 /// Requests of which one of the two records is not there. A few, at the begin and at the end of a trace, leave the sums what they are.
 pub(super) fn unmatched_requests(disk: &RequestFigures, unfinished: u64) -> Option<Warning> {
-    let no_start = (disk.no_start > 0).then(|| {
-        let all = counted(disk.operations, "disk request has", "disk requests have");
-        format!("{} of {all} no start in the trace: they are in no queue", count(disk.no_start))
-    });
-    let unfinished_text = (unfinished > 0).then(|| {
-        let requests = counted(unfinished, "disk request was", "disk requests were");
-        format!("{requests} started and not completed in the trace: no sum has their bytes and times")
-    });
-    let text: Vec<String> = no_start.into_iter().chain(unfinished_text).collect();
+    let all = disk.operations.saturating_add(unfinished);
+    let no_start = (disk.no_start > 0).then(|| format!("{} without start (in no queue)", count(disk.no_start)));
+    let no_end = (unfinished > 0).then(|| format!("{} without end (in no sum)", count(unfinished)));
+    let lacking: Vec<String> = no_start.into_iter().chain(no_end).collect();
+    let text = format!("{}: {}", counted(all, "disk request", "disk requests"), lacking.join(", "));
     // Those that were on their way when the recording began and ended are as many as a queue holds.
     let is_large = |part: u64| disk.operations > 0 && part.saturating_mul(10) > disk.operations.saturating_add(part);
     let warning = match is_large(disk.no_start) || is_large(unfinished) {
-        true => Warning::grave(FAULTS.name, "requests_unmatched", text.join("; ")),
-        false => Warning::note(FAULTS.name, "some_requests_unmatched", text.join("; ")),
+        true => Warning::grave(FAULTS.name, "requests_unmatched", text),
+        false => Warning::note(FAULTS.name, "some_requests_unmatched", text),
     };
-    (!text.is_empty()).then(|| warning.of(disk.no_start.saturating_add(unfinished)))
+    (!lacking.is_empty()).then(|| warning.of(disk.no_start.saturating_add(unfinished)))
 }
 
 /// Hard faults and requests before the window of the whole trace.
