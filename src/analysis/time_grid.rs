@@ -22,6 +22,20 @@ pub struct TickRange {
     pub to: Ticks,
 }
 
+/// Says how many things are before the window of the whole trace, by [`TickRange::count_before`].
+pub fn before_start(analysis: &'static str, things: &[(u64, [&str; 2])]) -> Option<Warning> {
+    let early = || things.iter().filter(|(number, _)| *number > 0);
+    let number = early().fold(0u64, |sum, (number, _)| sum.saturating_add(*number));
+    let texts: Vec<String> = early().map(|(number, [one, many])| counted(*number, one, many)).collect();
+    let text = format!(
+        "{} {} before the stamp of the log-file header, where the window begins: no number has {}",
+        texts.join(" and "),
+        if number == 1 { "is" } else { "are" },
+        if number == 1 { "it" } else { "them" },
+    );
+    (number > 0).then(|| Warning::grave(analysis, "records_before_start", text).of(number))
+}
+
 impl TickRange {
     /// The window that the user named, or the trace from the time in its header to one tick after its last record.
     ///
@@ -58,25 +72,10 @@ impl TickRange {
         }
     }
 
-    /// Says how many of these things were before the stamp of the log-file header's record, where a window without a named begin
-    /// begins: a merge of sessions can have the header of one that began later.
-    pub fn before_start(
-        self,
-        from: Option<&Bound>,
-        analysis: &'static str,
-        things: &[(Vec<Ticks>, [&str; 2])],
-    ) -> Option<Warning> {
-        let before = |times: &[Ticks]| times.iter().filter(|time| **time < self.from).count() as u64;
-        let early = || things.iter().map(|(times, names)| (before(times), names)).filter(|(number, _)| *number > 0);
-        let number = early().fold(0u64, |sum, (number, _)| sum.saturating_add(number));
-        let texts: Vec<String> = early().map(|(number, [one, many])| counted(number, one, many)).collect();
-        let text = format!(
-            "{} {} before the stamp of the log-file header, where the window begins: no number has {}",
-            texts.join(" and "),
-            if number == 1 { "is" } else { "are" },
-            if number == 1 { "it" } else { "them" },
-        );
-        (from.is_none() && number > 0).then(|| Warning::grave(analysis, "records_before_start", text).of(number))
+    /// How many of these times are before a window whose begin is not named: before the stamp of the log-file header's record. A merge of
+    /// sessions can have the header of one that began later.
+    pub fn count_before(self, from: Option<&Bound>, times: impl Iterator<Item = Ticks>) -> u64 {
+        if from.is_some() { 0 } else { times.filter(|time| *time < self.from).count() as u64 }
     }
 
     /// Between the times of a window's ends.

@@ -200,3 +200,18 @@ fn many_budgets_read_the_trace_once() {
         assert!(many < 40 * one, "{analysis}: {many:?} for 400, {one:?} for one");
     }
 }
+
+/// Hard faults before time 0 are in no number: a budget passed with the others.
+#[test]
+fn faults_before_the_header_make_a_budget_invalid() {
+    let session = Session { processors: 1, ..Session::windows10() };
+    let t0 = session.t0;
+    let verdict = |first: u64| {
+        let fault =
+            |n: u64| memory::hard_fault(P8, first + 1000 * n - 10, 0, 0x7000, DATA, TID, 4096).at(first + 1000 * n);
+        let file = file_of(&Trace::new(session.clone()).push_all((1..=20).map(fault)).finish());
+        let (_, results) = check(file.path().to_str().expect("UTF-8"), &budget("all", "hard_faults", "max = \"100\""));
+        results[0]["verdict"].clone()
+    };
+    assert_eq!((verdict(t0), verdict(t0 - 10_000)), (json!("pass"), json!("invalid")));
+}

@@ -55,6 +55,10 @@ impl<'t> FaultValues<'t> {
         if let Some(fault) = self.evidence.fault("the trace", &[HARD_FAULT], all.window_times, &budget.conditions) {
             return Err(fault);
         }
+        if all.hard_before_start > 0 {
+            let faults = counted(all.hard_before_start, "hard fault is", "hard faults are");
+            return Err(format!("{faults} before the stamp of the log-file header, and in no number"));
+        }
         // A process without any fault is there, and has none.
         let of_processes = conditions.iter().filter(|condition| condition.dimension == Dimension::Process);
         for condition in of_processes {

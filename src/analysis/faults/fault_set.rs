@@ -45,6 +45,8 @@ pub struct FaultSet {
     pub hard_markers: u64,
     /// The timeline, if asked for.
     pub timeline: Option<Vec<FaultStep>>,
+    /// Hard faults before the window of the whole trace, which are in no number.
+    pub(crate) hard_before_start: u64,
     /// Hard faults by file, where rows are by something else: what was read most.
     pub by_file: Vec<Row<HardFigures>>,
 }

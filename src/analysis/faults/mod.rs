@@ -64,11 +64,11 @@ impl FaultSet {
         let (etl, clock) = (trace.etl(), &trace.etl().clock);
         let (window, range) = TickRange::of_recording(trace, query.from.as_ref(), query.to.as_ref())?;
         let grid = query.timeline.map(|step| Grid::of_timeline(range, step, clock)).transpose()?;
-        let owner = |id: Option<u32>, moment: Moment, owners: &Owners<'_>| -> Option<SoftOwner> {
-            range.holds(moment.time).then(|| (id, id.and_then(|id| owners.instance(id, moment))))
-        };
         let by_process = Owners::new(trace.processes(), &[]);
-        let records = FaultRecords::new(etl, &|id, moment| owner(id, moment, &by_process));
+        let owner = |id: Option<u32>, moment: Moment| -> Option<SoftOwner> {
+            range.holds(moment.time).then(|| (id, id.and_then(|id| by_process.instance(id, moment))))
+        };
+        let records = FaultRecords::new(etl, &owner);
         if records.hard.is_empty() && records.disk.is_empty() && records.soft.is_empty() {
             return Err(trace.cannot_run(&FAULTS));
         }
@@ -77,18 +77,18 @@ impl FaultSet {
         let hard = hard_faults::hard_faults(&records, &mut named, &files, session_pointer(etl), clock.origin);
         let read = query.ranges.map(|asked| (asked, ReadRanges::new(&hard)));
         let Requests { requests, unfinished } = Requests::new(&records.disk, &mut named, &files);
-        let counted = rows::Rows::new(trace, &named.texts, range, &query.conditions);
         let rows = |conditions| rows::Rows::new(trace, &named.texts, range, conditions);
+        let counted = rows(&query.conditions);
         let of_others = others.iter().map(|conditions| rows(conditions).hard_set(&hard, &query.group_by)).collect();
         let (hard, requests) = (counted.hard_faults(hard), counted.requests(requests));
         let soft = soft(&records, &by_process, trace, &counted);
         let ranges = read.map(|(asked, read)| RangeSet::new(trace, &counted, &read, &hard, (asked, snapshot)));
         let figures = counted.hard_figures(&hard);
         let mut warnings = warnings::warnings(trace, &records, &requests);
-        warnings.extend(warnings::before_start(&records, range, query.from.as_ref()));
-        warnings.extend(warnings::unknown_waits(&figures));
+        let early = range.count_before(query.from.as_ref(), records.hard.iter().map(|fault| fault.moment.time));
+        warnings.extend(warnings::early(early, &records, range, query.from.as_ref()));
         let (disk, unfinished) = (counted.request_figures(&requests), counted.unfinished(&unfinished));
-        warnings.extend(warnings::unmatched_requests(&disk, unfinished));
+        warnings.extend(warnings::of_figures(&figures, &disk, unfinished));
         warnings.extend(warnings::beyond_recording(trace, range));
         warnings.add(query.ranges.map(|_| warnings::of_ranges(trace, snapshot)).unwrap_or_default());
         let has_file = query.group_by.contains(&Dimension::File);
@@ -99,6 +99,7 @@ impl FaultSet {
             window_ticks: range.ticks(),
             dimensions: query.group_by.clone(),
             hard: figures,
+            hard_before_start: early,
             hard_rows: counted.hard_rows(&hard, &query.group_by),
             disk,
             unfinished,

@@ -3,7 +3,7 @@
 use super::disk_requests::Request;
 use super::rows::{HardFigures, RequestFigures};
 use crate::analysis::resident::warnings::of_snapshots;
-use crate::analysis::time_grid::{TickRange, recording_end};
+use crate::analysis::time_grid::{TickRange, before_start, recording_end};
 use crate::event::disk_io::DiskEvent;
 use crate::load::fault_records::FaultRecords;
 use crate::model::window::Bound;
@@ -49,8 +49,17 @@ pub(super) fn warnings(trace: &Trace, records: &FaultRecords, requests: &[Reques
     all
 }
 
+/// What the figures leave out.
+pub(super) fn of_figures(
+    hard: &HardFigures,
+    disk: &RequestFigures,
+    unfinished: u64,
+) -> impl Iterator<Item = Warning> + use<> {
+    [unknown_waits(hard), unmatched_requests(disk, unfinished)].into_iter().flatten()
+}
+
 /// Faults that count and whose waits do not. A few of them, as those that begin before the trace, leave the sums what they are.
-pub(super) fn unknown_waits(hard: &HardFigures) -> Option<Warning> {
+fn unknown_waits(hard: &HardFigures) -> Option<Warning> {
     let (unknown, all) = (hard.malformed, hard.events);
     let text = format!(
         "the begin of {} of {} cannot be true: their waits are in no sum",
@@ -65,7 +74,7 @@ pub(super) fn unknown_waits(hard: &HardFigures) -> Option<Warning> {
 }
 
 /// Requests of which one of the two records is not there. A few, at the begin and at the end of a trace, leave the sums what they are.
-pub(super) fn unmatched_requests(disk: &RequestFigures, unfinished: u64) -> Option<Warning> {
+fn unmatched_requests(disk: &RequestFigures, unfinished: u64) -> Option<Warning> {
     let all = disk.operations.saturating_add(unfinished);
     let no_start = (disk.no_start > 0).then(|| format!("{} without start (in no queue)", count(disk.no_start)));
     let no_end = (unfinished > 0).then(|| format!("{} without end (in no sum)", count(unfinished)));
@@ -81,12 +90,11 @@ pub(super) fn unmatched_requests(disk: &RequestFigures, unfinished: u64) -> Opti
 }
 
 /// Hard faults and requests before the window of the whole trace.
-pub(super) fn before_start(records: &FaultRecords, range: TickRange, from: Option<&Bound>) -> Option<Warning> {
-    let hard = records.hard.iter().map(|fault| fault.moment.time).collect();
+pub(super) fn early(hard: u64, records: &FaultRecords, range: TickRange, from: Option<&Bound>) -> Option<Warning> {
     let ends = records.disk.iter().filter(|event| matches!(event.value, DiskEvent::End(..)));
-    let requests = ends.map(|event| event.moment.time).collect();
+    let requests = range.count_before(from, ends.map(|event| event.moment.time));
     let things = [(hard, ["hard fault", "hard faults"]), (requests, ["disk request", "disk requests"])];
-    range.before_start(from, FAULTS.name, &things)
+    before_start(FAULTS.name, &things)
 }
 
 /// The part of the window after the end of the recording: no faults there are no news.
