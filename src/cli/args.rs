@@ -8,7 +8,7 @@ use crate::code_page::CodePage;
 use crate::error::Error;
 use crate::forms::csv::Cells;
 use crate::input::{STANDARD_INPUT, UnpackLimits};
-use crate::model::window::duration;
+use crate::model::window::{Bound, duration};
 use crate::units::Nanos;
 use anyhow::Context;
 use bytesize::ByteSize;
@@ -239,6 +239,36 @@ impl RowArgs {
         let bytes = "has pages and bytes; --unit is for table and markdown";
         refuse(&format!("--format {form}"), &[(self.top.is_some(), all), (self.unit.is_some(), bytes)])
     }
+}
+
+/// The window of commands whose numbers can be of a part of the trace.
+#[derive(Debug, Args)]
+pub struct WindowArgs {
+    /// Begin of the window: seconds since trace start, or the text of a mark
+    #[arg(long, value_name = "SECONDS|MARK")]
+    pub from: Option<Bound>,
+    /// End of the window (exclusive): seconds since trace start, or the text of a mark after its begin
+    #[arg(long, value_name = "SECONDS|MARK")]
+    pub to: Option<Bound>,
+}
+
+impl WindowArgs {
+    /// True where one of its ends is.
+    pub fn is_given(&self) -> bool {
+        self.from.is_some() || self.to.is_some()
+    }
+}
+
+/// An end of the window that is this without its flag.
+pub fn by_default(arg: Arg, what: &str) -> Arg {
+    let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+    arg.help(format!("{help} [default: {what}]"))
+}
+
+/// `--to` of a command whose window has the records of its end.
+pub fn inclusive(arg: Arg) -> Arg {
+    let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+    arg.help(help.replace("(exclusive)", "(inclusive)"))
 }
 
 /// `--columns` of commands with one table of rows.

@@ -5,7 +5,8 @@ use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::table::Condition;
 use crate::answer::allocations::{self, AllocationDisplay};
 use crate::cli::args::{
-    ColumnArgs, Common, OneOf, OutputFormat, RowArgs, conditions, group_by, grouped_by, help, refuse, span,
+    ColumnArgs, Common, OneOf, OutputFormat, RowArgs, WindowArgs, by_default, conditions, group_by, grouped_by, help,
+    refuse, span,
 };
 use crate::cli::exit::Exit;
 use crate::cli::pool_tags::PoolTagArgs;
@@ -13,12 +14,12 @@ use crate::cli::symbols::SymbolArgs;
 use crate::cli::{output, trace};
 use crate::error::Error;
 use crate::load::allocation_kinds::AllocationKind;
-use crate::model::window::Bound;
 use crate::units::Nanos;
 use clap::Args;
 
 #[derive(Debug, Args)]
 #[command(mut_arg("group_by", grouped_by::<Dimension>))]
+#[command(mut_arg("from", |from| by_default(from, "the trace's")), mut_arg("to", |to| by_default(to, "the trace's")))]
 #[command(after_help = help::<Dimension>("Dimensions", "\
 Commit has pages; pool has tag, pool and session; heap has heap and source.
 Function and stack are those of the record that allocated, free_function and
@@ -62,12 +63,8 @@ pub struct Allocations {
     /// Order of the rows [default: end]
     #[arg(long, value_parser = ORDERS, value_name = "BY")]
     pub sort: Option<AllocationOrder>,
-    /// Begin of the window: seconds since trace start, or the text of a mark [default: the trace's]
-    #[arg(long, value_name = "SECONDS|MARK")]
-    pub from: Option<Bound>,
-    /// End of the window (exclusive): seconds since trace start, or the text of a mark after its begin [default: the trace's]
-    #[arg(long, value_name = "SECONDS|MARK")]
-    pub to: Option<Bound>,
+    #[command(flatten)]
+    pub window: WindowArgs,
     /// Another view of the same
     #[arg(long, value_parser = PRESETS, value_name = "VIEW", hide_possible_values = true)]
     pub preset: Option<AllocationView>,
@@ -121,7 +118,7 @@ impl Allocations {
     /// The page sequence of `--preset not-resident`.
     fn at_snapshot(&self) -> Result<Option<SnapshotChoice>, Error> {
         let is_asked = self.preset == Some(AllocationView::NotResident);
-        let has_window = self.from.is_some() || self.to.is_some();
+        let has_window = self.window.is_given();
         refuse("--snapshot", &[(self.snapshot.is_some() && !is_asked, "is for --preset not-resident")])?;
         refuse(
             "--preset not-resident",
@@ -141,8 +138,8 @@ impl Allocations {
             of: self.of,
             conditions: conditions(&rows.conditions)?,
             order: self.order(),
-            from: self.from.clone(),
-            to: self.to.clone(),
+            from: self.window.from.clone(),
+            to: self.window.to.clone(),
             timeline: self.timeline,
             at_snapshot,
             only_leaks: self.preset == Some(AllocationView::Leaks),

@@ -5,18 +5,21 @@ use crate::analysis::cpu::{CpuUse, SampledUse};
 use crate::analysis::table::Condition;
 use crate::answer::cpu::{self, CpuDisplay, CpuView};
 use crate::answer::numbers::TimeUnit;
-use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, conditions, group_by, grouped_by, help, refuse, span};
+use crate::cli::args::{
+    ColumnArgs, Common, OneOf, OutputFormat, WindowArgs, by_default, conditions, group_by, grouped_by, help, refuse,
+    span,
+};
 use crate::cli::exit::Exit;
 use crate::cli::symbols::SymbolArgs;
 use crate::cli::{output, trace};
 use crate::error::Error;
-use crate::model::window::Bound;
 use crate::units::Nanos;
 use anyhow::Context;
 use clap::Args;
 
 #[derive(Debug, Args)]
 #[command(mut_arg("group_by", grouped_by::<Dimension>))]
+#[command(mut_arg("from", |from| by_default(from, "first context switch")), mut_arg("to", |to| by_default(to, "last context switch")))]
 #[command(after_help = help::<Dimension>("Dimensions", "\
 CPU is the time on the processors without interrupts and deferred procedure
 calls; with them it is what WPA's CPU Usage (Precise) shows. A delay is the time
@@ -80,12 +83,8 @@ pub struct Cpu {
     /// Unit of times [default: auto]
     #[arg(long, value_parser = UNITS, value_name = "UNIT")]
     pub unit: Option<TimeUnit>,
-    /// Begin of the window: seconds since trace start, or the text of a mark [default: first context switch]
-    #[arg(long, value_name = "SECONDS|MARK")]
-    pub from: Option<Bound>,
-    /// End of the window (exclusive): seconds since trace start, or the text of a mark after its begin [default: last context switch]
-    #[arg(long, value_name = "SECONDS|MARK")]
-    pub to: Option<Bound>,
+    #[command(flatten)]
+    pub window: WindowArgs,
     /// Another view of the same
     #[arg(long, value_parser = PRESETS, value_name = "VIEW", hide_possible_values = true)]
     pub preset: Option<CpuView>,
@@ -220,8 +219,8 @@ impl Cpu {
         let mut query = CpuQuery {
             conditions: conditions(&self.conditions)?,
             order: self.sort.unwrap_or_else(|| self.view().order()),
-            from: self.from.clone(),
-            to: self.to.clone(),
+            from: self.window.from.clone(),
+            to: self.window.to.clone(),
             timeline: self.timeline,
             tick: self.tick.unwrap_or(DEFAULT_TICK),
             ..CpuQuery::default()

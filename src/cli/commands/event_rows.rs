@@ -2,7 +2,7 @@
 
 use crate::analysis::event_rows::{Dimension, EventListing, EventRowQuery, FieldChoice, FieldCondition, UserManifest};
 use crate::analysis::events::{EventFilter, EventStatistics};
-use crate::cli::args::{Common, OutputFormat, Printing, conditions, refuse};
+use crate::cli::args::{Common, OutputFormat, Printing, WindowArgs, conditions, refuse};
 use crate::cli::exit::Exit;
 use crate::cli::symbols::SymbolArgs;
 use crate::cli::{output, trace};
@@ -23,6 +23,8 @@ const MARGIN: Nanos = Nanos(10_000_000);
 
 /// Flags of `--rows`.
 #[derive(Debug, Args)]
+#[command(mut_arg("from", |from| from.requires("rows").help("With --rows: only records from here on: seconds since trace start, or the text of a mark")))]
+#[command(mut_arg("to", |to| to.requires("rows").help("With --rows: only records before this")))]
 pub struct RowsArgs {
     /// One row for each record, in the order of time, with its fields; forms table, csv, jsonl
     #[arg(long, conflicts_with_all = ["each", "digest"])]
@@ -36,12 +38,8 @@ pub struct RowsArgs {
     /// With --rows: only these fields, in this order
     #[arg(long, value_name = "NAME,…", requires = "rows")]
     pub fields: Option<String>,
-    /// With --rows: only records from here on: seconds since trace start, or the text of a mark
-    #[arg(long, value_name = "SECONDS|MARK", requires = "rows")]
-    pub from: Option<Bound>,
-    /// With --rows: only records before this
-    #[arg(long, value_name = "SECONDS|MARK", requires = "rows")]
-    pub to: Option<Bound>,
+    #[command(flatten)]
+    pub window: WindowArgs,
     /// With --rows: only records around this moment
     #[arg(long, value_name = "SECONDS|MARK", requires = "rows", conflicts_with_all = ["from", "to"])]
     pub around: Option<Bound>,
@@ -95,8 +93,8 @@ impl RowsArgs {
             conditions: conditions(&self.conditions)?,
             fields: self.field.iter().map(field).collect::<anyhow::Result<_>>()?,
             shown: self.fields.as_deref().map(FieldChoice::parse).transpose().context("--fields")?,
-            from: self.from.clone(),
-            to: self.to.clone(),
+            from: self.window.from.clone(),
+            to: self.window.to.clone(),
             around: self.around.clone().map(|moment| (moment, self.margin.unwrap_or(MARGIN))),
             head: self.head,
             manifests: self.manifest.iter().map(|path| manifest(path, printing)).collect::<anyhow::Result<_>>()?,

@@ -4,13 +4,14 @@ use crate::analysis::faults::{Dimension, FaultQuery, FaultSet, Of, RangeQuery};
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::answer::faults::{self, FaultView};
 use crate::answer::numbers::TimeUnit;
-use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, conditions, group_by, grouped_by, help, refuse, span};
+use crate::cli::args::{
+    ColumnArgs, Common, OneOf, OutputFormat, WindowArgs, conditions, group_by, grouped_by, help, refuse, span,
+};
 use crate::cli::commands::cpu::UNITS;
 use crate::cli::exit::Exit;
 use crate::cli::{output, trace};
 use crate::dimensions::{Condition, Dimension as _};
 use crate::error::Error;
-use crate::model::window::Bound;
 use crate::units::Nanos;
 use anyhow::Context;
 use clap::Args;
@@ -56,12 +57,8 @@ pub struct Faults {
     /// Unit of times [default: auto]
     #[arg(long, value_parser = UNITS, value_name = "UNIT")]
     pub unit: Option<TimeUnit>,
-    /// Begin of the window: seconds since trace start, or the text of a mark
-    #[arg(long, value_name = "SECONDS|MARK")]
-    pub from: Option<Bound>,
-    /// End of the window (exclusive): seconds since trace start, or the text of a mark after its begin
-    #[arg(long, value_name = "SECONDS|MARK")]
-    pub to: Option<Bound>,
+    #[command(flatten)]
+    pub window: WindowArgs,
     /// With --of ranges, again: beside which page sequence, last or a number from 0 [default: last]
     #[arg(long, value_name = "NUMBER", requires = "of")]
     pub snapshot: Option<SnapshotChoice>,
@@ -146,8 +143,8 @@ impl Faults {
         let common = &self.common;
         let mut query = FaultQuery {
             conditions: conditions(&self.conditions)?,
-            from: self.from.clone(),
-            to: self.to.clone(),
+            from: self.window.from.clone(),
+            to: self.window.to.clone(),
             timeline: self.timeline,
             ranges: matches!(self.of, Some(FaultView::Ranges | FaultView::Again)).then(|| RangeQuery {
                 only_again: self.of == Some(FaultView::Again),

@@ -5,17 +5,20 @@ use crate::analysis::memory::query::{MemoryDimension, MemoryQuery, TimelineStep}
 use crate::analysis::memory::shown_rows::{MemoryOrder, MemoryView};
 use crate::analysis::table::{Condition, Dimension as _};
 use crate::answer::memory;
-use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, RowArgs, conditions, group_by, grouped_by, refuse};
+use crate::cli::args::{
+    ColumnArgs, Common, OneOf, OutputFormat, RowArgs, WindowArgs, conditions, group_by, grouped_by, inclusive, refuse,
+};
 use crate::cli::exit::Exit;
 use crate::cli::many_traces::{Each, TraceQuestion};
 use crate::cli::{output, trace};
 use crate::error::Error;
-use crate::model::window::{Bound, duration};
+use crate::model::window::duration;
 use clap::Args;
 use std::cell::Cell;
 
 #[derive(Debug, Args)]
 #[command(mut_arg("group_by", grouped_by::<MemoryDimension>))]
+#[command(mut_arg("to", inclusive))]
 #[command(after_help = "\
 Dimensions, one at a time:
   list      page lists: InUse, Standby, Zero, Free, Modified, ModifiedNoWrite, Bad
@@ -58,12 +61,8 @@ pub struct Memory {
     /// Over time: every STEP (seconds, or with a unit as in 100ms), or all samples; counters, or working sets by process or session
     #[arg(long, value_name = "STEP|all", value_parser = step)]
     pub timeline: Option<TimelineStep>,
-    /// Begin of the window: seconds since trace start, or the text of a mark
-    #[arg(long, value_name = "SECONDS|MARK")]
-    pub from: Option<Bound>,
-    /// End of the window (inclusive): seconds since trace start, or the text of a mark after its begin
-    #[arg(long, value_name = "SECONDS|MARK")]
-    pub to: Option<Bound>,
+    #[command(flatten)]
+    pub window: WindowArgs,
 }
 
 const ORDERS: OneOf<MemoryOrder> = OneOf(&[
@@ -94,8 +93,8 @@ impl Memory {
         };
         let mut query = MemoryQuery {
             conditions: conditions(&rows.conditions)?,
-            from: self.from.clone(),
-            to: self.to.clone(),
+            from: self.window.from.clone(),
+            to: self.window.to.clone(),
             timeline: self.timeline,
             all_samples: is_object || self.timeline.is_some(),
             ..MemoryQuery::default()

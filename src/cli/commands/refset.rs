@@ -5,14 +5,14 @@ use crate::analysis::refset::query::{Dimension, Query, RowOrder};
 use crate::analysis::table::Condition;
 use crate::answer::refset::{self, RefsetView};
 use crate::cli::args::{
-    ColumnArgs, Common, OneOf, OutputFormat, RowArgs, conditions, group_by, grouped_by, help, refuse, span,
+    ColumnArgs, Common, OneOf, OutputFormat, RowArgs, WindowArgs, by_default, conditions, group_by, grouped_by, help,
+    inclusive, refuse, span,
 };
 use crate::cli::exit::Exit;
 use crate::cli::many_traces::{Each, Show, TraceQuestion};
 use crate::cli::symbols::{NAMES_FUNCTIONS, SymbolArgs};
 use crate::cli::{messages, output, trace};
 use crate::error::Error;
-use crate::model::window::Bound;
 use crate::trace::Trace;
 use crate::units::Nanos;
 use clap::Args;
@@ -20,6 +20,7 @@ use std::path::Path;
 
 #[derive(Debug, Args)]
 #[command(mut_arg("group_by", grouped_by::<Dimension>))]
+#[command(mut_arg("from", |from| by_default(from, "start mark")), mut_arg("to", |to| by_default(inclusive(to), "stop mark")))]
 #[command(after_help = help::<Dimension>("Dimensions", "\
 Rows count pages held at the window's end; with release_reason or impact all
 pages held in the window.
@@ -72,12 +73,8 @@ pub struct Refset {
     /// Order of the rows [default: pages]
     #[arg(long, value_parser = ORDERS, value_name = "BY")]
     pub sort: Option<RowOrder>,
-    /// Begin of the window: seconds since trace start, or the text of a mark [default: start mark]
-    #[arg(long, value_name = "SECONDS|MARK")]
-    pub from: Option<Bound>,
-    /// End of the window (inclusive): seconds since trace start, or the text of a mark after its begin [default: stop mark]
-    #[arg(long, value_name = "SECONDS|MARK")]
-    pub to: Option<Bound>,
+    #[command(flatten)]
+    pub window: WindowArgs,
     /// Held pages over time, every STEP (seconds, or with a unit as in 100ms): by category, or as --group-by says
     #[arg(long, value_name = "STEP", value_parser = span, conflicts_with = "verify")]
     pub timeline: Option<Nanos>,
@@ -120,7 +117,7 @@ impl Refset {
                 refuse(flag, &whole)?;
             }
         }
-        let has_window = self.from.is_some() || self.to.is_some();
+        let has_window = self.window.is_given();
         let at_end = "compares what is held at the final page sequence: --from and --to have no effect";
         refuse("--verify", &[(self.verify && has_window, at_end)])?;
         let by_impact = query.order == RowOrder::ImpactPages && !query.group_by.contains(&Dimension::Impact);
@@ -142,8 +139,8 @@ impl Refset {
             conditions: conditions(&rows.conditions)?,
             top: rows.top,
             order: self.sort.unwrap_or_default(),
-            from: self.from.clone(),
-            to: self.to.clone(),
+            from: self.window.from.clone(),
+            to: self.window.to.clone(),
             timeline: self.timeline,
             max_residue: self.max_residue / 100.0,
             ..Query::default()

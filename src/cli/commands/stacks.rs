@@ -6,14 +6,13 @@ use crate::answer::Answer;
 use crate::answer::stack_display::{FunctionOrder, StackDisplay};
 use crate::answer::stacks;
 use crate::cli::args::{
-    ColumnArgs, Common, OneOf, OutputFormat, RowArgs, conditions, group_by, grouped_by, help, refuse,
+    ColumnArgs, Common, OneOf, OutputFormat, RowArgs, WindowArgs, conditions, group_by, grouped_by, help, refuse,
 };
 use crate::cli::exit::Exit;
 use crate::cli::symbols::{SourceArgs, SymbolArgs};
 use crate::cli::{output, trace};
 use crate::dimensions::Condition;
 use crate::error::Error;
-use crate::model::window::Bound;
 use crate::pattern::Patterns;
 use crate::trace::Trace;
 use anyhow::Context;
@@ -80,12 +79,8 @@ const ORDERS: OneOf<FunctionOrder> = OneOf(&[
 /// Which stacks, and how they are shown.
 #[derive(Debug, Args)]
 pub struct ShapeArgs {
-    /// Begin of the window: seconds since trace start, or the text of a mark
-    #[arg(long, value_name = "SECONDS|MARK")]
-    pub from: Option<Bound>,
-    /// End of the window (exclusive): seconds since trace start, or the text of a mark after its begin
-    #[arg(long, value_name = "SECONDS|MARK")]
-    pub to: Option<Bound>,
+    #[command(flatten)]
+    pub window: WindowArgs,
     /// Only stacks whose innermost function matches
     #[arg(long, value_name = "PATTERNS")]
     pub leaf: Option<String>,
@@ -115,7 +110,7 @@ impl ShapeArgs {
         const DEPTH: usize = 16;
         const BRANCHES: usize = 3;
         let patterns = |text: &Option<String>| text.as_deref().map(Patterns::new);
-        (query.from, query.to) = (self.from.clone(), self.to.clone());
+        (query.from, query.to) = (self.window.from.clone(), self.window.to.clone());
         (query.leaf, query.fold) = (patterns(&self.leaf), patterns(&self.fold));
         query.max_depth = self.max_depth.map(NonZeroUsize::get);
         let root = match (patterns(&self.caller_of), patterns(&self.callee_of)) {
