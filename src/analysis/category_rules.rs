@@ -1,7 +1,7 @@
 //! The classification rules, each once. Classifying a page gives the rule that decided. Its category, id, condition and
 //! reason are looked up here. `docs/categories.md` has the same list, which a test compares.
 
-use crate::event::page::{PageIdentity, PageList, PageUse};
+use crate::event::page_identity::{PageIdentity, PageList, PageUse};
 use crate::model::address_space::Layer;
 use crate::model::category::Category;
 use crate::named_enum::named_enum;

@@ -13,7 +13,7 @@ use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::resident::warnings;
 use crate::analysis::table::{Column, Condition, Field, Fit, Table};
 use crate::error::Error;
-use crate::event::page::{PageIdentity, PageUse};
+use crate::event::page_identity::{PageIdentity, PageUse};
 use crate::model::category::Category;
 use crate::model::drive_paths::DrivePaths;
 use crate::model::page_owner_key::KeyReading;

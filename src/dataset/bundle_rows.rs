@@ -1,7 +1,7 @@
 //! The rows of many traces, one after the other, as row groups of one file.
 
+use crate::analysis::export::arrow_schema::Layout;
 use crate::analysis::export::column_batches::{BATCH_ROWS, dictionary, list_builder, map_builder};
-use crate::analysis::export::file_columns::Layout;
 use crate::analysis::export::schema::Kind;
 use crate::dataset::table_files::Part;
 use crate::error::Error;

@@ -5,7 +5,7 @@
 //! in the dataset only what a killed export left is put in order, as each export does. So whoever reads one of the two folders has each
 //! trace once, also when a run is killed.
 
-use crate::analysis::export::file_columns::Layout;
+use crate::analysis::export::arrow_schema::Layout;
 use crate::analysis::export::schema::{SCHEMA_VERSION, Table};
 use crate::dataset::bundle_rows::{Merged, Source};
 use crate::dataset::format::Format;

@@ -1,7 +1,7 @@
 //! The files of one table: a batch becomes a row group of a Parquet file, an Arrow file of its own, or lines of CSV.
 
 use crate::analysis::export::Columns;
-use crate::analysis::export::file_columns::Layout;
+use crate::analysis::export::arrow_schema::Layout;
 use crate::analysis::export::schema::{Column, Kind};
 use crate::dataset::csv;
 use crate::dataset::format::Format;

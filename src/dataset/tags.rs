@@ -1,7 +1,7 @@
 //! Tags: what the user says of the traces of a run, such as their build. Each is a column of the table `traces`.
 
+use crate::analysis::export::arrow_schema::Layout;
 use crate::analysis::export::column_batches::dictionary;
-use crate::analysis::export::file_columns::Layout;
 use crate::analysis::export::schema::Table;
 use arrow_array::{ArrayRef, Int32Array, StringArray};
 use arrow_schema::ArrowError;

@@ -3,7 +3,7 @@
 use crate::dimensions::dimension_trait::{Dimension, Facet, Values};
 use crate::dimensions::file_dimensions::FileFacet;
 use crate::dimensions::process_dimensions::ProcessFacet;
-use crate::event::page::{PageList, PageUse};
+use crate::event::page_identity::{PageList, PageUse};
 use crate::model::category::{Category, Class};
 
 /// Facets that stand alone: constant, name, title, values.

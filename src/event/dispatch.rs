@@ -14,9 +14,9 @@ use super::image::{Image, ImageLoadBacked, read_address};
 use super::memory_counters::{KernelMemUsage, MemInfo, MmStats, WorkingSets};
 use super::merged::AddedByMerge;
 use super::outcome::{Fault, Malformed, Oddity, Parsed, Read, Surplus};
-use super::page::{PageIdentity, PageKind};
 use super::page_access_ex::{ExtraInfo, PageAccessEx, PageCombine, PageRange};
 use super::page_fault::{FaultKind, HardFault, PageFault};
+use super::page_identity::{PageIdentity, PageKind};
 use super::payload::Payload;
 use super::perfinfo::{
     Dpc, DpcKind, Interrupt, InterruptKind, IntervalPhase, Mark, ProfileBatch, ProfileInterval, ProfileSample,
@@ -26,7 +26,6 @@ use super::pool_snapshot::{PoolSnapshot, PoolSnapshotKind};
 use super::process::{Process, ProcessCounters, ProcessInSwap, ProcessPhase, ProcessTerminate};
 use super::registry_hive::Hive;
 use super::section::{PagefileSection, SectionObject, SectionPhase};
-use super::session::Session;
 use super::stack::{StackDefinition, StackReference, StackWalk};
 use super::system_config::{
     Boot, Cpu, DeviceFamily, NumaNodes, Platform, Processor, ProcessorNumbers, Virtualization, read_processor_groups,
@@ -34,6 +33,7 @@ use super::system_config::{
 use super::system_disk::{LogicalDisk, PhysicalDisk};
 use super::system_service::{self, Service};
 use super::thread::{PriorityKind, Thread, ThreadAffinity, ThreadName, ThreadPriority};
+use super::user_session::Session;
 use super::virtual_memory::{ContiguousMemory, MemReset, VirtualRange, VirtualRotate};
 use super::{Phase, page_access_ex, payload::PointerArray, process, thread};
 use crate::byte_reader::Narrow;

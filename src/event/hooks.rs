@@ -17,8 +17,8 @@ macro_rules! families {
     };
 }
 families! {
-    cswitch disk_io file_name_and_view header_group heap_range heap image memory_counters page page_access_ex page_fault perfinfo pool pool_snapshot
-    process registry_hive section session stack system_config system_disk system_service thread virtual_memory
+    cswitch disk_io file_name_and_view header_group heap_range heap image memory_counters page_access_ex page_fault page_identity perfinfo pool pool_snapshot
+    process registry_hive section stack system_config system_disk system_service thread user_session virtual_memory
 }
 
 /// All names, sorted by id.

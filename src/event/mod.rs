@@ -34,9 +34,9 @@ pub use dispatch::{Decoded, Event, decode};
 pub use fixed_text::FixedText;
 pub(crate) use layouts::{clr, disk_io, heap};
 pub use layouts::{
-    cswitch, file_name_and_view, header_group, heap_range, image, memory_counters, merged, page, page_access_ex,
-    page_fault, perfinfo, pool, pool_snapshot, process, registry_hive, section, session, stack, system_config,
-    system_disk, system_service, thread, virtual_memory,
+    cswitch, file_name_and_view, header_group, heap_range, image, memory_counters, merged, page_access_ex, page_fault,
+    page_identity, perfinfo, pool, pool_snapshot, process, registry_hive, section, stack, system_config, system_disk,
+    system_service, thread, user_session, virtual_memory,
 };
 pub(crate) use outcome::Read;
 pub use outcome::{Fault, Finding, Malformed, Oddity, Parsed, Surplus};

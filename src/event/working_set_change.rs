@@ -4,8 +4,8 @@
 use crate::etl::record_id::HookId;
 use crate::event::Event;
 use crate::event::hooks::{IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX, PAGE_COMBINE, PAGE_RELEASE, REMOVE_FROM_WS};
-use crate::event::page::{PageIdentity, PageKind};
 use crate::event::page_access_ex::{ExtraInfo, PageAccessEx, PageCombine};
+use crate::event::page_identity::{PageIdentity, PageKind};
 use crate::units::PointerSize;
 
 /// Such an event.

@@ -66,7 +66,9 @@ pub(super) fn shown(value: &Value, units: Units) -> String {
         Value::Number(number) => number.to_string(),
         Value::Count(count) => signed(*count, &numbers::count),
         Value::CountIfAny(count) => numbers::count(*count),
-        Value::Difference(more) => format!("{}{}", if *more > 0 { "+" } else { "" }, signed(*more, &numbers::count)),
+        Value::Difference(more) => {
+            format!("{}{}", if *more > 0 { "+" } else { "" }, signed(*more, &numbers::count))
+        }
         Value::Size(bytes) => signed(*bytes, &|bytes| units.size.show(bytes)),
         Value::SizeDifference(more) => {
             format!("{}{}", if *more > 0 { "+" } else { "" }, signed(*more, &|bytes| units.size.show(bytes)))

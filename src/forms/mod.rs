@@ -2,6 +2,7 @@
 //! colors and rounding are decided here alone, and text from outside is made harmless ([`escape`](crate::escape)) where a form
 //! writes it.
 
+pub(crate) mod aligned_table;
 pub(crate) mod arrow;
 pub(crate) mod ascii_stand_ins;
 pub(crate) mod bar;
@@ -21,7 +22,6 @@ pub(crate) mod markdown;
 pub mod pages;
 mod sparkline;
 mod styling;
-pub(crate) mod table;
 pub(crate) mod text;
 
 pub use styling::Look;

@@ -6,7 +6,7 @@ use crate::answer::{Answer, Block, Rows};
 use crate::escape::visible;
 use crate::forms::column_widths::Fitted;
 use crate::forms::line_wrapping::{paragraph, wrap};
-use crate::forms::{Look, bar, sparkline, table};
+use crate::forms::{Look, aligned_table, bar, sparkline};
 use crate::units::counted;
 use anstyle::{AnsiColor, Style};
 use std::borrow::Cow;
@@ -199,7 +199,7 @@ fn titled_tables(out: &mut dyn Write, answer: &Answer<'_>, look: Look) -> io::Re
         if is_chosen || one.title.is_some() {
             writeln!(out)?;
         }
-        table::text(out, &one, answer.units, look.width)?;
+        aligned_table::text(out, &one, answer.units, look.width)?;
     }
     Ok(())
 }
@@ -223,18 +223,18 @@ fn block(out: &mut dyn Write, block: &Block, answer: &Answer<'_>, look: Look) ->
             let label = visible(label);
             writeln!(out, "{label} {}", sparkline::in_columns(course, width.saturating_sub(label.width() + 1)))
         }
-        Block::Rows(number) => table::text(out, rows(*number)?.as_ref(), units, look.width),
-        Block::Table(own) => table::text(out, own, units, look.width),
+        Block::Rows(number) => aligned_table::text(out, rows(*number)?.as_ref(), units, look.width),
+        Block::Table(own) => aligned_table::text(out, own, units, look.width),
         Block::Ranked(number, what, more) => match more
-            + table::ranked(out, rows(*number)?.as_ref(), units, look.width)?
+            + aligned_table::ranked(out, rows(*number)?.as_ref(), units, look.width)?
         {
             0 => Ok(()),
             hidden => paragraph(out, &format!("{hidden} smaller {what} are not shown: --format csv has all"), width),
         },
         Block::Either(number, narrow) => {
             let wide = rows(*number)?;
-            let fitting = if table::fits(wide.as_ref(), units, look.width) { wide.as_ref() } else { narrow };
-            table::text(out, fitting, units, look.width)
+            let fitting = if aligned_table::fits(wide.as_ref(), units, look.width) { wide.as_ref() } else { narrow };
+            aligned_table::text(out, fitting, units, look.width)
         }
         Block::Blank => writeln!(out),
     }

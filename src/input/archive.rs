@@ -1,7 +1,7 @@
 //! Archives: each is recognized by its first bytes and unpacked in its own way.
 
 use super::members::Member;
-use super::store::Store;
+use super::unpacked_bytes::Store;
 use super::{cab, zip};
 use flate2::bufread::GzDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};

@@ -5,7 +5,7 @@
 //! and the bytes before the file are skipped here.
 
 use super::members::{Member, choose};
-use super::store::{MOST_EXPANSION, Store, expands_too_much};
+use super::unpacked_bytes::{MOST_EXPANSION, Store, expands_too_much};
 use crate::byte_reader::Cursor;
 use crate::units::PointerSize;
 use cab::Cabinet;

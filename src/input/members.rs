@@ -1,6 +1,6 @@
 //! Which of the files in an archive is the trace.
 
-use super::store::expands_too_much;
+use super::unpacked_bytes::expands_too_much;
 
 /// Chooses the trace among the names in an archive: the one that was asked for, else the only `.etl` file, else the only file.
 ///

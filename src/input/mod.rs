@@ -8,7 +8,7 @@ mod archive;
 mod cab;
 pub(crate) mod map;
 mod members;
-mod store;
+mod unpacked_bytes;
 mod zip;
 
 use crate::error::Error;
@@ -21,9 +21,9 @@ use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-pub use store::UnpackLimits;
-use store::{Bytes, Counting, PackedBytes, Store};
-pub(crate) use store::{MOST_EXPANSION, expands_too_much};
+pub use unpacked_bytes::UnpackLimits;
+use unpacked_bytes::{Bytes, Counting, PackedBytes, Store};
+pub(crate) use unpacked_bytes::{MOST_EXPANSION, expands_too_much};
 
 /// The bytes of a trace.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 //! read instead.
 
 use super::members::{Member, choose};
-use super::store::Store;
+use super::unpacked_bytes::Store;
 use crate::byte_reader::Cursor;
 use crate::units::PointerSize;
 use flate2::bufread::DeflateDecoder;

@@ -14,7 +14,7 @@ use crate::event::file_name_and_view::MapView;
 use crate::event::heap_range::HeapRange;
 use crate::event::hooks::*;
 use crate::event::memory_counters::MmStats;
-use crate::event::page::{PageIdentity, PageKind};
+use crate::event::page_identity::{PageIdentity, PageKind};
 use crate::event::pool::PoolAction;
 use crate::event::registry_hive::Hive;
 use crate::event::working_set_change::WorkingSetEvent;

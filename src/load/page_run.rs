@@ -5,7 +5,7 @@ use crate::etl::file::{EtlFile, Scratch};
 use crate::etl::record::RawRecord;
 use crate::etl::record_id::HookId;
 use crate::event::Payload;
-use crate::event::page::PageIdentity;
+use crate::event::page_identity::PageIdentity;
 use crate::moment::Moment;
 use crate::units::{PointerSize, Ticks};
 

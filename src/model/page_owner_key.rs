@@ -7,7 +7,7 @@
 use crate::etl::EtlFile;
 use crate::etl::record_id::HookId;
 use crate::event::hooks::{IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_RELEASE};
-use crate::event::page::{PageIdentity, PageList, PageUse};
+use crate::event::page_identity::{PageIdentity, PageList, PageUse};
 use crate::load::page_run::PageRun;
 use crate::load::survey::Survey;
 use crate::model::process::{Instance, Processes};

@@ -10,7 +10,7 @@
 use crate::etl::EtlFile;
 use crate::etl::file::Scratch;
 use crate::etl::record::RawRecord;
-use crate::event::page::PageIdentity;
+use crate::event::page_identity::PageIdentity;
 use crate::load::page_run::PageRun;
 use crate::model::snapshot::{BATCH, Snapshot};
 use crate::units::Ticks;

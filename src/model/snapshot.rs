@@ -7,7 +7,7 @@ use crate::etl::EtlFile;
 use crate::etl::event_area::EventArea;
 use crate::etl::record_id::HookId;
 use crate::event::hooks::PAGE_IN_MEMORY_24H2;
-use crate::event::page::PageIdentity;
+use crate::event::page_identity::PageIdentity;
 use crate::load::page_run::PageRun;
 use crate::moment::Moment;
 use crate::units::{FileOffset, PointerSize, Ticks};

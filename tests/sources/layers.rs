@@ -14,7 +14,7 @@ const FORMS: [(&str, &[&str]); 7] = [
             "analysis::stacks",
             "analysis::check",
             "trace::trust::readiness",
-            "event::page",
+            "event::page_identity",
             "model::category",
         ],
     ),

@@ -12,7 +12,7 @@ use super::piece_taker::PieceTaker;
 use super::process_lifetimes::Lives;
 use super::query::{AllocationQuery, Dimension};
 use super::row_totals::Counted;
-use super::stack_shares::StackShares;
+use super::stacks_known::StackShares;
 use super::timeline::TimelineTrack;
 use crate::analysis::time_grid::{Grid, TickRange};
 use crate::dimensions::Condition;

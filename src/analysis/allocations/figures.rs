@@ -3,7 +3,7 @@
 //! Source: `docs/allocations.md` ("Figures"). Everything is in ticks of the clock and converted once, where it is shown.
 
 use super::piece::{BEFORE, Piece, Reason};
-use crate::analysis::cpu::ready_delays::{DelayStatistics, DelaySummary, Delays, ReadyKind};
+use crate::analysis::cpu::delay_percentiles::{DelayStatistics, DelaySummary, Delays, ReadyKind};
 use crate::analysis::time_grid::TickRange;
 use crate::units::Ticks;
 use std::ops::AddAssign;

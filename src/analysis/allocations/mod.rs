@@ -29,7 +29,7 @@ mod replay_result;
 mod resident_pages;
 mod row_totals;
 mod rows;
-mod stack_shares;
+mod stacks_known;
 #[cfg(feature = "cli")]
 mod tables;
 mod tag_drivers;
@@ -72,7 +72,7 @@ use process_lifetimes::{LifeId, Lives};
 use replay_result::Replayed;
 use resident_pages::ResidentPages;
 use row_totals::Counted;
-use stack_shares::StackShares;
+use stacks_known::StackShares;
 
 /// Steps of the curve on the first screen.
 const CURVE_STEPS: u64 = 48;

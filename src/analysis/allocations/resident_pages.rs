@@ -5,7 +5,7 @@ use crate::analysis::pages::address_of;
 use crate::analysis::resident::batch_classify::BatchClassifier;
 use crate::analysis::resident::classify::PageOwner;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
-use crate::event::page::{PageIdentity, PageList, PageUse};
+use crate::event::page_identity::{PageIdentity, PageList, PageUse};
 use crate::model::snapshot::Snapshot;
 use crate::moment::Moment;
 use crate::trace::Trace;

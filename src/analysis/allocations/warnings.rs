@@ -2,7 +2,7 @@
 
 use super::commit_counts::CommitCheck;
 use super::replay_result::{Check, Replayed};
-use super::stack_shares::{StackShare, StackShares};
+use super::stacks_known::{StackShare, StackShares};
 use crate::load::allocation_kinds::AllocationKind;
 use crate::load::allocation_rules::LeftOut;
 use crate::trace::Trace;

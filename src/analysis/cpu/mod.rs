@@ -7,9 +7,9 @@
 
 #[cfg(feature = "cli")]
 mod by_samples;
+pub mod delay_percentiles;
 mod interrupts;
 pub mod query;
-pub mod ready_delays;
 pub(crate) mod replay;
 mod row_measure;
 mod rows;
@@ -257,7 +257,7 @@ impl<'r, S: KeptStack> Replay<'r, S> {
         let by_processor: Vec<ProcessorTimes> = processors.iter().map(times).collect();
         let (total, charged) = totals(processors, &by_processor);
         let missing = trace.missing(&CPU);
-        let shares = stacks.map(|stacks| rows::stack_shares(scheduler, &labels, stacks, query));
+        let shares = stacks.map(|stacks| rows::stacks_known(scheduler, &labels, stacks, query));
         let mut warnings = warnings::warnings(trace, &missing, processors, range, shares.as_ref(), told);
         // A broken chain of switches is told already, and makes all of this doubtful.
         if processors.iter().all(|processor| processor.breaks == 0) {

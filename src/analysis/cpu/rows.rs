@@ -1,7 +1,7 @@
 //! Rows: counts grouped by the user's dimensions.
 
+use crate::analysis::cpu::delay_percentiles::{DelaySummary, Delays, ReadyKind};
 use crate::analysis::cpu::query::{CpuOrder, CpuQuery, Dimension};
-use crate::analysis::cpu::ready_delays::{DelaySummary, Delays, ReadyKind};
 use crate::analysis::cpu::replay::processor::Processor;
 use crate::analysis::cpu::replay::scheduler::Scheduler;
 use crate::analysis::cpu::replay::thread_counts::{CountedOf, ThreadCounts, WaitTime};
@@ -195,7 +195,7 @@ pub fn rows<S: KeptStack>(
 }
 
 /// Of how many switch-ins the stacks are known, of those that meet the conditions on other facts.
-pub fn stack_shares<S: KeptStack>(
+pub fn stacks_known<S: KeptStack>(
     scheduler: &Scheduler<'_, S>,
     labels: &Labels<'_>,
     stacks: &SwitchStacks,

@@ -1,8 +1,8 @@
 //! The tables of `pfnset cpu`. Each list of columns here is told once: CSV, JSON and tables take them from it.
 
 use crate::analysis::cpu::WakeupRow;
+use crate::analysis::cpu::delay_percentiles::{DelayStatistics, ReadyKind};
 use crate::analysis::cpu::query::{CpuOrder, Dimension};
-use crate::analysis::cpu::ready_delays::{DelayStatistics, ReadyKind};
 use crate::analysis::cpu::replay::processor::{ProcessorUse, RoutineTimes, TicksByUse};
 use crate::analysis::cpu::replay::scheduler::PreemptionTimes;
 use crate::analysis::cpu::replay::thread_counts::WaitTime;

@@ -1,7 +1,7 @@
 //! Pairs of processes: who took the processor from whom, and who readied whom.
 
+use crate::analysis::cpu::delay_percentiles::ReadyKind;
 use crate::analysis::cpu::query::{CpuQuery, Dimension};
-use crate::analysis::cpu::ready_delays::ReadyKind;
 use crate::analysis::cpu::replay::process_pair_counts::ProcessNumber;
 use crate::analysis::cpu::replay::scheduler::{PreemptionTimes, Scheduler};
 use crate::analysis::cpu::replay::thread_counts::CountedOf;

@@ -12,7 +12,7 @@ use crate::analysis::resident::group_counts::Filter;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::table::Condition;
 use crate::dimensions::NO_LABEL;
-use crate::event::page::{PageIdentity, PageUse};
+use crate::event::page_identity::{PageIdentity, PageUse};
 use crate::imported::wpa::WpaRows;
 use crate::imported::wpa::rows::PageCell;
 use crate::model::category::Category;

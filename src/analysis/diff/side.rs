@@ -6,7 +6,7 @@ use crate::code_page::CodePage;
 use crate::dimensions::single_dimensions::{CATEGORY, CATEGORY_WPA, LIST};
 use crate::error::Error;
 use crate::etl::EtlFile;
-use crate::event::page::PageList;
+use crate::event::page_identity::PageList;
 use crate::imported::pfnset_table::{PfnsetForm, PfnsetTable};
 use crate::imported::wpa::columns::{ExportedTable, PROCESS_NAME};
 use crate::imported::wpa::{WpaExport, WpaOptions};

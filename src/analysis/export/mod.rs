@@ -3,12 +3,12 @@
 
 mod allocation_pieces;
 mod allocations;
+pub(crate) mod arrow_schema;
 mod chosen_snapshots;
 pub(crate) mod column_batches;
 mod cpu;
 mod descriptions;
 mod events;
-pub(crate) mod file_columns;
 mod memory;
 mod page_attributes;
 mod processes_files_ranges;

@@ -7,7 +7,7 @@ use crate::analysis::pages::Flag;
 use crate::analysis::resident::classify::{ClassifiedPage, Detail, PageOwner};
 use crate::analysis::resident::page_dimensions::{Dimension, DimensionCode, detail_code};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
-use crate::event::page::{PageIdentity, PageList, PageUse};
+use crate::event::page_identity::{PageIdentity, PageList, PageUse};
 use crate::model::category::{Category, Class};
 use arrow_array::{ArrayRef, BooleanArray, Int32Array, Int64Array, StringArray};
 use arrow_schema::ArrowError;

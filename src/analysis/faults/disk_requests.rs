@@ -1,8 +1,8 @@
 //! Disk requests: a completion with its start, whose it was, and how long the disk worked on it.
 
-use super::coverage::Coverage;
 use super::file_key_names::KeyNames;
 use super::labels::Named;
+use super::read_before::Coverage;
 use crate::event::disk_io::{DiskEnd, DiskEvent, DiskOperation, DiskStart, IssuingThread};
 use crate::load::stacks::stack_events::Owner;
 use crate::moment::{At, Moment};

@@ -1,9 +1,9 @@
 //! Hard faults: whose they were, what they read, and what of it had been read before.
 
-use super::coverage::Coverage;
 use super::file_key_names::KeyNames;
 use super::labels::Named;
 use super::query::HardKind;
+use super::read_before::Coverage;
 use crate::analysis::stacks::AddressSpaces;
 use crate::load::fault_records::FaultRecords;
 use crate::load::stacks::image_and_method_records::AddressRecord;

@@ -2,13 +2,13 @@
 //!
 //! Sources: `docs/faults.md`.
 
-mod coverage;
 mod disk_requests;
 mod fault_set;
 mod file_key_names;
 mod hard_faults;
 mod labels;
 mod query;
+mod read_before;
 mod read_ranges;
 mod rows;
 mod tables;

@@ -7,7 +7,7 @@ use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::dimensions::Label;
 use crate::error::Error;
-use crate::event::page::{PageIdentity, PageList};
+use crate::event::page_identity::{PageIdentity, PageList};
 use crate::model::file_names::FileNamesAt;
 use crate::model::snapshot::Snapshot;
 use crate::moment::Moment;

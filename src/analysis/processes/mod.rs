@@ -16,7 +16,7 @@ use crate::analysis::table::{Condition, Group};
 use crate::error::Error;
 use crate::etl::record_id::HookId;
 use crate::event::hooks::{PROCESS_DC_END, PROCESS_DC_START, PROCESS_END, PROCESS_START};
-use crate::event::page::{PageList, PageUse};
+use crate::event::page_identity::{PageList, PageUse};
 use crate::model::process::Instance;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::PROCESS_LIST;

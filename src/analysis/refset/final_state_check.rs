@@ -10,7 +10,7 @@ use crate::analysis::refset::replay::outside_working_sets::OutsideWorkingSets;
 use crate::analysis::refset::replay::owner_shard::Shard;
 use crate::analysis::refset::rows::owner_label;
 use crate::etl::EtlFile;
-use crate::event::page::{PageIdentity, PageList, PageUse};
+use crate::event::page_identity::{PageIdentity, PageList, PageUse};
 use crate::model::category::Category;
 use crate::model::process_timeline::ProcessTimeline;
 use crate::model::snapshot::Snapshot;

@@ -2,7 +2,7 @@
 
 use crate::analysis::resident::classify::ClassifiedPage;
 use crate::analysis::table::{Column, Line, Table, Value};
-use crate::event::page::{PageIdentity, PageList};
+use crate::event::page_identity::{PageIdentity, PageList};
 use crate::model::category::Category;
 use std::cmp::Reverse;
 

@@ -13,7 +13,7 @@ use crate::analysis::resident::{ResidentSet, SnapshotSet};
 use crate::analysis::table::{Column, Line, Table, Value};
 use crate::dimensions::Label;
 use crate::error::Error;
-use crate::event::page::PageList;
+use crate::event::page_identity::PageList;
 use crate::model::category::{Category, Class};
 use crate::trace::Trace;
 

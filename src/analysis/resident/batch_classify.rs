@@ -7,7 +7,7 @@
 use crate::analysis::category_rules::Rule;
 use crate::analysis::resident::classify::{ClassifiedPage, NOTHING, OwnerCode};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
-use crate::event::page::{PageIdentity, PageList, PageUse};
+use crate::event::page_identity::{PageIdentity, PageList, PageUse};
 use crate::model::address_index::{AddressOwner, LayerPair, Question};
 use crate::model::snapshot::BATCH;
 

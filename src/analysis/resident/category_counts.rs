@@ -5,7 +5,7 @@ use crate::analysis::category_rules::Rule;
 use crate::analysis::resident::classify::ClassifiedPage;
 use crate::analysis::resident::group_counts::ByList;
 use crate::analysis::resident::page_dimensions::{Dimension, DimensionCode};
-use crate::event::page::{PageIdentity, PageList};
+use crate::event::page_identity::{PageIdentity, PageList};
 use crate::model::category::Category;
 use std::collections::BTreeMap;
 

@@ -5,7 +5,7 @@
 
 use crate::analysis::category_rules::Rule;
 use crate::analysis::resident::snapshot_context::{FileRules, SnapshotContext};
-use crate::event::page::{PageIdentity, PageList, PageUse};
+use crate::event::page_identity::{PageIdentity, PageList, PageUse};
 use crate::event::pool::PoolTag;
 use crate::model::address_index::AddressOwner;
 use crate::model::category::Category;

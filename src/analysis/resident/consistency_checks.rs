@@ -7,7 +7,7 @@ use crate::etl::EtlFile;
 use crate::etl::record_id::RecordId;
 use crate::event::event_names;
 use crate::event::hooks::{PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2};
-use crate::event::page::{PageIdentity, PageList, PageUse};
+use crate::event::page_identity::{PageIdentity, PageList, PageUse};
 use crate::load::event_kind_counts::KindCount;
 use crate::load::owned_events::MemoryCounters;
 use crate::model::address_space_at::Contradiction;

@@ -10,7 +10,7 @@ use crate::analysis::resident::query::{Classification, ResidentQuery};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::table::Condition;
 use crate::etl::EtlFile;
-use crate::event::page::PageIdentity;
+use crate::event::page_identity::PageIdentity;
 use crate::model::category::Category;
 use crate::model::snapshot::Snapshot;
 use std::collections::BTreeMap;

@@ -5,7 +5,7 @@ use crate::analysis::resident::page_dimensions::{Dimension, DimensionCode};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::table::Condition;
 use crate::dimensions::Dimension as _;
-use crate::event::page::{PageIdentity, PageList};
+use crate::event::page_identity::{PageIdentity, PageList};
 use foldhash::HashMap as FastMap;
 use std::collections::BTreeMap;
 

@@ -6,7 +6,7 @@
 
 pub(crate) mod batch_classify;
 pub(crate) mod category_counts;
-pub(crate) mod check_warnings;
+pub(crate) mod check_outcomes;
 pub(crate) mod classify;
 pub(crate) mod commit_stacks;
 pub(crate) mod consistency_checks;
@@ -27,7 +27,7 @@ mod testing;
 pub(crate) mod warnings;
 
 pub use crate::analysis::category_rules::{Rule, RuleSet};
-pub use check_warnings::Outcome;
+pub use check_outcomes::Outcome;
 pub use consistency_checks::{Checks, Compared};
 pub use snapshot_context::SnapshotContext;
 

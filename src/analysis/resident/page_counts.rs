@@ -2,7 +2,7 @@
 
 use crate::analysis::table::group::natural;
 use crate::analysis::table::{Group, Node};
-use crate::event::page::PageList;
+use crate::event::page_identity::PageList;
 use std::cmp::Ordering;
 
 /// Pages of a row.

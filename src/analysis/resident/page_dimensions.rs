@@ -9,7 +9,7 @@ use crate::dimensions::process_dimensions::{ProcessCode, ProcessFacts};
 use crate::dimensions::single_dimensions::*;
 use crate::dimensions::stack_dimensions::StackFacet;
 use crate::dimensions::{Condition, FileFacet, Label, ProcessFacet, Values, dimensions};
-use crate::event::page::{PageIdentity, PageList, PageUse};
+use crate::event::page_identity::{PageIdentity, PageList, PageUse};
 use crate::event::pool::PoolTag;
 use crate::model::category::{Category, Class};
 

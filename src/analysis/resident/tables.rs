@@ -5,7 +5,7 @@ use crate::analysis::resident::page_counts::PageCounts;
 use crate::analysis::table::{Measured, Value, spelling};
 use crate::dimensions::LabelKind;
 use crate::error::Error;
-use crate::event::page::PageList;
+use crate::event::page_identity::PageList;
 
 /// A column.
 pub(crate) type Column = Measured<PageCounts>;

@@ -1,7 +1,7 @@
 //! The simulated machine of `tests/writer` for unit tests: a case for every rule, and every page that can be told apart on it.
 
 use crate::analysis::resident::snapshot_context::SnapshotContext;
-use crate::event::page::PageIdentity;
+use crate::event::page_identity::PageIdentity;
 use crate::trace::Trace;
 use etl_writer::machine::{Keys, Machine, PAGE, Setup};
 use etl_writer::payloads::counters;

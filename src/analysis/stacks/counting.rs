@@ -3,9 +3,9 @@
 use super::frame_names::Names;
 use super::named_slices::{self, NamedSlice};
 use super::process_labels::Owners;
-use super::profile_intervals::ProfileIntervals;
 use super::query::{Dimension, Kind, StackQuery};
 use super::rows::{Key, Row, StackId, Threads};
+use super::sampling_intervals::ProfileIntervals;
 use super::stack_matching::Attached;
 use super::text_interner::Texts;
 use crate::etl::clock::Clock;

@@ -20,12 +20,12 @@ mod image_and_method_names;
 mod loaded_code;
 mod named_slices;
 mod process_labels;
-mod profile_intervals;
 #[cfg(feature = "cli")]
 mod profile_tracks;
 mod query;
 mod recent_names;
 mod rows;
+mod sampling_intervals;
 mod stack_labels;
 mod stack_matching;
 mod stack_texts;
@@ -48,7 +48,6 @@ pub(crate) use frame_names::Label as FrameLabel;
 pub(crate) use frame_names::Names;
 pub(crate) use loaded_code::AddressSpaces;
 pub(crate) use process_labels::Owners;
-pub(crate) use profile_intervals::ProfileIntervals;
 #[cfg(feature = "cli")]
 pub(crate) use profile_tracks::{Found, Owned, PartKind, ProfileEvent, ProfileFrame, ProfilePart, Track};
 pub use query::Dimension;
@@ -56,6 +55,7 @@ pub use query::{Kind, StackQuery, Weight};
 pub use rows::{FunctionRow, ModuleRow, ProcessRow, SelfAndTotal, Totals};
 #[cfg(feature = "cli")]
 pub(crate) use rows::{Key, StackId, Threads};
+pub(crate) use sampling_intervals::ProfileIntervals;
 pub(crate) use stack_labels::StackLabels;
 pub use stack_matching::JoinCounts;
 pub(crate) use stack_texts::StackTexts;

@@ -98,7 +98,7 @@ pub fn answer(set: &CpuUse, display: CpuDisplay) -> Answer<'_> {
     }
     let is_of_rows =
         matches!(view, CpuView::Summary | CpuView::Rows | CpuView::Timeline | CpuView::Delays | CpuView::Waits);
-    let told = stack_shares(set).into_iter().filter(|_| is_of_rows);
+    let told = stacks_known(set).into_iter().filter(|_| is_of_rows);
     screen.extend(told.flat_map(|told| [Block::Blank, Block::Text(told)]));
     let more = set.smaller_groups() as u64;
     if more > 0 {
@@ -232,7 +232,7 @@ fn processor_line(set: &CpuUse, unit: TimeUnit) -> String {
 }
 
 /// Of how many switch-ins the stacks are known, where rows or conditions ask for stacks.
-fn stack_shares(set: &CpuUse) -> Option<String> {
+fn stacks_known(set: &CpuUse) -> Option<String> {
     let shares = set.stacks?;
     let before = if shares.is_selection { ", before the conditions on stacks," } else { "" };
     let sentence = |what: &str, of: &str, records: &str, share: StackShare| {

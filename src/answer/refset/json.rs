@@ -7,7 +7,7 @@ use crate::analysis::refset::totals::working_set_check::MemInfoWsCheck;
 use crate::analysis::refset::{ReferenceSet, StackShare};
 use crate::analysis::table::Dimension as _;
 use crate::answer::json_facts::{Fact, Facts};
-use crate::event::page::PageUse;
+use crate::event::page_identity::PageUse;
 use crate::model::window::Origin;
 use serde_json::{Map, Value, json};
 

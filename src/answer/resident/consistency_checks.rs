@@ -1,6 +1,6 @@
 //! The checks of a snapshot: in one line, in words with all numbers, as JSON.
 
-use crate::analysis::resident::check_warnings::Outcome;
+use crate::analysis::resident::check_outcomes::Outcome;
 use crate::analysis::resident::consistency_checks::Checks;
 use crate::answer::numbers;
 use crate::units::counted;

@@ -8,7 +8,7 @@ use crate::event::Event;
 use crate::event::heap::HeapRecord;
 use crate::event::heap_range::HeapRange;
 use crate::event::memory_counters::MmStats;
-use crate::event::page::PageIdentity;
+use crate::event::page_identity::PageIdentity;
 use crate::event::pool::PoolPiece;
 use crate::event::virtual_memory::VirtualRange;
 

@@ -3,7 +3,7 @@
 //! Read on the hot path like `page`, with the same rule: exactly the length of the layout. Sources: `docs/formats.md`
 //! ("Extra info", "Page range"). No public trace holds these records.
 
-use super::page::{IdentityLayout, PageIdentity, PageUse};
+use super::page_identity::{IdentityLayout, PageIdentity, PageUse};
 use crate::byte_reader::{self, layout};
 use crate::event::outcome::{Fault, Parsed, Read};
 use crate::event::payload::{MEMORY, Payload};

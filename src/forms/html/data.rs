@@ -11,7 +11,7 @@ use crate::analysis::report::refset::RefsetOverview;
 use crate::analysis::report::resident::ResidentOverview;
 use crate::analysis::report::stack_differences::{Lacking, StackDifferences};
 use crate::analysis::report::treemap::{Level, Tile};
-use crate::event::page::PageList;
+use crate::event::page_identity::PageList;
 use crate::forms::html::label::label;
 use crate::forms::html::trace_page::TracePage;
 use crate::forms::html::{stack_differences, stacks};

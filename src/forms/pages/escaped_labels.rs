@@ -1,7 +1,7 @@
 //! Labels escaped once for an output form, so that a row only copies bytes; and numbers as text.
 
 use crate::analysis::pages::{Flag, PageNames};
-use crate::event::page::{PageList, PageUse};
+use crate::event::page_identity::{PageList, PageUse};
 use crate::model::category::Category;
 use crate::model::drive_paths::DrivePaths;
 

@@ -1,8 +1,8 @@
 //! Events that have, or may have, a stack: 32 bytes each.
 
 use super::exponential_search::partition_point_near;
-use super::in_groups::InGroups;
 use super::interner::Numbered;
+use super::sorted_groups::InGroups;
 use crate::etl::record_id::RecordId;
 use crate::load::allocation_rules::LeftOut;
 use crate::moment::{At, Moment};

@@ -1,9 +1,9 @@
 //! Records that carry stacks or parts of them, 32 bytes each: there are as many as events with stacks.
 
 use super::frame_trie::PathId;
-use super::in_groups::InGroups;
 use super::interner::Numbered;
 use super::kernel_or_user::Half;
+use super::sorted_groups::InGroups;
 use crate::moment::{At, Moment};
 use crate::units::Ticks;
 

@@ -1,7 +1,7 @@
 //! All processors together: what each thread does at each moment, in one ordered pass over the processors' events.
 
+use crate::analysis::cpu::delay_percentiles::ReadyKind;
 use crate::analysis::cpu::query::CpuQuery;
-use crate::analysis::cpu::ready_delays::ReadyKind;
 use crate::analysis::cpu::replay::open_waits::OpenWaits;
 use crate::analysis::cpu::replay::process_numbers::ProcessNumbers;
 use crate::analysis::cpu::replay::process_pair_counts::{PairCounts, ProcessNumber};

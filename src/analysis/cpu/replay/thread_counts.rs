@@ -1,7 +1,7 @@
 //! Counts of switch-ins, delays and waits: of one thread, of one processor, or of one thread on one processor; where stacks are kept,
 //! of the switch-ins with the same stacks.
 
-use crate::analysis::cpu::ready_delays::Delays;
+use crate::analysis::cpu::delay_percentiles::Delays;
 use crate::analysis::cpu::replay::thread_instances::{ThreadIndex, WaitReason};
 use crate::analysis::cpu::switch_stacks::{KeptStack, SwitchInStacks};
 use foldhash::HashMap as FastMap;

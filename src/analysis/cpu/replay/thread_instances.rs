@@ -1,7 +1,7 @@
 //! Thread instances. Thread ids are reused, so an instance is an id and a lifetime.
 
+use crate::analysis::cpu::delay_percentiles::ReadyKind;
 use crate::analysis::cpu::query::{CpuQuery, Dimension};
-use crate::analysis::cpu::ready_delays::ReadyKind;
 use crate::analysis::cpu::replay::process_pair_counts::ProcessNumber;
 use crate::analysis::cpu::replay::ready_queue_length::PendingEntry;
 use crate::dimensions::process_dimensions::ProcessCode;

@@ -2,7 +2,7 @@
 
 use crate::analysis::category_rules::Rule;
 use crate::analysis::refset::reason::AccessReason;
-use crate::event::page::{PageIdentity, PageUse};
+use crate::event::page_identity::{PageIdentity, PageUse};
 use crate::model::category::Category;
 use crate::units::{PAGE_BYTES, Ticks};
 

@@ -151,7 +151,7 @@ impl<S: AccessStack> WorkingSetPages<S> {
 mod tests {
     use super::*;
     use crate::analysis::refset::pages::held_page::PageFacts;
-    use crate::event::page::PageIdentity;
+    use crate::event::page_identity::PageIdentity;
     use crate::units::Ticks;
 
     fn file(pfn: u64, key: u64) -> HeldPage {

@@ -4,8 +4,8 @@
 
 use crate::analysis::refset::reason::{AccessReason, ReleaseReason};
 use crate::analysis::refset::totals::balance::{Balance, add};
-use crate::event::page::PageUse;
 use crate::event::page_access_ex::PageRange;
+use crate::event::page_identity::PageUse;
 use crate::model::window::Window;
 use crate::moment::Moment;
 use foldhash::HashMap as FastMap;

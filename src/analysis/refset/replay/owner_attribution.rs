@@ -2,8 +2,8 @@
 
 use crate::analysis::refset::reason::AccessReason;
 use crate::analysis::refset::replay::update::{Update, UpdateKind};
-use crate::event::page::{PageIdentity, PageKind, PageUse};
 use crate::event::page_access_ex::{ExtraInfo, PageAccessEx, PageCombine, WorkingSetKind};
+use crate::event::page_identity::{PageIdentity, PageKind, PageUse};
 use crate::load::working_set_changes::EventHeader;
 use crate::model::process_timeline::{ProcessLifetime, ProcessTimeline};
 use crate::model::working_set_owner::{Owner, OwnerId};

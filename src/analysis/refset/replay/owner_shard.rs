@@ -13,7 +13,7 @@ use crate::analysis::refset::replay::update::{Update, UpdateKind};
 use crate::analysis::refset::replay::update_queue::OrderedUpdates;
 use crate::analysis::refset::replay::working_set::WorkingSet;
 use crate::analysis::refset::totals::shard_totals::Recorder;
-use crate::event::page::PageUse;
+use crate::event::page_identity::PageUse;
 use crate::model::address_space::Layer;
 use crate::model::working_set_owner::OwnerId;
 use crate::moment::Moment;

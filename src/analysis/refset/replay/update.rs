@@ -3,7 +3,7 @@
 
 use crate::analysis::refset::pages::held_page::PageFacts;
 use crate::analysis::refset::reason::AccessReason;
-use crate::event::page::PageIdentity;
+use crate::event::page_identity::PageIdentity;
 use crate::model::working_set_owner::{Owner, OwnerId};
 use crate::moment::Moment;
 use crate::units::{PAGE_BYTES, PointerSize};

@@ -155,7 +155,7 @@ impl<'u, S> OrderedUpdates<'u, S> {
 mod tests {
     use super::*;
     use crate::analysis::refset::replay::update::UpdateKind;
-    use crate::event::page::PageIdentity;
+    use crate::event::page_identity::PageIdentity;
     use crate::units::PointerSize;
     use proptest::prelude::*;
 

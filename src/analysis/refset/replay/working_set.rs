@@ -10,7 +10,7 @@ use crate::analysis::refset::totals::balance::add;
 use crate::analysis::refset::totals::held_statistics::HeldStatistics;
 use crate::analysis::refset::totals::shard_totals::Recorder;
 use crate::analysis::refset::totals::working_set_check::Difference;
-use crate::event::page::PageUse;
+use crate::event::page_identity::PageUse;
 use crate::model::address_space::Layer;
 use crate::model::working_set_owner::OwnerId;
 use crate::moment::Moment;

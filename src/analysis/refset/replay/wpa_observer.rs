@@ -7,7 +7,7 @@
 use crate::analysis::refset::context::OptionalEvents;
 use crate::analysis::refset::pages::page_arena::{self, PageArena};
 use crate::analysis::refset::replay::update::{Update, UpdateKind};
-use crate::event::page::PageUse;
+use crate::event::page_identity::PageUse;
 use crate::units::PAGE_BYTES;
 use foldhash::{HashMap as FastMap, HashSet as FastSet};
 use std::collections::BTreeSet;
@@ -155,7 +155,7 @@ impl WpaObserver {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::page::PageIdentity;
+    use crate::event::page_identity::PageIdentity;
     use crate::moment::Moment;
     use crate::units::PointerSize;
     use proptest::prelude::*;

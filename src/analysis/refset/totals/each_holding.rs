@@ -6,7 +6,7 @@ use crate::analysis::refset::pages::held_page::HeldPage;
 use crate::analysis::refset::query::Dimension;
 use crate::analysis::refset::reason::{AccessReason, ReleaseReason};
 use crate::dimensions::Label;
-use crate::event::page::PageUse;
+use crate::event::page_identity::PageUse;
 use crate::model::category::Category;
 use crate::model::working_set_owner::OwnerId;
 use crate::units::Ticks;

@@ -13,7 +13,7 @@ use crate::analysis::refset::totals::held_statistics::HeldStatistics;
 use crate::analysis::refset::totals::shared_pages::SharedPageChange;
 use crate::analysis::refset::totals::timeline::GroupChanges;
 use crate::analysis::refset::totals::working_set_check::Comparisons;
-use crate::event::page::PageUse;
+use crate::event::page_identity::PageUse;
 use crate::model::category::Category;
 use crate::model::working_set_owner::{Owner, OwnerId};
 use crate::moment::Moment;

@@ -11,7 +11,7 @@ use crate::etl::record_id::HookId;
 use crate::event::file_name_and_view::ViewKind;
 use crate::event::hooks::KERNEL_MEM_USAGE;
 use crate::event::image::Image;
-use crate::event::page::{PageIdentity, PageList, PageUse};
+use crate::event::page_identity::{PageIdentity, PageList, PageUse};
 use crate::load::owned_events::KernelView;
 use crate::load::space_events::SpaceReader;
 use crate::model::address_index::AddressOwner;

@@ -23,7 +23,7 @@ use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::resident::warnings;
 use crate::dimensions::Label;
 use crate::error::Error;
-use crate::event::page::{PageIdentity, PageUse};
+use crate::event::page_identity::{PageIdentity, PageUse};
 use crate::model::drive_paths::DrivePaths;
 use crate::model::page_owner_key::KeyReading;
 use crate::model::snapshot::{PageRecord, Snapshot};

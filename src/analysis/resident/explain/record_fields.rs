@@ -1,7 +1,7 @@
 //! The fields of a page record, with what each means for the page's use.
 
 use crate::analysis::resident::snapshot_context::SnapshotContext;
-use crate::event::page::{PageIdentity, PageUse};
+use crate::event::page_identity::{PageIdentity, PageUse};
 use crate::model::page_owner_key::KeyReading;
 
 /// A field of a record.
