@@ -90,7 +90,7 @@ fn missing_frees(of: AllocationKind, again: u64, [allocations, frees]: [u64; 2])
     let [not_recorded, missing] = FREES_UNKNOWN;
     if frees == 0 && allocations >= MANY_ALLOCATIONS {
         let text = format!(
-            "no free of {name} is in the trace, beside {} allocations: frees were not recorded, or were lost. What seems to be never freed              can be all that was allocated",
+            "no free of {name} is in the trace, beside {} allocations: frees were not recorded, or were lost. What seems to be never freed can be all that was allocated",
             count(allocations)
         );
         return Some(Warning::grave(analysis, not_recorded, text));
