@@ -62,6 +62,8 @@ pub struct Evidence<'t> {
 struct Undescribed {
     keyword: &'static str,
     things: &'static str,
+    /// Why it is not known what there was before the trace.
+    reason: String,
     /// False where no record of them is there at all, beside those of the other things of their keyword: as of threads in a session with
     /// processes alone.
     has_changes: bool,
@@ -71,11 +73,13 @@ fn undescribed(survey: &Survey) -> Vec<Undescribed> {
     let absent = not_seen(survey).map(|(recorded, things)| Undescribed {
         keyword: recorded.keyword,
         things: things.name,
+        reason: format!("no rundown of {} tells what there was before the trace", things.name),
         has_changes: false,
     });
-    let of_changes = not_described(survey).map(|(recorded, things)| Undescribed {
-        keyword: recorded.keyword,
-        things,
+    let of_changes = not_described(survey).map(|things| Undescribed {
+        keyword: things.recorded.keyword,
+        things: things.things,
+        reason: things.reason(),
         has_changes: true,
     });
     of_changes.chain(absent).collect()
@@ -264,10 +268,8 @@ impl<'t> Evidence<'t> {
         };
         let counts =
             |unknown: &&Undescribed| needs || splits && unknown.has_changes || named.is_some() && hides_names(unknown);
-        if let Some(Undescribed { things, .. }) = unknown.find(counts) {
-            return Some(format!(
-                "{needed_for} cannot be known: no rundown of {things} tells what there was before the trace"
-            ));
+        if let Some(Undescribed { reason, .. }) = unknown.find(counts) {
+            return Some(format!("{needed_for} cannot be known: {reason}"));
         }
         let what = format!("a rundown of {keyword}, which tells {needed_for},");
         let own = recorded.rundowns().filter_map(|hook| self.rundowns.get(&hook).copied());
@@ -278,7 +280,7 @@ impl<'t> Evidence<'t> {
         let at_stop: Vec<HookId> = things().flat_map(|things| things.at_stop).copied().collect();
         let together = [at_start, at_stop].into_iter().filter_map(|hooks| self.all_of(&hooks));
         let lost = own.chain(together).find_map(|(from, to)| self.lost_in(&what, from, to));
-        lost.or_else(|| self.not_read(&format!("a rundown of {keyword}"), &recorded.rundowns().collect::<Vec<_>>()))
+        lost.or_else(|| self.not_read(&format!("what tells of {keyword}"), &recorded.all_hooks().collect::<Vec<_>>()))
     }
 
     fn database_fault(&self, conditions: &Conditions) -> Option<String> {

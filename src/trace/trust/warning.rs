@@ -51,6 +51,7 @@ const CODES: &[(&str, bool)] = &[
     ("records_like_pages", false),
     ("records_repeated", false),
     ("rundown_missing", true),
+    ("rundown_incomplete", true),
     ("records_unread", true),
     ("things_unknown", false),
     ("pfn_database_unknown", false),
