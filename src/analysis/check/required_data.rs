@@ -155,6 +155,12 @@ impl<'t> Evidence<'t> {
         evidence
     }
 
+    /// Takes the names of files for unknown, for this reason.
+    pub fn add_unnamed_files(&mut self, reason: String) {
+        let keyword = FILES.keyword;
+        self.undescribed.push(Undescribed { keyword, things: "file names", reason, has_changes: true });
+    }
+
     fn add_losses(&mut self, file: &FileEvidence<'_>, end: Ticks) {
         let FileEvidence { etl, trust, spans, .. } = file;
         let loss = &trust.loss;

@@ -158,6 +158,8 @@ type PagesByCodes = BTreeMap<Vec<DimensionCode>, u64>;
 struct ResidentValues<'t> {
     trace: &'t Trace,
     snapshot: Result<&'t Snapshot, String>,
+    /// Why the names of files are not known.
+    unnamed_files: Option<String>,
     /// Without stacks, which each budget can have others of.
     context: Option<SnapshotContext<'t>>,
     /// All pages, by the dimensions that budgets have conditions on.
@@ -166,18 +168,23 @@ struct ResidentValues<'t> {
 
 impl<'t> ResidentValues<'t> {
     fn new(trace: &'t Trace, all: &mut TraceValues) -> ResidentValues<'t> {
+        let mut unnamed_files = None;
         let snapshot = trace.need_snapshots().map_err(|error| error.brief()).and_then(|snapshots| {
             let indices = SnapshotChoice::Last.indices(snapshots).unwrap_or_default();
-            all.warnings.add(but_not_recorded(&warnings::of_snapshots(trace, &indices)));
+            let warnings = warnings::of_snapshots(trace, &indices);
+            unnamed_files =
+                warnings.iter().find(|warning| warning.code == "files_unnamed").map(|warning| warning.text.clone());
+            all.warnings.add(but_not_recorded(&warnings));
             let last = indices.first().and_then(|index| snapshots.get(*index));
             last.ok_or_else(|| "it has no whole snapshot".to_owned())
         });
-        ResidentValues { trace, snapshot, context: None, counted: BTreeMap::new() }
+        ResidentValues { trace, snapshot, unnamed_files, context: None, counted: BTreeMap::new() }
     }
 
     fn value(&mut self, budget: &Budget, conditions: &[Condition<ResidentDimension>]) -> Result<Value, String> {
         let (trace, snapshot) = (self.trace, *self.snapshot.as_ref().map_err(String::clone)?);
-        let evidence = Evidence::new(trace, &RESIDENT_SET);
+        let mut evidence = Evidence::new(trace, &RESIDENT_SET);
+        self.unnamed_files.iter().for_each(|reason| evidence.add_unnamed_files(reason.clone()));
         let time = (trace.time(snapshot.first.time), trace.time(snapshot.last_time));
         if let Some(fault) = evidence.fault("the page sequence", &PAGES, time, &budget.conditions) {
             return Err(fault);

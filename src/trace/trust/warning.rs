@@ -46,6 +46,7 @@ const CODES: &[(&str, bool)] = &[
     ("pfn_database_differs", true),
     ("rundown_disagrees", true),
     ("keys_name_no_process", true),
+    ("files_unnamed", true),
     ("sequence_broken", true),
     ("sequence_fragments", false),
     ("records_like_pages", false),
