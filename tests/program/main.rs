@@ -71,6 +71,7 @@ mod report_differences;
 mod reproducers;
 mod resident;
 mod resident_stacks;
+mod rundowns;
 mod samples;
 mod saved_results;
 mod selected;

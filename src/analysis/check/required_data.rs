@@ -286,7 +286,9 @@ impl<'t> Evidence<'t> {
         let at_stop: Vec<HookId> = things().flat_map(|things| things.at_stop).copied().collect();
         let together = [at_start, at_stop].into_iter().filter_map(|hooks| self.all_of(&hooks));
         let lost = own.chain(together).find_map(|(from, to)| self.lost_in(&what, from, to));
-        lost.or_else(|| self.not_read(&format!("what tells of {keyword}"), &recorded.all_hooks().collect::<Vec<_>>()))
+        let unread = |what: &str, hooks: Vec<HookId>| self.not_read(&format!("{what} of {keyword}"), &hooks);
+        lost.or_else(|| unread("a rundown", recorded.rundowns().collect()))
+            .or_else(|| unread("the record", recorded.all_hooks().collect()))
     }
 
     fn database_fault(&self, conditions: &Conditions) -> Option<String> {
