@@ -21,7 +21,7 @@ fn judged(bytes: &[u8], category: &str) -> (i32, String, String) {
     let folder = folder(&budgets);
     fs::write(folder.path().join("trace.etl"), bytes).expect("a trace");
     let ran = check(&folder, "trace.etl --budgets budgets.toml --format json");
-    let text = |key: &str| json(&ran)["traces"][0]["results"][0][key].as_str().unwrap_or_default().to_owned();
+    let text = |key: &str| json(&ran)["traces"][0]["budgets"][0][key].as_str().unwrap_or_default().to_owned();
     (ran.code, text("verdict"), text("reason"))
 }
 
