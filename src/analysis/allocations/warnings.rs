@@ -53,7 +53,7 @@ pub fn warnings(
     warnings.extend(undated_frees(trust).map(|text| note("frees_undated", text.into())));
     warnings.extend(unknown_start(of, replayed));
     warnings.extend(trust.not_there_for(analysis, missing));
-    warnings.extend(undescribed(trace.survey(), needs));
+    warnings.extend(undescribed(trace.survey(), trace.processes(), needs));
     warnings
 }
 

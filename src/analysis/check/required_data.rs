@@ -12,6 +12,7 @@ use crate::etl::record_id::HookId;
 use crate::event::hooks::READY_THREAD;
 use crate::load::survey::Survey;
 use crate::model::category::Category;
+use crate::model::process::Processes;
 use crate::pattern::Patterns;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::{
@@ -20,7 +21,9 @@ use crate::trace::analysis_needs::{
 };
 use crate::trace::trust::damage_time::damaged_times;
 use crate::trace::trust::loss::OF_ANY_TIME;
-use crate::trace::trust::readiness::{is_by_thread, is_pfn_database_unknown, not_described, not_seen, too_many_unread};
+use crate::trace::trust::readiness::{
+    is_by_thread, is_pfn_database_unknown, not_described, not_seen, too_many_unread, unknown_ends,
+};
 use crate::trace::trust::trust_report::{AbsenceReason, TrustReport};
 use crate::units::{Nanos, Ticks, counted};
 use std::collections::{BTreeMap, BTreeSet};
@@ -69,7 +72,10 @@ struct Undescribed {
     has_changes: bool,
 }
 
-fn undescribed(survey: &Survey) -> Vec<Undescribed> {
+fn undescribed(survey: &Survey, processes: &Processes) -> Vec<Undescribed> {
+    let keyword = PROCESSES.keyword;
+    let of_ends =
+        unknown_ends(processes).map(|reason| Undescribed { keyword, things: "processes", reason, has_changes: true });
     let absent = not_seen(survey).map(|(recorded, things)| Undescribed {
         keyword: recorded.keyword,
         things: things.name,
@@ -82,7 +88,7 @@ fn undescribed(survey: &Survey) -> Vec<Undescribed> {
         reason: things.reason(),
         has_changes: true,
     });
-    of_changes.chain(absent).collect()
+    of_changes.chain(absent).chain(of_ends).collect()
 }
 
 /// One file of the recording.
@@ -140,7 +146,7 @@ impl<'t> Evidence<'t> {
         let mut evidence = Evidence {
             trust,
             missing: missing.iter().map(|need| need.keyword).collect(),
-            undescribed: undescribed(survey),
+            undescribed: undescribed(survey, trace.processes()),
             is_by_thread: is_by_thread(analysis),
             is_pfn_database_unknown: analysis.name == RESIDENT_SET.name && is_pfn_database_unknown(survey),
             rundowns: all.filter_map(|hook| Some((hook, nanos(survey.kernel_span(hook)?)))).collect(),

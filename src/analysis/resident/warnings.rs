@@ -63,7 +63,7 @@ pub(crate) fn of_checks(trace: &Trace, checks: &[(usize, &Checks)]) -> Warnings 
     }
     warnings.extend(trace.page_sequences().repetition());
     warnings.extend(trust.not_there_for(RESIDENT_SET.name, &trace.missing(&RESIDENT_SET)));
-    warnings.extend(undescribed(trace.survey(), &RESIDENT_SET));
+    warnings.extend(undescribed(trace.survey(), trace.processes(), &RESIDENT_SET));
     warnings
 }
 

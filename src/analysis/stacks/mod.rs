@@ -199,7 +199,7 @@ fn warnings(
         warnings.push(Warning::note(STACK_EVENTS.name, "threads_unknown", text));
     }
     warnings.extend(trace.trust().not_there_for(STACK_EVENTS.name, &missing));
-    warnings.extend(undescribed(trace.survey(), &STACK_EVENTS));
+    warnings.extend(undescribed(trace.survey(), trace.processes(), &STACK_EVENTS));
     if kinds.iter().all(|kind| kind.with_stack == 0) {
         let text = "no record of the trace has a stack: no functions (wpr CPU; xperf -stackwalk Profile+CSwitch)";
         warnings.push(Warning::note(STACK_EVENTS.name, "no_stacks", text.to_owned()));

@@ -6,6 +6,7 @@ use crate::event::hooks::{PROCESS_DC_END, PROCESS_DC_START};
 use crate::event::payload::hook_of;
 use crate::load::misfitting_payloads::Misfit;
 use crate::load::survey::Survey;
+use crate::model::process::Processes;
 use crate::named_enum::named_enum;
 use crate::trace::analysis_needs::{
     ANALYSES, AnalysisNeeds, CPU, DESCRIBING, FAULTS, PFN_DATABASE, REFERENCE_SET, RESIDENT_SET, Recorded, STACKS,
@@ -196,8 +197,34 @@ fn of_parts(survey: &Survey, analysis: &AnalysisNeeds) -> Warnings {
     things.chain(database).collect()
 }
 
+/// Why it is not known when processes ended, where more ends are missing than are there.
+pub(crate) fn unknown_ends(processes: &Processes) -> Option<String> {
+    let (missing, there) = processes.ends_missing();
+    (missing > there).then(|| ends_text(missing, there))
+}
+
+fn ends_text(missing: u64, there: u64) -> String {
+    format!(
+        "no record tells the end of {}, whose ids other processes have later or which the list of processes at the end lacks; {}: \
+         what ended with them counts as going on",
+        counted(missing, "process", "processes"),
+        counted(there, "end is there", "ends are there"),
+    )
+}
+
+/// The same as a warning. Some ends are missing where processes ended before or after the recording: they are told from a quarter on.
+pub(crate) fn of_ends(processes: &Processes, analysis: &AnalysisNeeds) -> Option<Warning> {
+    let (missing, there) = processes.ends_missing();
+    let text = ends_text(missing, there);
+    let warning = match unknown_ends(processes) {
+        Some(_) => Warning::grave(analysis.name, "process_ends_missing", text),
+        None => Warning::note(analysis.name, "some_process_ends_missing", text),
+    };
+    (missing.saturating_mul(4) > there).then(|| warning.of(missing))
+}
+
 /// What keywords that the analysis uses would describe, and nothing does: rundowns that are missing, and what was not recorded at all.
-pub(crate) fn undescribed(survey: &Survey, analysis: &AnalysisNeeds) -> Warnings {
+pub(crate) fn undescribed(survey: &Survey, processes: &Processes, analysis: &AnalysisNeeds) -> Warnings {
     let is_of_pages = [RESIDENT_SET.name, REFERENCE_SET.name].contains(&analysis.name);
     let uses = |recorded: &Recorded| {
         is_of_pages || analysis.optional.iter().any(|(other, _)| other.keyword == recorded.keyword)
@@ -221,6 +248,7 @@ pub(crate) fn undescribed(survey: &Survey, analysis: &AnalysisNeeds) -> Warnings
         .chain(threads)
         .chain(unread(survey, analysis))
         .chain(of_parts(survey, analysis))
+        .chain(of_ends(processes, analysis))
         .collect()
 }
 

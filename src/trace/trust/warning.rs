@@ -53,6 +53,8 @@ const CODES: &[(&str, bool)] = &[
     ("records_repeated", false),
     ("rundown_missing", true),
     ("rundown_incomplete", true),
+    ("process_ends_missing", true),
+    ("some_process_ends_missing", false),
     ("records_unread", true),
     ("things_unknown", false),
     ("pfn_database_unknown", false),
