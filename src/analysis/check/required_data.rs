@@ -161,10 +161,9 @@ impl<'t> Evidence<'t> {
         evidence
     }
 
-    /// Takes the names of files for unknown, for this reason.
-    pub fn add_unnamed_files(&mut self, reason: String) {
-        let keyword = FILES.keyword;
-        self.undescribed.push(Undescribed { keyword, things: "file names", reason, has_changes: true });
+    /// Takes things of a keyword for unknown, for this reason.
+    pub fn add_unknown(&mut self, recorded: &Recorded, things: &'static str, reason: String) {
+        self.undescribed.push(Undescribed { keyword: recorded.keyword, things, reason, has_changes: true });
     }
 
     fn add_losses(&mut self, file: &FileEvidence<'_>, end: Ticks) {

@@ -24,7 +24,7 @@ use crate::event::hooks::*;
 use crate::load::allocation_kinds::AllocationKind;
 use crate::model::snapshot::Snapshot;
 use crate::symbols::folders::SymbolFolders;
-use crate::trace::analysis_needs::{REFERENCE_SET, RESIDENT_SET};
+use crate::trace::analysis_needs::{FILES, REFERENCE_SET, RESIDENT_SET};
 use crate::trace::machine::Machine;
 use crate::trace::trust::warning::{Warning, Warnings};
 use crate::trace::{Parts, Trace};
@@ -184,7 +184,7 @@ impl<'t> ResidentValues<'t> {
     fn value(&mut self, budget: &Budget, conditions: &[Condition<ResidentDimension>]) -> Result<Value, String> {
         let (trace, snapshot) = (self.trace, *self.snapshot.as_ref().map_err(String::clone)?);
         let mut evidence = Evidence::new(trace, &RESIDENT_SET);
-        self.unnamed_files.iter().for_each(|reason| evidence.add_unnamed_files(reason.clone()));
+        self.unnamed_files.iter().for_each(|reason| evidence.add_unknown(&FILES, "file names", reason.clone()));
         let time = (trace.time(snapshot.first.time), trace.time(snapshot.last_time));
         if let Some(fault) = evidence.fault("the page sequence", &PAGES, time, &budget.conditions) {
             return Err(fault);

@@ -85,6 +85,7 @@ impl FaultSet {
         let ranges = read.map(|(asked, read)| RangeSet::new(trace, &counted, &read, &hard, (asked, snapshot)));
         let figures = counted.hard_figures(&hard);
         let mut warnings = warnings::warnings(trace, &records, &requests);
+        warnings.extend(named.owners.doubt(FAULTS.name));
         let early = range.count_before(query.from.as_ref(), records.hard.iter().map(|fault| fault.moment.time));
         warnings.extend(warnings::early(early, &records, range, query.from.as_ref()));
         let (disk, unfinished) = (counted.request_figures(&requests), counted.unfinished(&unfinished));

@@ -12,7 +12,7 @@ use crate::trace::analysis_needs::{
     ANALYSES, AnalysisNeeds, CPU, DESCRIBING, FAULTS, PFN_DATABASE, REFERENCE_SET, RESIDENT_SET, Recorded, STACKS,
     Things,
 };
-use crate::trace::trust::warning::{Warning, Warnings};
+use crate::trace::trust::warning::{Warning, Warnings, records_missing};
 use crate::units::{count, counted};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -212,15 +212,11 @@ fn ends_text(missing: u64, there: u64) -> String {
     )
 }
 
-/// The same as a warning. Some ends are missing where processes ended before or after the recording: they are told from a quarter on.
+/// The same as a warning.
 pub(crate) fn of_ends(processes: &Processes, analysis: &AnalysisNeeds) -> Option<Warning> {
     let (missing, there) = processes.ends_missing();
-    let text = ends_text(missing, there);
-    let warning = match unknown_ends(processes) {
-        Some(_) => Warning::grave(analysis.name, "process_ends_missing", text),
-        None => Warning::note(analysis.name, "some_process_ends_missing", text),
-    };
-    (missing.saturating_mul(4) > there).then(|| warning.of(missing))
+    let codes = ["process_ends_missing", "some_process_ends_missing"];
+    records_missing(analysis.name, codes, (missing, there), ends_text(missing, there))
 }
 
 /// What keywords that the analysis uses would describe, and nothing does: rundowns that are missing, and what was not recorded at all.
