@@ -26,6 +26,7 @@ use crate::model::snapshot::Snapshot;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::analysis_needs::{FILES, REFERENCE_SET, RESIDENT_SET};
 use crate::trace::machine::Machine;
+use crate::trace::trust::readiness::NAMES_MISSING;
 use crate::trace::trust::warning::{Warning, Warnings};
 use crate::trace::{Parts, Trace};
 use crate::units::{Nanos, counted};
@@ -172,8 +173,10 @@ impl<'t> ResidentValues<'t> {
         let snapshot = trace.need_snapshots().map_err(|error| error.brief()).and_then(|snapshots| {
             let indices = SnapshotChoice::Last.indices(snapshots).unwrap_or_default();
             let warnings = warnings::of_snapshots(trace, &indices);
-            unnamed_files =
-                warnings.iter().find(|warning| warning.code == "files_unnamed").map(|warning| warning.text.clone());
+            unnamed_files = warnings
+                .iter()
+                .find(|warning| ["files_unnamed", NAMES_MISSING].contains(&warning.code))
+                .map(|warning| warning.text.clone());
             all.warnings.add(but_not_recorded(&warnings));
             let last = indices.first().and_then(|index| snapshots.get(*index));
             last.ok_or_else(|| "it has no whole snapshot".to_owned())

@@ -2,8 +2,10 @@
 
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::etl::EtlFile;
+use crate::model::file_names::NameRecords;
 use crate::model::snapshot::{Snapshot, batches_of};
 use crate::trace::analysis_needs::RESIDENT_SET;
+use crate::trace::trust::readiness::of_names;
 use crate::trace::trust::warning::Warning;
 use crate::units::{count, counted};
 use std::collections::BTreeSet;
@@ -24,6 +26,8 @@ pub(super) struct NamedFiles {
     unnamed: usize,
     /// False where only some of the pages were looked at.
     is_all: bool,
+    /// Records of names that are missing.
+    records: NameRecords,
 }
 
 impl NamedFiles {
@@ -47,11 +51,16 @@ impl NamedFiles {
             });
         }
         let unnamed = keys.iter().filter(|key| context.files.index(**key).is_none()).count();
-        NamedFiles { files: keys.len(), unnamed, is_all }
+        NamedFiles { files: keys.len(), unnamed, is_all, records: context.files.records }
+    }
+
+    /// What makes their names doubtful.
+    pub fn warnings(self) -> impl Iterator<Item = Warning> {
+        of_names(&self.records, &RESIDENT_SET).into_iter().chain(self.too_many_unnamed())
     }
 
     /// That too many have no name: more than a third of them. Some are always of files that no record tells.
-    pub fn warning(self) -> Option<Warning> {
+    fn too_many_unnamed(self) -> Option<Warning> {
         let is_too_many = self.files >= FEWEST && self.unnamed.saturating_mul(3) > self.files;
         let [files, unnamed] = [self.files as u64, self.unnamed as u64];
         let of = if self.is_all { "" } else { " looked at" };
@@ -70,7 +79,7 @@ mod tests {
 
     #[test]
     fn some_files_without_names_are_usual() {
-        let of = |unnamed, files| NamedFiles { files, unnamed, is_all: false }.warning();
+        let of = |unnamed, files| NamedFiles { files, unnamed, ..NamedFiles::default() }.too_many_unnamed();
         assert!([of(0, 0), of(9, 9), of(10, 30), of(0, 1000)].iter().all(Option::is_none));
         assert!(of(11, 30).is_some_and(|warning| warning.is_grave && warning.text.contains("11 of the 30 files")));
     }

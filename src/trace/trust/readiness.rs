@@ -6,6 +6,7 @@ use crate::event::hooks::{PROCESS_DC_END, PROCESS_DC_START};
 use crate::event::payload::hook_of;
 use crate::load::misfitting_payloads::Misfit;
 use crate::load::survey::Survey;
+use crate::model::file_names::NameRecords;
 use crate::model::process::Processes;
 use crate::named_enum::named_enum;
 use crate::trace::analysis_needs::{
@@ -197,6 +198,9 @@ fn of_parts(survey: &Survey, analysis: &AnalysisNeeds) -> Warnings {
     things.chain(database).collect()
 }
 
+/// Code of records of names of files that are missing.
+pub(crate) const NAMES_MISSING: &str = "file_name_records_missing";
+
 /// Why it is not known when processes ended, where more ends are missing than are there.
 pub(crate) fn unknown_ends(processes: &Processes) -> Option<String> {
     let (missing, there) = processes.ends_missing();
@@ -217,6 +221,23 @@ pub(crate) fn of_ends(processes: &Processes, analysis: &AnalysisNeeds) -> Option
     let (missing, there) = processes.ends_missing();
     let codes = ["process_ends_missing", "some_process_ends_missing"];
     records_missing(analysis.name, codes, (missing, there), ends_text(missing, there))
+}
+
+/// That more records of names of files are missing than are there.
+pub(crate) fn of_names(records: &NameRecords, analysis: &AnalysisNeeds) -> Option<Warning> {
+    let of = |(missing, there): (u64, u64), name: &str| {
+        let [missing_text, there_text] = [count(missing), count(there)];
+        (missing > there).then(|| format!("{missing_text} {name} are missing ({there_text} are there)"))
+    };
+    let missing: Vec<String> =
+        of(records.deletes, "deletes").into_iter().chain(of(records.creates, "creates")).collect();
+    let text = || {
+        let missing = missing.join(", ");
+        format!(
+            "records of names of files: {missing}; what is of one file counts as of another with the same file object"
+        )
+    };
+    (!missing.is_empty()).then(|| Warning::grave(analysis.name, NAMES_MISSING, text()))
 }
 
 /// What keywords that the analysis uses would describe, and nothing does: rundowns that are missing, and what was not recorded at all.

@@ -55,6 +55,7 @@ const CODES: &[(&str, bool)] = &[
     ("rundown_incomplete", true),
     ("process_ends_missing", true),
     ("some_process_ends_missing", false),
+    ("file_name_records_missing", true),
     ("thread_starts_missing", true),
     ("some_thread_starts_missing", false),
     ("records_unread", true),
