@@ -24,6 +24,7 @@ mod cpu;
 mod cpu_ready_records;
 mod cpu_samples;
 mod cpu_stacks;
+mod cpu_unknown_processes;
 mod diff;
 mod diff_allocations;
 mod diff_forms;

@@ -86,6 +86,8 @@ const CODES: &[(&str, bool)] = &[
     ("window_beyond_switches", true),
     ("wakeups_missing", true),
     ("readied_unknown", true),
+    ("processes_unknown", true),
+    ("some_processes_unknown", false),
     ("by_samples", false),
     ("samples_beyond_window", true),
     ("threads_unknown", false),
