@@ -17,7 +17,7 @@ mod warnings;
 
 pub use fault_set::FaultSet;
 #[cfg(feature = "cli")]
-pub(crate) use query::Of;
+pub(crate) use query::{HardKind, Of};
 pub use query::{Dimension, FaultQuery, RangeQuery};
 pub use read_ranges::RangeSet;
 pub(crate) use rows::{HardFigures, HardSet};
