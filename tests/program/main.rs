@@ -27,6 +27,7 @@ mod cpu_stacks;
 mod diff;
 mod diff_allocations;
 mod diff_forms;
+mod diff_pages;
 mod diff_sides;
 mod diff_stacks;
 mod dimensions;
