@@ -112,7 +112,8 @@ const TIME: &str = "time_s";
 /// True when the headings are those that pfnset writes. WPA has neither `bytes` nor `snapshot`.
 pub(super) fn is_one(text: Text<'_>, head: &str) -> bool {
     let head = HeadLine::new(head, text.line_end());
-    let is_listing = head.has(PFN) && head.has(single_dimensions::CATEGORY_WPA.name);
+    let is_listing =
+        head.has(PFN) && [SNAPSHOT, single_dimensions::CATEGORY_WPA.name].iter().any(|name| head.has(name));
     let is_counted = head.has("pages") && ["bytes", SNAPSHOT, TIME].iter().any(|name| head.has(name));
     (is_counted || is_listing)
         && head.names.iter().any(|name| name == TIME || dimensions().any(|dimension| dimension == name))

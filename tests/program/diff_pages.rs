@@ -108,6 +108,34 @@ fn pages_of_pfnset_are_compared_one_by_one() {
     );
 }
 
+/// Numbers of pages are decimal, whatever columns somebody left out: as a table of WPA they were read as hexadecimal.
+#[test]
+fn pages_are_compared_by_the_columns_that_are_left() {
+    let folder = folder();
+    let rows = listed(&folder, "resident-small.etl");
+    let all: Vec<&str> = rows[0].iter().map(String::as_str).collect();
+    let without = |gone: &[&str]| -> Vec<Vec<String>> {
+        let is_left = |at: &usize| !gone.contains(&all[*at]);
+        rows.iter().map(|row| (0..row.len()).filter(is_left).map(|at| row[at].clone()).collect()).collect()
+    };
+    for (gone, dimensions) in [
+        (&["category_wpa"][..], 7),
+        (&["category"], 7),
+        (&["category", "category_wpa", "file", "detail", "address"], 4),
+        (&["category", "category_wpa", "file", "detail", "address", "list", "priority", "use", "process"], 0),
+    ] {
+        let (code, json) = found(&folder, &table(&without(gone)), &[]);
+        let pages = &json["pages"];
+        assert_eq!((code, &json["right"]["kind"]), (0, &json!("pfnset_csv")), "{gone:?}: {json}");
+        assert_eq!((&pages["compared"], &pages["other_address"]), (&json!(3000), &json!(0)), "{gone:?}");
+        assert_eq!(pages["by_dimension"].as_array().map(Vec::len), Some(dimensions), "{gone:?}: {pages}");
+    }
+    let safe = ["pages", "resident-small.etl", "--format", "csv", "--csv-safe", "-o", "pages.csv"];
+    assert_eq!(run(&folder, &safe).code, 0);
+    let ran = diff(&folder, &["pages.csv", "resident-small.etl", "--format", "json"]);
+    assert_eq!((ran.code, &json(&ran)["pages"]["differing_in_any"]), (0, &json!(0)), "{ran:?}");
+}
+
 #[test]
 fn a_snapshot_of_several_is_compared_with_its_own_pages() {
     let folder = folder();
