@@ -26,6 +26,10 @@ from visible import MOST, lines, table, visible
 # What `pfnset export` takes for a trace in a folder.
 ENDINGS = (".etl", ".etlgz", ".gz", ".zip", ".zst", ".cab")
 FINE, BROKEN = 0, 3
+# What became of a task: all well; exported, but `--strict` doubts numbers; with a trace that could not be read.
+DONE, DOUBTFUL, UNREAD = "done", "doubtful", "unread"
+# What pfnset says of traces that could not be read. With `--strict`, code 3 is also that of traces that were exported, with doubts.
+NOT_READ = re.compile(r"^pfnset: warning: (?:[\d,]+ of [\d,]+ traces? could not be read; |cannot read )", re.M)
 # What pfnset prints of each trace begins with its name in the dataset. The rest of a long line can be on the next one.
 ID = re.compile(r"^(t[0-9a-f]{20})(?:  |$)", re.M)
 
@@ -141,14 +145,16 @@ def tasks(found):
 
 
 def run(command):
-    """Runs pfnset; returns the names of traces in the dataset, and whether all could be read."""
+    """Runs pfnset; returns the names of traces in the dataset, and what became of them."""
     # Lines as long as a file's.
     environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
     done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", check=False, env=environment)
     ids = ID.findall(done.stdout)
     if done.returncode not in (FINE, BROKEN) or not ids:
         raise RuntimeError(lines(f"{' '.join(command)}: exit code {done.returncode}: {done.stderr.strip() or 'it names no trace'}"))
-    return ids, done.returncode == FINE
+    if done.returncode == FINE:
+        return ids, DONE
+    return ids, DOUBTFUL if "--strict" in command and not NOT_READ.search(done.stderr) else UNREAD
 
 
 def version(program):
@@ -172,7 +178,7 @@ def split_flags(flags):
 
 def exporter(program, out, flags, threads, sources, target):
     """A function for executors: exports the files of a task, and returns their first name, the traces' names in the dataset, and
-    whether all could be read. What it cannot write is an error, and Spark tries again elsewhere. `sources`: a store for each
+    what became of them. What it cannot write is an error, and Spark tries again elsewhere. `sources`: a store for each
     scheme."""
 
     def here(path, folder):
@@ -204,18 +210,18 @@ def exporter(program, out, flags, threads, sources, target):
                 source, named = here(files[0], folder), ["--name", files[0]]
             tables = out if target is None else os.path.join(folder, "tables")
             # `--resume`: the task before may have been lost after its work was done.
-            ids, fine = run([program, "export", source, "--out", tables, *named, "--resume", *flags, *threads])
+            ids, became = run([program, "export", source, "--out", tables, *named, "--resume", *flags, *threads])
             if target is not None:
                 # A trace is there when its row in `traces` is, so this comes last; then the note that the task is done.
                 names = sorted(name for name in os.listdir(tables) if not name.startswith("."))
                 target.put([os.path.join(tables, name) for name in names if name != "traces"], out)
                 notes = os.path.join(folder, ".pfnset")
                 os.makedirs(os.path.join(notes, "done"))
-                if fine:
+                if became == DONE:
                     with open(os.path.join(notes, "done", done_name(task, version(program), flags)), "w", encoding="utf-8") as note:
                         json.dump({"files": files, "traces": ids}, note)
                 target.put([os.path.join(tables, "traces"), notes], out)
-        return files[0], ids, fine
+        return files[0], ids, became
 
     return export
 
@@ -226,8 +232,8 @@ def done_name(task, version, flags):
 
 
 def export(spark, program, out, paths, flags, staged=False):
-    """Exports traces, those of a task at a time; returns the number of tasks whose traces could all be read, and the first file of each
-    other task."""
+    """Exports traces, those of a task at a time; returns the number of tasks that are done, and the first file of each other task: those
+    that `--strict` doubts, and those with traces that could not be read."""
     found = sorted(set(traces(spark, paths, staged)))
     todo = [[list(one) for one in task] for task in tasks(found)]
     if not todo:
@@ -251,11 +257,12 @@ def export(spark, program, out, paths, flags, staged=False):
     else:
         out = local(out)
     if not todo:
-        return skipped, []
+        return skipped, [], []
     work = exporter(program, out, flags, threads, sources, target)
     done = spark.sparkContext.parallelize(todo, len(todo)).map(work).collect()
     check(spark, out, target, [name for _, ids, _ in done for name in ids])
-    return sum(fine for _, _, fine in done) + skipped, [path for path, _, fine in done if not fine]
+    doubtful, unread = ([path for path, _, became in done if became == what] for what in (DOUBTFUL, UNREAD))
+    return len(done) - len(doubtful) - len(unread) + skipped, doubtful, unread
 
 
 def send(spark):
@@ -298,8 +305,8 @@ QUESTIONS = {
             FROM categories CROSS JOIN builds
             LEFT JOIN sums ON sums.category = categories.category AND sums.os_build = builds.os_build)
         SELECT category, round(min_by(mib, os_build), 2) AS oldest, round(max_by(mib, os_build), 2) AS newest,
-               round(max_by(mib, os_build) - min_by(mib, os_build), 2) AS growth
-        FROM by_build GROUP BY category ORDER BY abs(growth) DESC, category LIMIT 10""",
+               CASE WHEN count(os_build) > 1 THEN round(max_by(mib, os_build) - min_by(mib, os_build), 2) END AS growth
+        FROM by_build GROUP BY category ORDER BY abs(growth) DESC, newest DESC, category""",
     "Outliers: machines whose processes own more than one and a half times the fleet's median": """
         WITH by_machine AS (
             SELECT coalesce(machine, trace) AS machine, sum(bytes) / count(DISTINCT trace) / 1048576 AS mib
@@ -313,9 +320,22 @@ QUESTIONS = {
             FROM resident JOIN processes USING (trace, instance) WHERE use = 'ProcessPrivate'
             GROUP BY process_name, trace)
         SELECT process_name, count(*) AS traces, round(percentile(mib, 0.95), 2) AS p95_mib
-        FROM by_trace GROUP BY process_name ORDER BY p95_mib DESC, process_name LIMIT 10""",
+        FROM by_trace GROUP BY process_name ORDER BY p95_mib DESC, process_name""",
     "Traces that could not be read": "SELECT trace_file, error FROM traces WHERE error IS NOT NULL ORDER BY trace_file",
 }
+
+
+def answer(spark, sql):
+    """The first rows of what a question is answered with, and what has to be said of them, for people."""
+    found = spark.sql(sql)
+    rows = found.take(MOST + 1)
+    # How many there are costs as much as the rows themselves.
+    shown = table(found.columns, rows, found.count() if len(rows) > MOST else len(rows))
+    if "growth" not in found.columns or not rows or rows[0][found.columns.index("growth")] is not None:
+        return shown
+    newest = rows[0][found.columns.index("newest")]
+    builds = "No trace tells its build" if newest is None else "There is only one build"
+    return f"{shown}\n{builds}: nothing to compare, and no growth is known"
 
 
 def main():
@@ -341,15 +361,16 @@ def main():
     if arguments.command == "export":
         left_out.clear()
         flags = [*arguments.flag, *(text for tag in arguments.tag for text in ("--tag", tag))]
-        fine, broken = export(spark, arguments.program, arguments.out, arguments.paths, flags, arguments.stage)
-        print(f"{fine} tasks done, {len(broken)} with traces that could not be read")
-        print("".join(f"  {visible(path)}\n" for path in broken), end="")
-        sys.exit(BROKEN if broken or left_out else FINE)
+        done, doubtful, unread = export(spark, arguments.program, arguments.out, arguments.paths, flags, arguments.stage)
+        doubts = f"{len(doubtful)} with doubts (exported all the same), " if doubtful else ""
+        print(f"{done} tasks done, {doubts}{len(unread)} with traces that could not be read")
+        print("".join(f"  doubtful: {visible(path)}\n" for path in doubtful), end="")
+        print("".join(f"  {visible(path)}\n" for path in unread), end="")
+        sys.exit(BROKEN if doubtful or unread or left_out else FINE)
     open_tables(spark, arguments.dataset)
     for question, sql in QUESTIONS.items():
         print(question)
-        answer = spark.sql(sql)
-        print(table(answer.columns, answer.take(MOST + 1)) + "\n")
+        print(answer(spark, sql) + "\n")
 
 
 if __name__ == "__main__":

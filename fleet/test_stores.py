@@ -33,7 +33,7 @@ def files(folder):
 
 
 def check(spark, traces, dataset, copy_of):
-    fine, broken = fleet.export(spark, PROGRAM, dataset, [traces], FLAGS, staged=True)
+    fine, _, broken = fleet.export(spark, PROGRAM, dataset, [traces], FLAGS, staged=True)
     assert (fine, [path.rpartition("/")[2] for path in broken]) == (len(os.listdir(TRACES)) - 1, ["letter.etl"]), (fine, broken)
     copy = copy_of()
     expected, found = files(EXPECTED), files(copy)
@@ -105,9 +105,9 @@ def main():
     check(spark, "file://" + TRACES, "file://" + os.path.join(FOLDER, "by-hadoop"), lambda: os.path.join(FOLDER, "by-hadoop"))
     print("file:// by Hadoop's file system: the same files as pfnset export writes")
     out = "file://" + os.path.join(FOLDER, "odd")
-    assert fleet.export(spark, PROGRAM, out, ["file://" + odd], [], staged=True) == (1, []), "a file of any name, named itself"
-    assert fleet.export(spark, PROGRAM, out, [os.path.join(FOLDER, "none.etl")], [], staged=True)[1], "one that is not there"
-    assert fleet.export(spark, PROGRAM, out, [os.path.join(FOLDER, "none.etl")], [], staged=True)[1], "and again"
+    assert fleet.export(spark, PROGRAM, out, ["file://" + odd], [], staged=True) == (1, [], []), "a file of any name, named itself"
+    assert fleet.export(spark, PROGRAM, out, [os.path.join(FOLDER, "none.etl")], [], staged=True)[2], "one that is not there"
+    assert fleet.export(spark, PROGRAM, out, [os.path.join(FOLDER, "none.etl")], [], staged=True)[2], "and again"
     rows = spark.read.parquet(os.path.join(FOLDER, "odd", "traces")).select("trace_file").collect()
     assert sorted(os.path.basename(row.trace_file) for row in rows) == ["dump.bin", "none.etl"], rows
     if has_s3:

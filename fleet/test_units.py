@@ -37,7 +37,11 @@ os.makedirs(out + "/traces/trace=" + trace, exist_ok=True)
 open(out + "/traces/trace=" + trace + "/part-0.parquet", "w").close()
 print(trace if "long" in name else trace + "  " + name + ": 9 tables")
 print("    " + name)
-sys.exit(3 if "broken" in name else 0)
+if "broken" in name:
+    print("pfnset: warning: 1 of 1 trace could not be read; the column error of traces says why", file=sys.stderr)
+if "lossy" in name:
+    print("pfnset: warning: " + name + ": 1 of 1 trace could not be read; DATA WAS LOST", file=sys.stderr)
+sys.exit(3 if "broken" in name or "lossy" in name and "--strict" in flags else 0)
 """
 
 
@@ -216,7 +220,7 @@ class Job(InFolder):
         self.put("s3a/in/kernel.etl", "s3a/in/user.etl", "s3a/in/odd.bin", "gs/in/z.etl")
         out = os.path.join(self.folder, "out")
         done, calls = self.run_job(out, "s3a://host/in", "s3a://host/in/odd.bin", "gs://host/in", flags=["-q", "--pages"], spark=Spark({"spark.task.cpus": "3"}))
-        self.assertEqual(done, (3, []))
+        self.assertEqual(done, (3, [], []))
         told = [(os.path.basename(source), inside, flags) for source, inside, flags, _ in calls]
         more = ["--resume", "--pages", "-j", "3"]
         self.assertEqual(told, [
@@ -230,7 +234,7 @@ class Job(InFolder):
         path = os.path.join(self.folder, "in")
         for _ in range(2):
             done, calls = self.run_job("s3a://host/out", path)
-            self.assertEqual(done, (1, [os.path.join(path, "broken.etl")]))
+            self.assertEqual(done, (1, [], [os.path.join(path, "broken.etl")]))
             self.assertEqual(calls[0][:3], [os.path.join(path, "broken.etl"), [], ["--resume", "-j", "1"]])
         self.assertEqual(len(calls), 1, "the pair has a note")
         self.assertEqual(len(os.listdir(os.path.join(self.folder, "s3a/out/traces"))), 2)
@@ -243,7 +247,7 @@ class Job(InFolder):
         self.put("s3a/in/a.etl")
 
         def runs(*flags, cores="1"):
-            (fine, _), calls = self.run_job("s3a://host/out", "s3a://host/in", flags=flags, spark=Spark({"spark.task.cpus": cores}))
+            (fine, _, _), calls = self.run_job("s3a://host/out", "s3a://host/in", flags=flags, spark=Spark({"spark.task.cpus": cores}))
             self.assertEqual(fine, 1)
             return len(calls)
 
@@ -281,11 +285,27 @@ class Job(InFolder):
             flags = [json.loads(line)[2] for line in calls]
         self.assertEqual(flags, [["--resume", "--pages", "--tag", "build=7", "-j", "3"]] * 2)
 
+    def test_doubts_of_strict_are_apart_from_what_could_not_be_read(self):
+        self.put("in/broken.etl", "in/fine.etl", "in/lossy.etl")
+        out, path = os.path.join(self.folder, "out"), os.path.join(self.folder, "in")
+        broken, lossy = (os.path.join(path, name) for name in ("broken.etl", "lossy.etl"))
+        self.assertEqual(self.run_job(out, path)[0], (2, [], [broken]))
+        self.assertEqual(self.run_job(out, path, flags=["--strict"])[0], (1, [lossy], [broken]))
+        session = types.SimpleNamespace(builder=types.SimpleNamespace(appName=lambda _: types.SimpleNamespace(getOrCreate=Spark)))
+        modules = {"pyspark": types.ModuleType("pyspark"), "pyspark.sql": types.SimpleNamespace(SparkSession=session)}
+        line = ["fleet.py", "export", "--program", self.program, "--out", out, "--flag=--strict", path]
+        with mock.patch.dict(sys.modules, modules), mock.patch.object(sys, "argv", line), contextlib.redirect_stdout(io.StringIO()) as text:
+            with self.assertRaises(SystemExit) as end:
+                fleet.main()
+        self.assertEqual((end.exception.code, text.getvalue().split("\n")), (3, [
+            "1 tasks done, 1 with doubts (exported all the same), 1 with traces that could not be read",
+            f"  doubtful: {lossy}", f"  {broken}", ""]))
+
     def test_names_are_found_in_wrapped_lines(self):
         self.put("in/long.etl", "in/silent.etl")
         with mock.patch.dict(os.environ, COLUMNS="40"):
             done, calls = self.run_job(os.path.join(self.folder, "out"), os.path.join(self.folder, "in/long.etl"))
-        self.assertEqual((done, calls[0][3]), ((1, []), None))
+        self.assertEqual((done, calls[0][3]), ((1, [], []), None))
         with self.assertRaisesRegex(RuntimeError, "it names no trace"):
             self.run_job(os.path.join(self.folder, "out"), os.path.join(self.folder, "in/silent.etl"))
 
@@ -352,7 +372,74 @@ class Middle:
         return self.values[len(self.values) // 2]
 
 
+class ByBuild:
+    """The aggregate `min_by` of SQL engines; `max_by` with the other choice."""
+
+    choice = staticmethod(min)
+
+    def __init__(self):
+        self.pairs = []
+
+    def step(self, value, by):
+        if by is not None:
+            self.pairs.append((by, value))
+
+    def finalize(self):
+        return self.choice(self.pairs)[1] if self.pairs else None
+
+
+class ByLastBuild(ByBuild):
+    choice = staticmethod(max)
+
+
+class Answer:
+    """What Spark returns for a question, of rows that are there."""
+
+    def __init__(self, columns, rows):
+        self.columns, self.rows = columns, rows
+
+    def take(self, most):
+        return self.rows[:most]
+
+    def count(self):
+        return len(self.rows)
+
+
 class Questions(unittest.TestCase):
+    def answer(self, question, traces, resident):
+        """The answer to the question that begins so, and its rows, of these rows of `traces` (trace, os_build) and `resident`."""
+        [sql] = [sql for name, sql in fleet.QUESTIONS.items() if name.startswith(question)]
+        base = sqlite3.connect(":memory:")
+        base.create_aggregate("min_by", 2, ByBuild)
+        base.create_aggregate("max_by", 2, ByLastBuild)
+        base.create_aggregate("percentile", 2, Middle)
+        base.execute("CREATE TABLE traces (trace, os_build)")
+        base.execute("CREATE TABLE resident (trace, instance, use, list, category, bytes)")
+        base.execute("CREATE TABLE processes (trace, instance, process_name)")
+        base.executemany("INSERT INTO traces VALUES (?, ?)", traces)
+        base.executemany("INSERT INTO resident VALUES (?, ?, 'ProcessPrivate', 'Active', ?, ?)", resident)
+        base.executemany("INSERT INTO processes VALUES (?, ?, ?)", {(trace, instance, f"p{instance:02}.exe") for trace, instance, _, _ in resident})
+        found = base.execute(sql)
+        rows = found.fetchall()
+        spark = types.SimpleNamespace(sql=lambda _: Answer([name for name, *_ in found.description], rows))
+        return fleet.answer(spark, sql), rows
+
+    def test_a_table_that_is_cut_says_of_how_many_rows(self):
+        resident = [(trace, n, f"C{n:02}", (n + 1) << 20) for n in range(28) for trace in ("a", "b")]
+        for question in ("Memory on the list Active", "95th percentile"):
+            shown, rows = self.answer(question, [("a", 1), ("b", 2)], resident)
+            self.assertEqual((len(rows), shown.split("\n")[-1], shown.count("\n|")), (28, "first 20 of 28 rows", 21), question)
+            shown, rows = self.answer(question, [("a", 1), ("b", 2)], resident[:30])
+            self.assertEqual((len(rows), shown.count("\n|"), "first" in shown), (15, 16, False), question)
+
+    def test_of_one_build_no_growth_is_known(self):
+        resident = [("a", 1, "X", 4 << 20), ("b", 1, "X", 6 << 20)]
+        for builds, row, says in (((1, 2), ("X", 4, 6, 2), None),
+                                  ((1, 1), ("X", 5, 5, None), "There is only one build: nothing to compare, and no growth is known"),
+                                  ((None, None), ("X", None, None, None), "No trace tells its build: nothing to compare, and no growth is known")):
+            shown, rows = self.answer("Memory on the list Active", zip("ab", builds), resident)
+            self.assertEqual((rows, shown.split("\n")[-1] if says else None), ([row], says), builds)
+
     def test_traces_of_unknown_machines_are_machines_of_their_own(self):
         [sql] = [sql for question, sql in fleet.QUESTIONS.items() if question.startswith("Outliers")]
         base = sqlite3.connect(":memory:")
@@ -366,7 +453,7 @@ class Questions(unittest.TestCase):
 
     def test_names_of_a_dataset_cannot_steer_a_terminal(self):
         name = "a\x1b]0;x\x07\x9b2J\x7f\u202egpj\u200b\ufeff\U000e0041\r\n.exe"
-        answer = types.SimpleNamespace(columns=["name", "error"], take=lambda most: [(name, None)] * min(most, 50), show=lambda **_: print(name))
+        answer = Answer(["name", "error"], [(name, None)] * 50)
         spark = types.SimpleNamespace(sql=lambda _: answer)
         session = types.SimpleNamespace(builder=types.SimpleNamespace(appName=lambda _: types.SimpleNamespace(getOrCreate=lambda: spark)))
         modules = {"pyspark": types.ModuleType("pyspark"), "pyspark.sql": types.SimpleNamespace(SparkSession=session)}
@@ -377,7 +464,7 @@ class Questions(unittest.TestCase):
         self.assertEqual([line for line in out.getvalue().split("\n") if visible.HIDDEN.search(line)], [])
         shown = r"|a\x1b]0;x\x07\x9b2J\x7f\u{202e}gpj\u{200b}\u{feff}\u{e0041}\x0d\x0a.exe|NULL |"
         self.assertEqual(out.getvalue().count(shown), 20 * len(fleet.QUESTIONS))
-        self.assertIn("only showing top 20 rows", out.getvalue())
+        self.assertIn("first 20 of 50 rows", out.getvalue())
 
     def test_hidden_characters_are_those_of_the_program(self):
         with open(os.path.join(os.path.dirname(__file__), "..", "src", "escape.rs"), encoding="utf-8") as source:

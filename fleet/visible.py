@@ -23,11 +23,11 @@ def lines(text):
     return "\n".join(map(visible, text.split("\n")))
 
 
-def table(columns, rows):
-    """A table as Spark shows it, the first `MOST` rows, without a line's end."""
+def table(columns, rows, total):
+    """A table as Spark shows it, the first `MOST` rows of all that there are, without a line's end."""
     shown = [[visible("NULL" if cell is None else cell) for cell in row] for row in [columns, *rows[:MOST]]]
     widths = [max(3, *map(len, column)) for column in zip(*shown)]
     rule = "+" + "+".join("-" * width for width in widths) + "+"
     head, *body = ["|" + "|".join(cell.ljust(width) for cell, width in zip(row, widths)) + "|" for row in shown]
-    more = [f"only showing top {MOST} rows"] if len(rows) > MOST else []
+    more = [f"first {MOST} of {total:,} rows"] if len(rows) > MOST else []
     return "\n".join([rule, head, rule, *body, rule, *more])

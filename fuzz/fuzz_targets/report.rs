@@ -29,7 +29,7 @@ fn report(trace: &Trace) {
     }
     let mut page = Vec::new();
     let name = format!("</script>{}", every_form::NAME);
-    let report = HtmlReport::new([(Path::new(&name), &overview)].into_iter(), &[]);
+    let report = HtmlReport::new([(vec![Path::new(&name)], &overview)].into_iter(), &[]);
     report.write(&mut page).expect("room in memory");
     let page = String::from_utf8(page).expect("UTF-8");
     // The data, the library, the page's own script.

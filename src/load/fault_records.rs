@@ -24,8 +24,8 @@ use foldhash::HashMap as FastMap;
 pub struct KeyName {
     /// File key: the file object of faults and requests.
     pub key: u64,
-    /// True where the key belongs to this file no longer.
-    pub is_end: bool,
+    /// What the record tells: with a delete the key belongs to this file no longer.
+    pub kind: FileNameKind,
     /// Path as logged; `None` where the kernel could not name it.
     pub name: Option<Box<str>>,
 }
@@ -123,7 +123,7 @@ impl FaultRecords {
             Event::FileName { kind, file } => {
                 let text = file.name.text();
                 let name = (!file.is_unknown() && !text.is_empty()).then(|| text.into());
-                let value = KeyName { key: file.key, is_end: kind == FileNameKind::Delete, name };
+                let value = KeyName { key: file.key, kind, name };
                 self.names.push(At { moment, value });
             }
             Event::Process { phase: ProcessPhase::Start, process } => {

@@ -5,11 +5,39 @@ use crate::load::owned_events::FileEvent;
 use crate::moment::{At, Moment};
 use foldhash::HashMap as FastMap;
 
+/// Records of names that are missing, with those that are there: a key gets another name only after a delete, and is deleted once.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct NameRecords {
+    /// Deletes that are missing, and those that are there.
+    pub deletes: (u64, u64),
+    /// The same of creates.
+    pub creates: (u64, u64),
+}
+
+impl NameRecords {
+    /// Takes the next record of a key, with the one before it.
+    pub fn follow<N: PartialEq>(
+        &mut self,
+        before: Option<(FileNameKind, Option<N>)>,
+        (kind, name): (FileNameKind, Option<N>),
+    ) {
+        self.deletes.1 += u64::from(kind == FileNameKind::Delete);
+        self.creates.1 += u64::from(kind == FileNameKind::Create);
+        match before {
+            Some((FileNameKind::Delete, _)) => self.creates.0 += u64::from(kind != FileNameKind::Create),
+            Some((_, Some(known))) => self.deletes.0 += u64::from(name.is_some_and(|name| name != known)),
+            _ => {}
+        }
+    }
+}
+
 /// Names of all file keys at all times.
 #[derive(Debug, Default)]
 pub struct FileNames<'h> {
     /// Distinct names.
     pub names: Vec<&'h str>,
+    /// Records of names that are missing.
+    pub(crate) records: NameRecords,
     by_key: FastMap<u64, Vec<(Moment, FileNameKind, u32)>>,
 }
 
@@ -24,7 +52,9 @@ impl<'h> FileNames<'h> {
                 names.push(&event.value.name);
                 names.len() as u32 - 1
             });
-            all.by_key.entry(event.value.key).or_default().push((event.moment, event.value.kind, name));
+            let list = all.by_key.entry(event.value.key).or_default();
+            all.records.follow(list.last().map(|(_, kind, name)| (*kind, Some(*name))), (event.value.kind, Some(name)));
+            list.push((event.moment, event.value.kind, name));
         }
         all
     }
@@ -75,6 +105,8 @@ fn name_between<N>(past: Option<(FileNameKind, N)>, next: Option<(FileNameKind, 
 pub struct FileNamesAt<'h> {
     /// Distinct names.
     pub names: Vec<&'h str>,
+    /// Records of names that are missing, up to then.
+    pub(crate) records: NameRecords,
     by_key: FastMap<u64, u32>,
 }
 
@@ -82,8 +114,11 @@ impl<'h> FileNamesAt<'h> {
     /// The names at `moment`.
     pub fn new(events: &'h [At<FileEvent>], moment: Moment) -> FileNamesAt<'h> {
         let count = events.len();
-        let mut all =
-            FileNamesAt { names: Vec::new(), by_key: FastMap::with_capacity_and_hasher(count, Default::default()) };
+        let mut all = FileNamesAt {
+            names: Vec::new(),
+            records: NameRecords::default(),
+            by_key: FastMap::with_capacity_and_hasher(count, Default::default()),
+        };
         let mut index: FastMap<&'h str, u32> = FastMap::with_capacity_and_hasher(count, Default::default());
         let mut intern = |name: &'h str, names: &mut Vec<&'h str>| {
             *index.entry(name).or_insert_with(|| {
@@ -94,7 +129,10 @@ impl<'h> FileNamesAt<'h> {
         let now = events.partition_point(|event| event.moment < moment);
         let (past, future) = events.split_at(now);
         let mut before: FastMap<u64, &FileEvent> = FastMap::default();
-        before.extend(past.iter().map(|event| (event.value.key, &event.value)));
+        for event in past.iter().map(|event| &event.value) {
+            let last = before.insert(event.key, event).map(|last| (last.kind, Some(&last.name)));
+            all.records.follow(last, (event.kind, Some(&event.name)));
+        }
         // In reverse order, so that the event nearest to `moment` is applied last.
         let mut next: FastMap<u64, &FileEvent> = FastMap::default();
         for event in future.iter().rev().map(|event| &event.value) {

@@ -42,6 +42,8 @@ pub struct Instance {
     pub from: Moment,
     /// The first moment after that at which they no longer do.
     pub until: Moment,
+    /// True when an end rundown lists it.
+    is_listed_at_end: bool,
 }
 
 impl Instance {
@@ -87,8 +89,8 @@ pub struct Processes {
     by_id: FastMap<u32, Vec<usize>>,
     /// Starts, by the thread that logged them; the number is the instance's.
     pub starts: CreatorThreads,
-    /// Number of events that contradict earlier ones, for example a start of an id whose process has not ended.
-    pub contradictions: u64,
+    /// Processes that ended without a record of it: another one with their id began, or ended.
+    ends_missing: u64,
 }
 
 impl Processes {
@@ -148,6 +150,7 @@ impl Processes {
                 start_logged: false,
                 from: Moment::FIRST,
                 until: Moment::LAST,
+                is_listed_at_end: false,
             });
         }
     }
@@ -155,15 +158,16 @@ impl Processes {
     fn follow(&mut self, lives: &mut Vec<Instance>, event: &At<ProcessEvent>) {
         let (moment, e) = (event.moment, &event.value);
         let alive = lives.last().is_some_and(|life| life.end == Moment::LAST);
-        let same = |life: &Instance| life.key == e.key || life.key == 0 || e.key == 0;
+        // The address of a process object is used again.
+        let same = |life: &Instance| (life.key == e.key || life.key == 0 || e.key == 0) && !life.has_other_name(e);
         match e.phase {
             // The start rundown already listed it, because it was being created while the rundown was logged.
-            ProcessPhase::Start if alive && lives.last().is_some_and(|life| life.key == e.key && e.key != 0) => {
+            ProcessPhase::Start if alive && lives.last().is_some_and(|life| life.is_being_created(e)) => {
                 lives.last_mut().into_iter().for_each(|life| life.add_details(e));
             }
             ProcessPhase::Start => {
                 if alive && let Some(life) = lives.last_mut() {
-                    self.contradictions += 1; // its end was lost
+                    self.ends_missing += 1;
                     life.close(moment, moment);
                 }
                 lives.push(new_instance(lives.last(), event, Some(moment)));
@@ -173,12 +177,12 @@ impl Processes {
             ProcessPhase::DcStart | ProcessPhase::DcEnd => match lives.last_mut() {
                 Some(life) if alive && same(life) => life.add_details(e),
                 Some(life) if alive => {
-                    self.contradictions += 1; // end and start were lost
+                    self.ends_missing += 1; // and the start of this one
                     life.close(moment, moment);
                     lives.push(new_instance(lives.last(), event, Some(moment)));
                 }
                 // It has ended, but its object is still referenced, and older Windows lists it as running.
-                Some(life) if life.key == e.key && e.key != 0 => {}
+                Some(life) if life.key == e.key && e.key != 0 && same(life) => {}
                 // Running without a start event: since before the trace, or since the end of the instance before.
                 _ => lives.push(new_instance(lives.last(), event, None)),
             },
@@ -194,7 +198,7 @@ impl Processes {
                 }
                 if let Some(life) = lives.last_mut() {
                     if !same(life) {
-                        self.contradictions += 1; // its end and the start of the one that ends now were lost
+                        self.ends_missing += 1; // and the start of the one that ends now
                     }
                     // An event with exactly the moment of the end still belongs to it.
                     life.close(moment, Moment { order: moment.order.saturating_add(1), ..moment });
@@ -202,6 +206,16 @@ impl Processes {
                 }
             }
         }
+    }
+
+    /// Ends of processes that are missing, and all that are there: those of processes whose id another one has after them, and those of
+    /// processes that the list of running ones at the end of the trace lacks.
+    pub(crate) fn ends_missing(&self) -> (u64, u64) {
+        let named = || self.instances.iter().take(self.named);
+        let has_list = named().any(|process| process.is_listed_at_end);
+        let unlisted = named().filter(|process| has_list && process.end == Moment::LAST && !process.is_listed_at_end);
+        let there = named().filter(|process| process.end_logged);
+        (self.ends_missing.saturating_add(unlisted.count() as u64), there.count() as u64)
     }
 
     /// Index of the instance with this id that was running at `moment`.
@@ -229,8 +243,20 @@ impl Instance {
         (self.end, self.until) = (moment, until);
     }
 
+    /// True where the event is of another process by its name. Names can be cut.
+    fn has_other_name(&self, event: &ProcessEvent) -> bool {
+        let (own, other) = (&*self.logged_name, &*event.image_name);
+        !own.starts_with(other) && !other.starts_with(own)
+    }
+
+    /// True where this start is that of the process, which a rundown has listed already.
+    fn is_being_created(&self, start: &ProcessEvent) -> bool {
+        self.key == start.key && start.key != 0 && !self.start_logged && !self.has_other_name(start)
+    }
+
     /// Adds the facts of an event that no earlier event had.
     fn add_details(&mut self, event: &ProcessEvent) {
+        self.is_listed_at_end |= event.phase == ProcessPhase::DcEnd;
         if self.logged_name.is_empty() {
             self.logged_name = event.image_name.clone();
         }
@@ -264,6 +290,7 @@ fn new_instance(before: Option<&Instance>, event: &At<ProcessEvent>, start: Opti
         start_logged: event.phase == ProcessPhase::Start,
         from: before.map_or(Moment::FIRST, |life| life.until),
         until: Moment::LAST,
+        is_listed_at_end: event.phase == ProcessPhase::DcEnd,
     }
 }
 
@@ -335,7 +362,7 @@ mod tests {
         use ProcessPhase::*;
         let history = vec![event(0, DcStart, 4, 1), event(1, Start, 4, 1), event(20, DcEnd, 4, 1)];
         let processes = Processes::new(&SystemHistory { processes: history, ..SystemHistory::default() });
-        assert_eq!((processes.instances.len(), processes.contradictions), (1, 0));
+        assert_eq!((processes.instances.len(), processes.ends_missing), (1, 0));
     }
 
     #[test]

@@ -119,6 +119,12 @@ impl Recorded {
         of_things.chain(self.others.iter().copied())
     }
 
+    /// All events that an analysis reads.
+    pub(crate) fn all_hooks(&self) -> impl Iterator<Item = HookId> + use<> {
+        let of_things = self.things.iter().flat_map(|things| things.described().chain(things.changes()));
+        of_things.chain(self.others.iter().copied())
+    }
+
     /// Records of rundowns.
     pub fn rundowns(&self) -> impl Iterator<Item = HookId> + use<> {
         self.things.iter().flat_map(Things::rundowns)

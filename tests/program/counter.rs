@@ -228,3 +228,44 @@ fn a_frequency_that_changes_is_told() {
     assert_eq!((notes(1000, rate), notes(2000, rate)), (json!([]), json!(["frequency-changed"])));
     assert_eq!(notes(2000, "65536"), json!([]));
 }
+
+/// Of two headings of one number the second was ignored, whatever it said.
+#[test]
+fn two_headings_of_one_number_must_agree() {
+    let of = |headings: &str, rows: [&str; 2]| {
+        let [first, second] = rows;
+        let file =
+            format!("Counter,CounterType,RawValue,{headings}\na,272696320,1000,{first}\na,272696320,1500,{second}\n");
+        samples(file.as_bytes(), &["--format", "csv"])
+    };
+    for (headings, rows, says) in [
+        (
+            "Timestamp_PerfTime,TimeStamp,Frequency_PerfTime",
+            ["0,0,10", "10,20,10"],
+            "line 3: column Timestamp_PerfTime: 10 is not 20, as column TimeStamp says",
+        ),
+        (
+            "TimeStamp,SystemFrequency,Frequency_PerfTime",
+            ["0,0x14,10", "10,10,10"],
+            "line 2: column Frequency_PerfTime: 10 is not 20, as column SystemFrequency says",
+        ),
+        (
+            "TimeStamp,SystemFrequency,Timestamp_Sys100NS,Timestamp100NSec",
+            ["0,10,0,0", "10,10,1,2"],
+            "line 3: column Timestamp_Sys100NS: 1 is not 2, as column Timestamp100NSec says",
+        ),
+    ] {
+        let ran = of(headings, rows);
+        assert!(ran.code == 3 && ran.out.is_empty() && ran.err.contains(says), "{says}: {ran:?}");
+    }
+    // The same numbers, an empty cell, a date; clocks of their own; PowerShell's `Timestamp` beside `SecondValue`.
+    for (headings, rows) in [
+        ("Timestamp_PerfTime,TimeStamp,Frequency_PerfTime", ["0,0x0,10", "10,,10"]),
+        ("Timestamp_PerfTime,Timestamp,Frequency_PerfTime", ["0,1/2/2024 3:04:05 PM,10", "10,1/2/2024 3:04:06 PM,10"]),
+        ("Timestamp_PerfTime,Timestamp_Sys100NS,Frequency_PerfTime", ["0,5,10", "10,10000005,10"]),
+        ("Timestamp_PerfTime,Timestamp,SecondValue,TimeBase", ["7,1,0,10", "8,2,10,10"]),
+    ] {
+        let ran = of(headings, rows);
+        assert!(ran.code == 0 && ran.out.contains(",500.000000,"), "{headings}: {ran:?}");
+    }
+}

@@ -157,3 +157,24 @@ fn a_frequency_that_is_too_high_is_told_of_several_files() {
     assert!(!short(&of(1)), "{:?}", of(1));
     assert!(short(&of(2)), "{:?}", of(2));
 }
+
+/// The page named the first file only, and the command after *Next* had other numbers.
+#[test]
+fn the_page_of_a_recording_names_all_its_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = split(folder.path(), |n| n % 5 == 0);
+    let [kernel, user] = paths.map(|path| path.to_str().unwrap().replace('\\', "/"));
+    let (kernel, user) = (kernel.as_str(), user.as_str());
+    let page = run(&["report", "-q", kernel, "--with", user, kernel]).out;
+    assert!(page.contains(&format!("<dt>File</dt><dd>{kernel} + {user}, ")), "{kernel}");
+    assert!(page.contains(&format!("<dt>File</dt><dd>{kernel}, ")), "{kernel}");
+    let next: Vec<&str> = page
+        .split("Next: <code>")
+        .skip(1)
+        .filter_map(|rest| rest.split_once("</code>"))
+        .map(|(line, _)| line)
+        .collect();
+    assert!(next.len() == 2 && next[0].contains(&format!(" {kernel} {user}")) && !next[1].contains(user), "{next:?}");
+    let words: Vec<&str> = next[0].split(' ').skip(1).collect();
+    assert_eq!(run(&words).code, 0, "{words:?}");
+}

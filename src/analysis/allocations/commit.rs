@@ -347,6 +347,18 @@ impl Space {
         self.rundown_at.is_some_and(|at| moment < at)
     }
 
+    /// All that is committed.
+    fn committed_bytes(&self) -> u128 {
+        let summed: u64 = self.regions.iter().map(|region| region.committed).sum();
+        let rests: u128 = self.rests.iter().map(|(_, rest)| u128::from(*rest)).sum();
+        (u128::from(self.committed.len()) + u128::from(summed)) * u128::from(PAGE_BYTES) + rests
+    }
+
+    /// What is committed at the end of the trace in a process that its end rundown does not list.
+    pub fn unlisted_bytes(&self) -> u128 {
+        if self.is_listed { 0 } else { self.committed_bytes() }
+    }
+
     /// Compares with the end rundown, at its first record.
     pub fn end_rundown(&mut self, regions: &[Region], check: &mut CommitCheck) {
         let counts = PageCounts::new(&self.committed);
@@ -362,10 +374,8 @@ impl Space {
         self.is_listed = true;
         let all = self.committed.len();
         let inside: u64 = listed.iter().map(|pages| counts.inside(pages)).sum();
-        let summed: u64 = self.regions.iter().map(|region| region.committed).sum();
         let page = u128::from(PAGE_BYTES);
-        let rests: u128 = self.rests.iter().map(|(_, rest)| u128::from(*rest)).sum();
-        let computed = (u128::from(all) + u128::from(summed)) * page + rests;
+        let computed = self.committed_bytes();
         check.processes += 1;
         check.equal += u64::from(computed == rundown);
         check.computed_bytes += computed;

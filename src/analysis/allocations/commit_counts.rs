@@ -67,4 +67,8 @@ pub struct CommitCheck {
     pub difference_bytes: u128,
     /// Committed outside of all regions of the rundown.
     pub outside_bytes: u128,
+    /// By the records, in processes that the rundown does not list.
+    pub unlisted_bytes: u128,
+    /// Those of these processes that have anything.
+    pub unlisted: u64,
 }

@@ -156,6 +156,10 @@ impl<'t> Replay<'t> {
         let mut commit = self.commit;
         let mut spaces: Vec<(LifeId, Space)> = std::mem::take(&mut commit.spaces).into_iter().collect();
         spaces.sort_unstable_by_key(|(life, _)| *life);
+        for bytes in spaces.iter().map(|(_, space)| space.unlisted_bytes()) {
+            commit.check.unlisted_bytes += bytes;
+            commit.check.unlisted += u64::from(bytes > 0);
+        }
         spaces.into_iter().for_each(|(_, space)| space.end(None, counting));
         let counts = commit.counts;
         let records = vec![

@@ -53,7 +53,7 @@ pub fn warnings(
     warnings.extend(undated_frees(trust).map(|text| note("frees_undated", text.into())));
     warnings.extend(unknown_start(of, replayed));
     warnings.extend(trust.not_there_for(analysis, missing));
-    warnings.extend(undescribed(trace.survey(), needs));
+    warnings.extend(undescribed(trace.survey(), trace.processes(), needs));
     warnings
 }
 
@@ -161,6 +161,9 @@ fn far(check: &CommitCheck) -> Option<&'static str> {
     if is_far(check.computed_bytes.abs_diff(check.rundown_bytes), 10) {
         return Some("more than a tenth");
     }
+    if is_far((check.computed_bytes + check.unlisted_bytes).abs_diff(check.rundown_bytes), 10) {
+        return Some("more than a tenth with the processes that it does not list, whose ends may be missing");
+    }
     is_far(check.difference_bytes, 4).then_some("more than a quarter, process by process")
 }
 
@@ -178,10 +181,15 @@ pub fn warnings_at_end(of: AllocationKind, doubtful_bytes: u128, check: Option<C
     if let Some(Check::Commit(check)) = &check
         && let Some(how_far) = far(check)
     {
+        let unlisted = (check.unlisted > 0).then(|| {
+            let processes = counted(check.unlisted, "process", "processes");
+            format!(" (and {} bytes in {processes} that the end rundown does not list)", bytes(check.unlisted_bytes))
+        });
         let text = format!(
-            "commit at the end is {} bytes by the records and {} bytes by the end rundown, which differs by {}, in {} of {} processes, by \
+            "commit at the end is {} bytes by the records{} and {} bytes by the end rundown, which differs by {}, in {} of {} processes, by \
              {} bytes in all: sums, peaks and rows are as far from what was committed",
             bytes(check.computed_bytes),
+            unlisted.unwrap_or_default(),
             bytes(check.rundown_bytes),
             how_far,
             count(check.processes - check.equal),

@@ -5,7 +5,7 @@ use super::measured_value::{Row, Value, length};
 use super::required_data::{Evidence, NOT_READY};
 use crate::analysis::cpu::query::{CpuQuery, Dimension};
 use crate::analysis::cpu::replay::processor::ProcessorUse;
-use crate::analysis::cpu::{CpuRow, CpuUse, ProcessorTimes};
+use crate::analysis::cpu::{CpuRow, CpuUse, MissedTimes, ProcessorTimes};
 use crate::dimensions::process_dimensions::{ProcessCode, ProcessFacts};
 use crate::dimensions::{Condition, Dimension as _, NO_LABEL, ProcessFacet};
 use crate::event::hooks::{CSWITCH, READY_THREAD};
@@ -73,6 +73,7 @@ impl<'t> CpuValues<'t> {
             labels: row.labels.clone(),
             pages: i64::try_from(counted.ns(ticks(row, budget.measure))).unwrap_or(i64::MAX),
         };
+        let [unowned, unnamed] = unowned_ticks(counted, budget.measure);
         Ok(Value {
             pages: nanos(counted),
             total: nanos(all),
@@ -80,6 +81,8 @@ impl<'t> CpuValues<'t> {
             rows: counted_rows(counted).map(row).collect(),
             doubts: doubts.into_iter().map(|doubt| doubt.text.clone()).collect(),
             span_ns: length(all.window_times),
+            unowned_ns: counted.ns(unowned),
+            unnamed_ns: counted.ns(unnamed),
             unknown_ns: if budget.measure == Measure::CpuTime { all.ns(unknown_ticks(&all.by_processor)) } else { 0 },
             ..Value::default()
         })
@@ -131,6 +134,19 @@ fn unknown_waits(set: &CpuUse, measure: Measure) -> Option<String> {
 fn unknown_ticks<'p>(processors: impl IntoIterator<Item = &'p ProcessorTimes>) -> u64 {
     let unknown = processors.into_iter().filter_map(|times| times.by_use.get(ProcessorUse::Unknown as usize));
     unknown.fold(0u64, |sum, ticks| sum.saturating_add(*ticks))
+}
+
+/// Time of threads that can be of the processes that conditions choose, because nobody knows whose they are; and what of it is of processes
+/// without a name. The idle threads are known.
+fn unowned_ticks(set: &CpuUse, measure: Measure) -> [u64; 2] {
+    let ticks = |times: MissedTimes| match measure {
+        _ if set.is_of_idle && !set.rows.is_empty() => 0,
+        Measure::ReadyTime => times.ready,
+        Measure::WaitTime => times.waited,
+        _ => times.cpu,
+    };
+    let unnamed = ticks(set.missed.without_name);
+    [ticks(set.missed.without_process).saturating_add(unnamed), unnamed]
 }
 
 /// The rows without the idle threads, which run where nothing else does, unless nothing else was asked for: as `pfnset cpu` adds up.

@@ -4,11 +4,12 @@ use super::budget::{Budget, Conditions, Measure};
 use super::measured_value::{Row, Value, length};
 use super::required_data::Evidence;
 use crate::analysis::faults::{Dimension, FaultQuery, FaultSet, HardFigures, HardSet};
+use crate::analysis::stacks::STARTS_MISSING;
 use crate::dimensions::{Condition, Dimension as _, Label};
 use crate::event::hooks::HARD_FAULT;
 use crate::trace::Trace;
-use crate::trace::analysis_needs::{FAULTS, HARD_FAULTS};
-use crate::trace::trust::readiness::Need;
+use crate::trace::analysis_needs::{FAULTS, FILES, HARD_FAULTS, PROCESSES, THREADS};
+use crate::trace::trust::readiness::{NAMES_MISSING, Need};
 use crate::trace::trust::warning::Warning;
 use crate::units::counted;
 use std::collections::BTreeMap;
@@ -41,7 +42,12 @@ impl<'t> FaultValues<'t> {
             },
         };
         let of_budgets = own.into_iter().map(|(name, _)| name.clone()).zip(of_others).collect();
-        FaultValues { all, of_budgets, evidence: Evidence::new(trace, &FAULTS) }
+        let mut evidence = Evidence::new(trace, &FAULTS);
+        let of_threads = all.iter().flat_map(|set| &set.warnings).find(|warning| warning.is_of(&STARTS_MISSING[..1]));
+        let of_names = all.iter().flat_map(|set| &set.warnings).find(|warning| warning.code == NAMES_MISSING);
+        of_names.into_iter().for_each(|doubt| evidence.add_unknown(&FILES, "file names", doubt.text.clone()));
+        of_threads.into_iter().for_each(|doubt| evidence.add_unknown(&PROCESSES, THREADS, doubt.text.clone()));
+        FaultValues { all, of_budgets, evidence }
     }
 
     /// What a reader of them has to know.

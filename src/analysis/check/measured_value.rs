@@ -40,6 +40,10 @@ pub struct Value {
     pub(crate) span_ns: Option<u64>,
     /// Nanoseconds of which nobody knows whose they are: the value can be greater by as much.
     pub(crate) unknown_ns: u64,
+    /// The same of threads of which nobody knows the process: it is in the total.
+    pub(crate) unowned_ns: u64,
+    /// What of that is of processes whose name is not known: one that nothing matches can be among them.
+    pub(crate) unnamed_ns: u64,
     /// True when nothing meets the conditions, and a name may be wrong.
     pub(crate) has_no_match: bool,
 }
@@ -65,7 +69,7 @@ impl Value {
 
     /// Why it is not known whether it is within `max`: what nobody knows the owner of can be of it.
     pub(super) fn may_exceed(&self, max: Option<Limit>) -> Option<String> {
-        let most = self.pages.saturating_add(self.unknown_ns);
+        let most = self.most();
         // What is of the value is of all, too.
         let of_all = |all: u64| match max {
             Some(Limit::Bytes(max)) => max,
@@ -78,8 +82,8 @@ impl Value {
         (self.pages <= least_max && max < most).then(|| {
             let ms = in_ms(&[(most, self.pages), (most, max)]);
             format!(
-                "which threads ran is unknown for {}, so the value is {} to {}, and max is {}{}",
-                ms(self.unknown_ns),
+                "{}, so the value is {} to {}, and max is {}{}",
+                self.unknown(&ms),
                 ms(self.pages),
                 ms(most),
                 ms(max),
@@ -88,15 +92,43 @@ impl Value {
         })
     }
 
+    /// The most that it can be.
+    fn most(&self) -> u64 {
+        self.pages.saturating_add(self.unknown_ns).saturating_add(self.unowned_ns)
+    }
+
+    /// What nobody knows the owner of.
+    fn unknown(&self, ms: &impl Fn(u64) -> String) -> String {
+        let ran = || format!("which threads ran is unknown for {}", ms(self.unknown_ns));
+        let owned = || format!("the process of threads is unknown for {}", ms(self.unowned_ns));
+        match (self.unknown_ns, self.unowned_ns) {
+            (_, 0) => ran(),
+            (0, _) => owned(),
+            _ => format!("{}, and {}", ran(), owned()),
+        }
+    }
+
     /// The same of the limit of growth, of which `room` is left.
     pub(super) fn may_outgrow(&self, room: i64) -> Option<String> {
-        let room = u64::try_from(room).ok().filter(|room| *room < self.unknown_ns)?;
-        let ms = in_ms(&[(self.unknown_ns, room)]);
-        Some(format!(
-            "which threads ran is unknown for {}, of which {} would be more growth than max_growth",
-            ms(self.unknown_ns),
-            ms(room)
-        ))
+        let unknown = self.most().saturating_sub(self.pages);
+        let room = u64::try_from(room).ok().filter(|room| *room < unknown)?;
+        let ms = in_ms(&[(unknown, room)]);
+        Some(format!("{}, of which {} would be more growth than max_growth", self.unknown(&ms), ms(room)))
+    }
+
+    /// The same of a lower limit, which it is below by `lacking`: what nobody knows the owner of can make up for that.
+    pub(super) fn may_reach(&self, lacking: u64) -> Option<String> {
+        let most = self.most();
+        (lacking > 0 && lacking <= most.saturating_sub(self.pages)).then(|| {
+            let min = self.pages.saturating_add(lacking);
+            let ms = in_ms(&[(self.pages, min), (most, min)]);
+            format!("{}, so the value is {} to {}, and min is {}", self.unknown(&ms), ms(self.pages), ms(most), ms(min))
+        })
+    }
+
+    /// Why it is not known that nothing meets the conditions: what does can be of a process without a name, and beyond `max`.
+    pub(super) fn may_be_unnamed(&self, max: Option<Limit>) -> Option<String> {
+        if self.unnamed_ns == 0 { None } else { self.may_exceed(max) }
     }
 
     /// Why its growth against a baseline says nothing: that counts other pages, or another process.

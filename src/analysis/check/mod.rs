@@ -212,6 +212,14 @@ fn no_match(value: &Value) -> String {
 const NO_EARLIER: &str =
     "nothing in the baseline meets its conditions, so there is no growth to judge; optional = true counts from 0";
 
+/// A lower limit that time of which nobody knows the owner can reach is not judged; returns why.
+fn undecided_min(limits: &mut [LimitResult], value: &Value) -> Option<String> {
+    let min = limits.iter_mut().find(|limit| limit.kind == LimitKind::Min)?;
+    let reason = value.may_reach(u64::try_from(min.room.saturating_neg()).ok()?)?;
+    min.verdict = Verdict::Invalid;
+    Some(reason)
+}
+
 fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Result<Value, String>>) -> BudgetResult {
     let earlier = baseline.and_then(|baseline| baseline.as_ref().ok());
     let has_no_earlier = earlier.is_some_and(|earlier| earlier.has_no_match);
@@ -228,8 +236,9 @@ fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Resu
     result.value = Some(value.pages);
     result.warnings = [&value.unmatched[..], &value.doubts[..]].concat();
     if value.has_no_match {
-        result.verdict = Verdict::NoMatch;
-        result.fault = Some(no_match(value));
+        let unnamed = value.may_be_unnamed(budget.max).filter(|_| budget.optional);
+        result.verdict = if unnamed.is_some() { Verdict::Invalid } else { Verdict::NoMatch };
+        result.fault = unnamed.or_else(|| Some(no_match(value)));
         return result;
     }
     if has_no_earlier && budget.optional && budget.max_growth.is_some() {
@@ -244,6 +253,7 @@ fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Resu
     let no_total = value.total_unknown.as_ref().filter(|_| budget.has_shares());
     let known = if no_total.is_some() { budget.without_shares() } else { budget.clone() };
     result.limits = judge(&known, value.pages, value.total, runs);
+    let may_reach = undecided_min(&mut result.limits, value);
     result.verdict = worst(result.limits.iter().map(|limit| limit.verdict));
     // A limit that cannot be judged makes the budget invalid, unless another one is exceeded for certain.
     let unknown = differs.or(absent).or_else(|| baseline.and_then(|baseline| baseline.as_ref().err().cloned()));
@@ -252,7 +262,7 @@ fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Resu
     result.without_baseline.clone_from(&unknown);
     let growth = result.limits.iter().find(|limit| limit.kind == LimitKind::MaxGrowth);
     let may_outgrow = growth.and_then(|limit| value.may_outgrow(limit.room));
-    let reasons = [budget.max_growth.and(unknown), no_share, value.may_exceed(budget.max), may_outgrow];
+    let reasons = [budget.max_growth.and(unknown), no_share, value.may_exceed(budget.max), may_outgrow, may_reach];
     for reason in reasons.into_iter().flatten() {
         result.fault = Some(reason);
         result.verdict = result.verdict.max(Verdict::Invalid);

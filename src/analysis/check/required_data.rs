@@ -12,6 +12,7 @@ use crate::etl::record_id::HookId;
 use crate::event::hooks::READY_THREAD;
 use crate::load::survey::Survey;
 use crate::model::category::Category;
+use crate::model::process::Processes;
 use crate::pattern::Patterns;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::{
@@ -20,7 +21,9 @@ use crate::trace::analysis_needs::{
 };
 use crate::trace::trust::damage_time::damaged_times;
 use crate::trace::trust::loss::OF_ANY_TIME;
-use crate::trace::trust::readiness::{is_by_thread, is_pfn_database_unknown, not_described, not_seen, too_many_unread};
+use crate::trace::trust::readiness::{
+    is_by_thread, is_pfn_database_unknown, not_described, not_seen, too_many_unread, unknown_ends,
+};
 use crate::trace::trust::trust_report::{AbsenceReason, TrustReport};
 use crate::units::{Nanos, Ticks, counted};
 use std::collections::{BTreeMap, BTreeSet};
@@ -62,23 +65,30 @@ pub struct Evidence<'t> {
 struct Undescribed {
     keyword: &'static str,
     things: &'static str,
+    /// Why it is not known what there was before the trace.
+    reason: String,
     /// False where no record of them is there at all, beside those of the other things of their keyword: as of threads in a session with
     /// processes alone.
     has_changes: bool,
 }
 
-fn undescribed(survey: &Survey) -> Vec<Undescribed> {
+fn undescribed(survey: &Survey, processes: &Processes) -> Vec<Undescribed> {
+    let keyword = PROCESSES.keyword;
+    let of_ends =
+        unknown_ends(processes).map(|reason| Undescribed { keyword, things: "processes", reason, has_changes: true });
     let absent = not_seen(survey).map(|(recorded, things)| Undescribed {
         keyword: recorded.keyword,
         things: things.name,
+        reason: format!("no rundown of {} tells what there was before the trace", things.name),
         has_changes: false,
     });
-    let of_changes = not_described(survey).map(|(recorded, things)| Undescribed {
-        keyword: recorded.keyword,
-        things,
+    let of_changes = not_described(survey).map(|things| Undescribed {
+        keyword: things.recorded.keyword,
+        things: things.things,
+        reason: things.reason(),
         has_changes: true,
     });
-    of_changes.chain(absent).collect()
+    of_changes.chain(absent).chain(of_ends).collect()
 }
 
 /// One file of the recording.
@@ -136,7 +146,7 @@ impl<'t> Evidence<'t> {
         let mut evidence = Evidence {
             trust,
             missing: missing.iter().map(|need| need.keyword).collect(),
-            undescribed: undescribed(survey),
+            undescribed: undescribed(survey, trace.processes()),
             is_by_thread: is_by_thread(analysis),
             is_pfn_database_unknown: analysis.name == RESIDENT_SET.name && is_pfn_database_unknown(survey),
             rundowns: all.filter_map(|hook| Some((hook, nanos(survey.kernel_span(hook)?)))).collect(),
@@ -149,6 +159,11 @@ impl<'t> Evidence<'t> {
         files.iter().for_each(|file| evidence.add_losses(file, end));
         evidence.add_damage(&files, &survey.damage, end);
         evidence
+    }
+
+    /// Takes things of a keyword for unknown, for this reason.
+    pub fn add_unknown(&mut self, recorded: &Recorded, things: &'static str, reason: String) {
+        self.undescribed.push(Undescribed { keyword: recorded.keyword, things, reason, has_changes: true });
     }
 
     fn add_losses(&mut self, file: &FileEvidence<'_>, end: Ticks) {
@@ -264,10 +279,8 @@ impl<'t> Evidence<'t> {
         };
         let counts =
             |unknown: &&Undescribed| needs || splits && unknown.has_changes || named.is_some() && hides_names(unknown);
-        if let Some(Undescribed { things, .. }) = unknown.find(counts) {
-            return Some(format!(
-                "{needed_for} cannot be known: no rundown of {things} tells what there was before the trace"
-            ));
+        if let Some(Undescribed { reason, .. }) = unknown.find(counts) {
+            return Some(format!("{needed_for} cannot be known: {reason}"));
         }
         let what = format!("a rundown of {keyword}, which tells {needed_for},");
         let own = recorded.rundowns().filter_map(|hook| self.rundowns.get(&hook).copied());
@@ -278,7 +291,9 @@ impl<'t> Evidence<'t> {
         let at_stop: Vec<HookId> = things().flat_map(|things| things.at_stop).copied().collect();
         let together = [at_start, at_stop].into_iter().filter_map(|hooks| self.all_of(&hooks));
         let lost = own.chain(together).find_map(|(from, to)| self.lost_in(&what, from, to));
-        lost.or_else(|| self.not_read(&format!("a rundown of {keyword}"), &recorded.rundowns().collect::<Vec<_>>()))
+        let unread = |what: &str, hooks: Vec<HookId>| self.not_read(&format!("{what} of {keyword}"), &hooks);
+        lost.or_else(|| unread("a rundown", recorded.rundowns().collect()))
+            .or_else(|| unread("the record", recorded.all_hooks().collect()))
     }
 
     fn database_fault(&self, conditions: &Conditions) -> Option<String> {

@@ -24,8 +24,9 @@ use crate::event::hooks::*;
 use crate::load::allocation_kinds::AllocationKind;
 use crate::model::snapshot::Snapshot;
 use crate::symbols::folders::SymbolFolders;
-use crate::trace::analysis_needs::{REFERENCE_SET, RESIDENT_SET};
+use crate::trace::analysis_needs::{FILES, REFERENCE_SET, RESIDENT_SET};
 use crate::trace::machine::Machine;
+use crate::trace::trust::readiness::NAMES_MISSING;
 use crate::trace::trust::warning::{Warning, Warnings};
 use crate::trace::{Parts, Trace};
 use crate::units::{Nanos, counted};
@@ -158,6 +159,8 @@ type PagesByCodes = BTreeMap<Vec<DimensionCode>, u64>;
 struct ResidentValues<'t> {
     trace: &'t Trace,
     snapshot: Result<&'t Snapshot, String>,
+    /// Why the names of files are not known.
+    unnamed_files: Option<String>,
     /// Without stacks, which each budget can have others of.
     context: Option<SnapshotContext<'t>>,
     /// All pages, by the dimensions that budgets have conditions on.
@@ -166,18 +169,25 @@ struct ResidentValues<'t> {
 
 impl<'t> ResidentValues<'t> {
     fn new(trace: &'t Trace, all: &mut TraceValues) -> ResidentValues<'t> {
+        let mut unnamed_files = None;
         let snapshot = trace.need_snapshots().map_err(|error| error.brief()).and_then(|snapshots| {
             let indices = SnapshotChoice::Last.indices(snapshots).unwrap_or_default();
-            all.warnings.add(but_not_recorded(&warnings::of_snapshots(trace, &indices)));
+            let warnings = warnings::of_snapshots(trace, &indices);
+            unnamed_files = warnings
+                .iter()
+                .find(|warning| ["files_unnamed", NAMES_MISSING].contains(&warning.code))
+                .map(|warning| warning.text.clone());
+            all.warnings.add(but_not_recorded(&warnings));
             let last = indices.first().and_then(|index| snapshots.get(*index));
             last.ok_or_else(|| "it has no whole snapshot".to_owned())
         });
-        ResidentValues { trace, snapshot, context: None, counted: BTreeMap::new() }
+        ResidentValues { trace, snapshot, unnamed_files, context: None, counted: BTreeMap::new() }
     }
 
     fn value(&mut self, budget: &Budget, conditions: &[Condition<ResidentDimension>]) -> Result<Value, String> {
         let (trace, snapshot) = (self.trace, *self.snapshot.as_ref().map_err(String::clone)?);
-        let evidence = Evidence::new(trace, &RESIDENT_SET);
+        let mut evidence = Evidence::new(trace, &RESIDENT_SET);
+        self.unnamed_files.iter().for_each(|reason| evidence.add_unknown(&FILES, "file names", reason.clone()));
         let time = (trace.time(snapshot.first.time), trace.time(snapshot.last_time));
         if let Some(fault) = evidence.fault("the page sequence", &PAGES, time, &budget.conditions) {
             return Err(fault);

@@ -190,7 +190,7 @@ impl SampledUse {
         let early = range.count_before(query.from.as_ref(), samples.iter().map(|sample| sample.moment.time));
         warnings.extend(before_start(CPU.name, &[(early, ["sample", "samples"])]));
         warnings.extend(beyond_capacity(trace, range, all));
-        warnings.extend(undescribed(trace.survey(), &CPU));
+        warnings.extend(undescribed(trace.survey(), trace.processes(), &CPU));
         warnings.extend(services_unknown(trace.system(), CPU.name, query.needs_services()));
         let has_modules = query.group_by.contains(&Dimension::Module);
         Ok(Some(SampledUse {

@@ -19,6 +19,7 @@ mod tables;
 mod thread_labels;
 mod timeline;
 mod timeline_table;
+mod unknown_processes;
 mod wakeups_and_preemptions;
 mod warnings;
 
@@ -34,6 +35,7 @@ pub use sampled_and_exact::{SampledTime, Sampling};
 pub(crate) use tables::decimal;
 pub use timeline::TimelineStep;
 pub(crate) use timeline_table::SERIES;
+pub(crate) use unknown_processes::MissedTimes;
 pub use wakeups_and_preemptions::{PreemptionRow, WakeupRow};
 
 use crate::analysis::stacks::StackTexts;
@@ -57,6 +59,7 @@ use replay::ready_queue_length::ReadyQueue;
 use replay::scheduler::Scheduler;
 use switch_stacks::{KeptStack, StackShares, SwitchStacks};
 use thread_labels::Labels;
+use unknown_processes::MissedByConditions;
 
 /// What one processor, or all of them, did; ticks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -122,6 +125,8 @@ pub struct CpuUse {
     pub(crate) silent_processors: Vec<u32>,
     /// Rows in the query's order.
     pub rows: Vec<CpuRow>,
+    /// What the conditions can miss.
+    pub(crate) missed: MissedByConditions,
     /// Delays of groups of rows, where rows are nested.
     pub subtotals: Vec<CpuRow>,
     /// Interrupts and deferred procedure calls by routine, those that took longest first.
@@ -259,6 +264,7 @@ impl<'r, S: KeptStack> Replay<'r, S> {
         let missing = trace.missing(&CPU);
         let shares = stacks.map(|stacks| rows::stacks_known(scheduler, &labels, stacks, query));
         let mut warnings = warnings::warnings(trace, &missing, processors, range, shares.as_ref(), told);
+        warnings.extend(unknown_processes::warnings(trace, scheduler, &labels));
         // A broken chain of switches is told already, and makes all of this doubtful.
         if processors.iter().all(|processor| processor.breaks == 0) {
             warnings.extend(warnings::of_readies(trace, scheduler));
@@ -278,6 +284,7 @@ impl<'r, S: KeptStack> Replay<'r, S> {
             is_of_idle: rows::is_of_idle(scheduler, &labels, query),
             silent_processors: rows::chosen_silent(processors, query),
             rows: rows::rows(scheduler, processors, &labels, &query.group_by, query),
+            missed: MissedByConditions::new(scheduler, &labels, query),
             subtotals: (1..query.group_by.len())
                 .flat_map(|count| rows::rows(scheduler, processors, &labels, &query.group_by[..count], query))
                 .collect(),

@@ -64,6 +64,23 @@ impl<'l> Labels<'l> {
         facet.label(code, &facts)
     }
 
+    /// True when no event tells the process of a thread.
+    pub(super) fn is_without_process(&self, instance: ThreadIndex) -> bool {
+        self.code(instance) == ProcessCode::Unknown
+    }
+
+    /// The id of its process, where no event tells the name of that.
+    pub(super) fn unnamed_process(&self, instance: ThreadIndex) -> Option<u32> {
+        match self.code(instance) {
+            ProcessCode::UnknownId(id) => Some(id),
+            ProcessCode::Instance(index) => {
+                let process = self.processes.instances.get(index as usize)?;
+                process.name.is_empty().then_some(process.process_id)
+            }
+            _ => None,
+        }
+    }
+
     fn code(&self, instance: ThreadIndex) -> ProcessCode {
         self.codes.get(instance as usize).copied().unwrap_or(ProcessCode::Unknown)
     }

@@ -73,7 +73,7 @@ pub fn warnings(
     warnings.extend(stacks.into_iter().flat_map(lack_of_stacks));
     warnings.extend(symbols_missing(CPU.name, of_symbols));
     warnings.extend(trust.not_there_for(CPU.name, missing));
-    warnings.extend(undescribed(trace.survey(), &CPU));
+    warnings.extend(undescribed(trace.survey(), trace.processes(), &CPU));
     warnings
 }
 

@@ -143,6 +143,7 @@ impl<'t> EventListing<'t> {
         let names_threads = has_owners_by_payload(|hook| trace.survey().kernel_count(hook));
         let threads = if names_threads { thread_records(trace.etl()) } else { Vec::new() };
         let owners = Owners::new(trace.processes(), &threads);
+        warnings.extend(owners.doubt(STACK_EVENTS.name));
         let labels =
             trace.processes().instances.iter().map(|process| shortened(&process.label()).into_owned()).collect();
         Ok(EventListing { trace, query, schemas, owners, labels, window, stacks, numbers: None, warnings })

@@ -1,7 +1,9 @@
 //! The name of a file key at a moment, by the rules of docs/faults.md: a key can be used again after its file was deleted.
 
 use crate::analysis::stacks::Texts;
+use crate::event::file_name_and_view::FileNameKind;
 use crate::load::fault_records::KeyName;
+use crate::model::file_names::NameRecords;
 use crate::moment::{At, Moment};
 use foldhash::HashMap as FastMap;
 
@@ -9,7 +11,7 @@ use foldhash::HashMap as FastMap;
 #[derive(Debug, Clone, Copy)]
 struct Record {
     moment: Moment,
-    is_end: bool,
+    kind: FileNameKind,
     name: Option<u32>,
     /// The latest name of this life up to this record; `None` behind an end.
     known: Option<u32>,
@@ -21,27 +23,32 @@ struct Record {
 #[derive(Debug, Default)]
 pub struct KeyNames {
     by_key: FastMap<u64, Vec<Record>>,
+    /// Records of names that are missing, and those that are there.
+    pub records: NameRecords,
 }
 
 impl KeyNames {
     /// From the records, in their order.
     pub fn new(records: &[At<KeyName>], texts: &mut Texts) -> KeyNames {
         let mut by_key: FastMap<u64, Vec<Record>> = FastMap::default();
+        let mut counted = NameRecords::default();
         for At { moment, value } in records {
             let name = value.name.as_deref().map(|name| texts.id(name));
             let list = by_key.entry(value.key).or_default();
+            counted.follow(list.last().map(|last| (last.kind, last.known)), (value.kind, name));
             let before = list.last().and_then(|last| last.known);
-            let known = if value.is_end { None } else { name.or(before) };
-            list.push(Record { moment: *moment, is_end: value.is_end, name, known, coming: None });
+            let known = if value.kind == FileNameKind::Delete { None } else { name.or(before) };
+            list.push(Record { moment: *moment, kind: value.kind, name, known, coming: None });
         }
         for list in by_key.values_mut() {
             let mut coming = None;
             for record in list.iter_mut().rev() {
-                coming = record.name.or(if record.is_end { None } else { coming });
+                let is_end = record.kind == FileNameKind::Delete;
+                coming = record.name.or(if is_end { None } else { coming });
                 record.coming = coming;
             }
         }
-        KeyNames { by_key }
+        KeyNames { by_key, records: counted }
     }
 
     /// The name of a key at a moment.
@@ -63,7 +70,11 @@ mod tests {
         let at = |time: i64| Moment { time: Ticks(time), order: 0 };
         let record = |time, is_end, name: Option<&str>| At {
             moment: at(time),
-            value: KeyName { key: 7, is_end, name: name.map(Into::into) },
+            value: KeyName {
+                key: 7,
+                kind: if is_end { FileNameKind::Delete } else { FileNameKind::Create },
+                name: name.map(Into::into),
+            },
         };
         let records = [
             record(10, false, Some("a")),

@@ -45,7 +45,7 @@ pub(super) fn warnings(trace: &Trace, records: &FaultRecords, requests: &[Reques
         all.push(Warning::note(FAULTS.name, "responses_too_long", text).of(too_long));
     }
     all.extend(trace.trust().not_there_for(FAULTS.name, &trace.missing(&FAULTS)));
-    all.extend(undescribed(trace.survey(), &FAULTS));
+    all.extend(undescribed(trace.survey(), trace.processes(), &FAULTS));
     all
 }
 

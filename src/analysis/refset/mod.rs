@@ -48,6 +48,7 @@ use crate::moment::Moment;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::REFERENCE_SET;
 use crate::trace::trust::readiness::Need;
+use crate::trace::trust::readiness::of_names;
 use crate::trace::trust::warning::{Warnings, services_unknown};
 use crate::units::{Nanos, PointerSize};
 use access_stacks::{AccessStack, AccessStacks};
@@ -185,6 +186,7 @@ impl ReferenceSet {
             },
             drive_paths: DrivePaths::new(&trace.system().volumes),
         };
+        let of_files = context.names.records;
         let mut set = match stacks {
             None => Self::verified::<()>(etl, query, &context, sequence, each),
             Some(_) => Self::verified::<u32>(etl, query, &context, sequence, each),
@@ -195,6 +197,7 @@ impl ReferenceSet {
         set.unverified = set.verification.is_none().then(|| unverified(trace));
         set.stack_texts = stacks.map(AccessStacks::into_texts).unwrap_or_default();
         set.add_warnings(trace, query.max_residue, told.unwrap_or_default());
+        set.warnings.extend(of_names(&of_files, &REFERENCE_SET));
         set.warnings.extend(services_unknown(trace.system(), REFERENCE_SET.name, has_services));
         Ok(set)
     }

@@ -23,7 +23,7 @@ impl ReferenceSet {
         self.warnings.extend(self.stacks.and_then(lack_of_stacks));
         self.warnings.extend(symbols_missing(REFERENCE_SET.name, of_symbols));
         self.warnings.extend(trust.not_there_for(REFERENCE_SET.name, &costs));
-        self.warnings.extend(undescribed(trace.survey(), &REFERENCE_SET));
+        self.warnings.extend(undescribed(trace.survey(), trace.processes(), &REFERENCE_SET));
     }
 
     /// What casts doubt on the account itself.

@@ -2,6 +2,7 @@
 
 use crate::analysis::resident::batch_classify::KeyStats;
 use crate::analysis::resident::category_counts::CategoryCounts;
+use crate::analysis::resident::named_files::NamedFiles;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::etl::EtlFile;
 use crate::etl::record_id::RecordId;
@@ -148,6 +149,8 @@ pub struct Checks {
     pub reading: KeyReading,
     /// Active private pages with a key, and of them those whose key names no process.
     pub keyed: (u64, u64),
+    /// Of how many files the names are known.
+    pub(super) named_files: NamedFiles,
 }
 
 impl Checks {
@@ -180,6 +183,7 @@ impl Checks {
             version: snapshot.version,
             reading: KeyReading::of_version(snapshot.version),
             keyed: (0, 0),
+            named_files: NamedFiles::default(),
         }
     }
 
@@ -215,6 +219,7 @@ impl Checks {
             meminfo_age: meminfo.map(|at| Nanos(nanos(snapshot.first.time).0 - nanos(at.moment.time).0)),
             reading: context.owners.reading,
             keyed: (base.stats.keyed, base.stats.unnamed),
+            named_files: NamedFiles::look(trace.etl(), context, snapshot),
             ..Checks::of_context(context, snapshot, trace)
         }
     }

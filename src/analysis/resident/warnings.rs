@@ -59,11 +59,11 @@ pub(crate) fn of_checks(trace: &Trace, checks: &[(usize, &Checks)]) -> Warnings 
     for (index, of) in checks {
         let name = (checks.len() > 1).then(|| format!("snapshot {index}"));
         let named = |warning: Warning| name.iter().fold(warning, |warning, name| warning.named(name));
-        warnings.extend(of.failures().into_iter().map(named));
+        warnings.extend(of.failures().into_iter().chain(of.named_files.warnings()).map(named));
     }
     warnings.extend(trace.page_sequences().repetition());
     warnings.extend(trust.not_there_for(RESIDENT_SET.name, &trace.missing(&RESIDENT_SET)));
-    warnings.extend(undescribed(trace.survey(), &RESIDENT_SET));
+    warnings.extend(undescribed(trace.survey(), trace.processes(), &RESIDENT_SET));
     warnings
 }
 

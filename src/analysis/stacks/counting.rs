@@ -22,7 +22,7 @@ use foldhash::HashMap as FastMap;
 /// Counts the chosen events by process and stack.
 pub(super) struct Counting<'a> {
     parts: &'a Parts,
-    owners: Owners<'a>,
+    pub(super) owners: Owners<'a>,
     /// Events after the first and until the second moment count.
     pub window: (Moment, Moment),
     /// The first and the last of them.

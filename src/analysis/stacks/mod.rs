@@ -47,7 +47,7 @@ pub(crate) use event_stacks::EventStacks;
 pub(crate) use frame_names::Label as FrameLabel;
 pub(crate) use frame_names::Names;
 pub(crate) use loaded_code::AddressSpaces;
-pub(crate) use process_labels::Owners;
+pub(crate) use process_labels::{Owners, STARTS_MISSING};
 #[cfg(feature = "cli")]
 pub(crate) use profile_tracks::{Found, Owned, PartKind, ProfileEvent, ProfileFrame, ProfilePart, Track};
 pub use query::Dimension;
@@ -179,7 +179,7 @@ fn warnings(
     trace: &Trace,
     kinds: &[KindRow],
     (left_out, missing_switches): (LeftOut, u64),
-    silent: Option<String>,
+    doubts: impl IntoIterator<Item = Warning>,
     told: Vec<String>,
 ) -> Warnings {
     let mut missing = trace.missing(&STACK_EVENTS);
@@ -194,12 +194,9 @@ fn warnings(
         );
         warnings.push(Warning::grave(STACK_EVENTS.name, "switches_broken", text).of(missing_switches));
     }
-    if let Some(silent) = silent {
-        let text = format!("{silent}: waits that ended there are unknown");
-        warnings.push(Warning::note(STACK_EVENTS.name, "threads_unknown", text));
-    }
+    warnings.extend(doubts);
     warnings.extend(trace.trust().not_there_for(STACK_EVENTS.name, &missing));
-    warnings.extend(undescribed(trace.survey(), &STACK_EVENTS));
+    warnings.extend(undescribed(trace.survey(), trace.processes(), &STACK_EVENTS));
     if kinds.iter().all(|kind| kind.with_stack == 0) {
         let text = "no record of the trace has a stack: no functions (wpr CPU; xperf -stackwalk Profile+CSwitch)";
         warnings.push(Warning::note(STACK_EVENTS.name, "no_stacks", text.to_owned()));
@@ -213,11 +210,13 @@ fn warnings(
 }
 
 /// Names the processors that have no context switch, neither to a thread nor to the idle one.
-fn silent_processors(trace: &Trace, events: &Events) -> Option<String> {
+fn silent_processors(trace: &Trace, events: &Events) -> Option<Warning> {
     let header = &trace.etl().header;
     let has_buffers_of_processors = header.mode & MODE_NO_PER_PROCESSOR == 0;
     let processors = if has_buffers_of_processors { header.processors.min(MOST_PROCESSORS) } else { 0 };
-    no_switches_of((0..processors).filter(|number| !events.has_switch_of(*number)))
+    let silent = no_switches_of((0..processors).filter(|number| !events.has_switch_of(*number)))?;
+    let text = format!("{silent}: waits that ended there are unknown");
+    Some(Warning::note(STACK_EVENTS.name, "threads_unknown", text))
 }
 
 impl StackSet {
@@ -248,6 +247,7 @@ impl StackSet {
         names.close();
         let (searches, told) = symbol_use::read(&mut names, &query.symbols);
         let (span_ns, interval_ns) = (counting.span_ns(&trace.etl().clock), counting.interval_ns);
+        let doubts = silent.into_iter().chain(counting.owners.doubt(STACK_EVENTS.name));
         let Counting { rows, processes, threads, missing_switches, .. } = counting;
         parts.frames = FrameTrie::default();
         query.fold.iter().for_each(|modules| names.fold(modules));
@@ -256,7 +256,7 @@ impl StackSet {
         let mut texts = StackTexts::default();
         let (modules, functions) = shown.modules_and_functions();
         Ok(StackSet {
-            warnings: warnings(trace, &kinds, (left_out, missing_switches), silent, told),
+            warnings: warnings(trace, &kinds, (left_out, missing_switches), doubts, told),
             counts: parts.counts,
             joined: counts,
             left_out: left_out.sum(),

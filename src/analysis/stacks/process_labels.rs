@@ -5,7 +5,12 @@ use crate::load::stacks::first_walk::ThreadRecord;
 use crate::load::stacks::stack_events::Owner;
 use crate::model::process::Processes;
 use crate::moment::{At, Moment};
+use crate::trace::trust::warning::{Warning, records_missing};
+use crate::units::counted;
 use foldhash::HashMap as FastMap;
+
+/// Codes of starts of threads that are missing: of most, of some.
+pub(crate) const STARTS_MISSING: [&str; 2] = ["thread_starts_missing", "some_thread_starts_missing"];
 
 /// The instances of a process id.
 #[derive(Default)]
@@ -31,8 +36,35 @@ impl Lives {
 pub struct Owners<'t> {
     processes: &'t Processes,
     by_id: FastMap<u32, Lives>,
-    /// First record of each thread id, and its starts.
-    threads: FastMap<u32, (u32, Vec<(Moment, u32)>)>,
+    threads: FastMap<u32, ThreadLives>,
+    /// Starts of threads that are missing, and those that are there.
+    starts_missing: (u64, u64),
+}
+
+/// The threads of an id.
+struct ThreadLives {
+    /// Process of the first record.
+    first: u32,
+    /// When the id became that of another thread, and of which process.
+    changes: Vec<(Moment, u32)>,
+    /// The end of the last one, where it has ended.
+    ended: Option<Moment>,
+}
+
+impl ThreadLives {
+    /// Takes the next record of the id. Returns true where it is of a thread whose start is missing: a thread that has ended does nothing any
+    /// more, so from then on the id is that of the one which the next record names.
+    fn follow(&mut self, moment: Moment, record: &ThreadRecord) -> bool {
+        let ended = self.ended.take();
+        let is_start = record.phase == Phase::Start;
+        match (is_start, ended) {
+            (true, _) => self.changes.push((moment, record.process_id)),
+            (false, Some(end)) => self.changes.push((end, record.process_id)),
+            (false, None) => {}
+        }
+        self.ended = (record.phase == Phase::End).then(|| Moment { order: moment.order.saturating_add(1), ..moment });
+        !is_start && ended.is_some()
+    }
 }
 
 impl<'t> Owners<'t> {
@@ -47,14 +79,30 @@ impl<'t> Owners<'t> {
             }
         }
         by_id.values_mut().for_each(Lives::sort);
-        let mut of_threads: FastMap<u32, (u32, Vec<(Moment, u32)>)> = FastMap::default();
+        let has_rundown = threads.iter().any(|record| record.value.phase == Phase::DcStart);
+        let mut of_threads: FastMap<u32, ThreadLives> = FastMap::default();
+        let (mut missing, mut there) = (0, 0);
         for At { moment, value } in threads {
-            let (_, starts) = of_threads.entry(value.thread_id).or_insert_with(|| (value.process_id, Vec::new()));
-            if value.phase == Phase::Start {
-                starts.push((*moment, value.process_id));
-            }
+            let is_first = !of_threads.contains_key(&value.thread_id);
+            let new = || ThreadLives { first: value.process_id, changes: Vec::new(), ended: None };
+            let is_missing = of_threads.entry(value.thread_id).or_insert_with(new).follow(*moment, value);
+            there += u64::from(value.phase == Phase::Start);
+            let is_unseen = is_first && has_rundown && matches!(value.phase, Phase::End | Phase::DcEnd);
+            missing += u64::from(is_missing || is_unseen);
         }
-        Owners { processes, by_id, threads: of_threads }
+        Owners { processes, by_id, threads: of_threads, starts_missing: (missing, there) }
+    }
+
+    /// That starts of threads are missing.
+    pub fn doubt(&self, analysis: &'static str) -> Option<Warning> {
+        let (missing, there) = self.starts_missing;
+        let text = format!(
+            "no record tells the start of {}, whose ends or listings are in the trace; {}: of which process their events are is taken from \
+             the record after them",
+            counted(missing, "thread", "threads"),
+            counted(there, "start is there", "starts are there"),
+        );
+        records_missing(analysis, STARTS_MISSING, self.starts_missing, text)
     }
 
     /// The process of an event without a stack.
@@ -63,8 +111,8 @@ impl<'t> Owners<'t> {
             Owner::Process(id) => id,
             Owner::Thread(0) => Some(0),
             Owner::Thread(id) => {
-                let (first, starts) = self.threads.get(&id)?;
-                let last = starts.get(..starts.partition_point(|(start, _)| *start <= moment)).and_then(<[_]>::last);
+                let ThreadLives { first, changes, .. } = self.threads.get(&id)?;
+                let last = changes.get(..changes.partition_point(|(from, _)| *from <= moment)).and_then(<[_]>::last);
                 Some(last.map_or(*first, |(_, process)| *process))
             }
         }

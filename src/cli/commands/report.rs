@@ -87,7 +87,7 @@ impl Report {
             messages::write("--symbols has no effect: no samples, waits or page accesses with stacks to name");
         }
         let verdicts = budgets.map(|budgets| verdicts(recordings, &traces, &budgets)).unwrap_or_default();
-        let page = HtmlReport::new(recordings.iter().map(|files| files.trace.as_path()).zip(&overviews), &differences)
+        let page = HtmlReport::new(recordings.iter().map(paths).zip(&overviews), &differences)
             .with_verdicts(&verdicts)
             .with_stacks(&stacks);
         let mut bytes = Vec::new();
@@ -126,6 +126,11 @@ impl Report {
     fn open(&self, files: &Recording) -> anyhow::Result<Source> {
         Ok(Source::of_trace(&files.trace, trace::open_recording(&self.base, files)?))
     }
+}
+
+/// The files of a recording.
+fn paths(recording: &Recording) -> Vec<&Path> {
+    recording.files().map(PathBuf::as_path).collect()
 }
 
 /// The results of the budgets for each trace. The first trace is the baseline of the others.

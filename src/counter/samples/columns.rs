@@ -27,7 +27,7 @@ pub enum SampleColumn {
 const COUNTER: &str = "Counter";
 const INSTANCE: &str = "Name";
 
-/// SampleColumns with their headings; the first that a file has counts.
+/// SampleColumns with their headings; the first that a file has counts. All but those of the name are headings of one number.
 const HEADINGS: [(SampleColumn, &[&str]); 12] = [
     (SampleColumn::Name, &["Path", COUNTER, INSTANCE]),
     (SampleColumn::CounterType, &["CounterType"]),
@@ -49,6 +49,8 @@ pub struct SampleColumns {
     /// Place and heading by [`HEADINGS`].
     places: [Option<(usize, String)>; HEADINGS.len()],
     headings: Vec<String>,
+    /// Columns with another heading of a number that `places` has.
+    repeated: Vec<(SampleColumn, usize, String)>,
     /// Place of the instance's name beside that of the counter.
     instance: Option<usize>,
 }
@@ -58,6 +60,15 @@ type Wrong = (SampleColumn, String);
 
 fn text(cell: &[u8]) -> String {
     CodePage::default().text(Narrow(cell.trim_ascii()))
+}
+
+/// A whole number, also with `0x`.
+fn parsed(cell: &str) -> Option<u64> {
+    match cell.strip_prefix("0x") {
+        Some(digits) if !digits.starts_with('+') => u64::from_str_radix(digits, 16).ok(),
+        Some(_) => None,
+        None => cell.parse().ok(),
+    }
 }
 
 impl SampleColumns {
@@ -73,16 +84,25 @@ impl SampleColumns {
             Ok(first)
         };
         let mut places: [Option<(usize, String)>; HEADINGS.len()] = Default::default();
-        for (place, (_, names)) in places.iter_mut().zip(HEADINGS) {
+        let mut repeated = Vec::new();
+        for (place, (column, names)) in places.iter_mut().zip(HEADINGS) {
             for name in names {
-                *place = place.take().or(find(name)?);
+                match find(name)? {
+                    Some(found) if place.is_none() => *place = Some(found),
+                    Some((other, heading)) if column != SampleColumn::Name => repeated.push((column, other, heading)),
+                    _ => {}
+                }
             }
+        }
+        // PowerShell's `Timestamp` is no number of the performance counter: see `number`.
+        if places[SampleColumn::SecondValue as usize].is_some() {
+            repeated.retain(|(column, ..)| *column != SampleColumn::Ticks);
         }
         // WMI has the instance in its own column: without it samples of all instances would be those of one counter.
         let is_counter = |(_, heading): &&(usize, String)| heading.eq_ignore_ascii_case(COUNTER);
         let has_instance = places[SampleColumn::Name as usize].as_ref().filter(is_counter).is_some();
         let instance = if has_instance { find(INSTANCE)?.map(|(place, _)| place) } else { None };
-        let columns = SampleColumns { places, headings, instance };
+        let columns = SampleColumns { places, headings, repeated, instance };
         for required in [SampleColumn::Name, SampleColumn::CounterType, SampleColumn::RawValue] {
             if columns.place(required).is_none() {
                 let (_, names) = HEADINGS[required as usize];
@@ -130,6 +150,20 @@ impl SampleColumns {
         CounterType::parse(&cell).map_err(|error| (SampleColumn::CounterType, format!("\"{cell}\" is {error}")))
     }
 
+    /// The number, where no other heading of it has another one in this row. What is no number there is something else, as a date.
+    fn agreed(&self, record: &ByteRecord, column: SampleColumn, number: u64) -> Result<u64, Wrong> {
+        for (_, place, heading) in self.repeated.iter().filter(|(of, ..)| *of == column) {
+            let other = record.get(*place).map(text).and_then(|cell| parsed(&cell));
+            if let Some(other) = other.filter(|other| *other != number) {
+                return Err((
+                    column,
+                    format!("{number} is not {other}, as column {heading} says, a heading of the same number"),
+                ));
+            }
+        }
+        Ok(number)
+    }
+
     /// The numbers of a row.
     pub fn sample(&self, record: &ByteRecord) -> Result<RawSample, Wrong> {
         let number = |column: SampleColumn| -> Result<Option<u64>, Wrong> {
@@ -138,16 +172,11 @@ impl SampleColumns {
                 return Ok(None);
             }
             let cell = text(cell);
-            let number = match cell.strip_prefix("0x") {
-                Some(digits) if !digits.starts_with('+') => u64::from_str_radix(digits, 16).ok(),
-                Some(_) => None,
-                None => cell.parse().ok(),
-            };
-            match number {
+            match parsed(&cell) {
                 // PowerShell's `Timestamp` is a local date, which no formula needs.
                 None if column == SampleColumn::Ticks && self.place(SampleColumn::SecondValue).is_some() => Ok(None),
                 None => Err((column, format!("\"{cell}\" is no whole number from 0 to {}", u64::MAX))),
-                number => Ok(number),
+                Some(number) => self.agreed(record, column, number).map(Some),
             }
         };
         Ok(RawSample {

@@ -150,9 +150,14 @@ fn process_condition(process: &Label) -> String {
     }
 }
 
+/// The files of a recording in a command line.
+fn arguments(files: &[String]) -> String {
+    files.iter().map(|path| argument(path)).collect::<Vec<_>>().join(" ")
+}
+
 /// Where to look next: a command line.
 fn next(trace: &TracePage<'_>, headline: &Headline<'_>) -> String {
-    let path = argument(&trace.path);
+    let path = arguments(&trace.files);
     match (headline.findings.first(), &headline.held) {
         (None, None) if trace.overview.allocations.is_ok() => format!("pfnset allocations {path}"),
         (None, None) if trace.overview.faults.is_ok() => format!("pfnset faults {path}"),

@@ -34,9 +34,9 @@ pub struct HtmlReport<'a> {
 }
 
 impl<'a> HtmlReport<'a> {
-    /// Of traces with their names, and of what differs between the first and each of the others.
+    /// Of traces with the files of each, and of what differs between the first and each of the others.
     pub fn new(
-        traces: impl Iterator<Item = (&'a Path, &'a Overview)>,
+        traces: impl Iterator<Item = (Vec<&'a Path>, &'a Overview)>,
         differences: &'a [Part<Differences>],
     ) -> HtmlReport<'a> {
         HtmlReport { traces: TracePage::of_all(&traces.collect::<Vec<_>>()), differences, verdicts: &[], stacks: &[] }

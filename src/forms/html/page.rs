@@ -181,7 +181,7 @@ fn facts(trace: &TracePage<'_>) -> Vec<(&'static str, String)> {
         ("Recorded", start),
         ("Length", numbers::duration(info.duration)),
         ("Events", numbers::count(info.events)),
-        ("File", format!("{}, {}", trace.path, numbers::bytes(info.size_bytes))),
+        ("File", format!("{}, {}", trace.files.join(" + "), numbers::bytes(info.size_bytes))),
     ]
 }
 

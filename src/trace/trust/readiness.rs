@@ -2,15 +2,19 @@
 
 use crate::etl::record_id::HookId;
 use crate::event::group_mask_bits;
+use crate::event::hooks::{PROCESS_DC_END, PROCESS_DC_START};
 use crate::event::payload::hook_of;
 use crate::load::misfitting_payloads::Misfit;
 use crate::load::survey::Survey;
+use crate::model::file_names::NameRecords;
+use crate::model::process::Processes;
 use crate::named_enum::named_enum;
 use crate::trace::analysis_needs::{
     ANALYSES, AnalysisNeeds, CPU, DESCRIBING, FAULTS, PFN_DATABASE, REFERENCE_SET, RESIDENT_SET, Recorded, STACKS,
     Things,
 };
-use crate::trace::trust::warning::{Warning, Warnings};
+use crate::trace::trust::warning::{Warning, Warnings, records_missing};
+use crate::units::{count, counted};
 use std::collections::{BTreeMap, BTreeSet};
 
 named_enum! {
@@ -116,12 +120,49 @@ fn holds_any(survey: &Survey, mut hooks: impl Iterator<Item = HookId>) -> bool {
     hooks.any(|hook| survey.kernel_count(hook) > 0)
 }
 
-/// Things whose changes were recorded, but not their state before, with what records them.
-pub(crate) fn not_described(survey: &Survey) -> impl Iterator<Item = (&'static Recorded, &'static str)> {
+/// Things of which it is not known what there was before the trace.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NotDescribed {
+    /// What records them.
+    pub recorded: &'static Recorded,
+    /// Their name, in the plural.
+    pub things: &'static str,
+    /// Records of their rundown, which are too few to be all of it, and of that of processes.
+    few: Option<(u64, u64)>,
+}
+
+impl NotDescribed {
+    /// Why it is not known what there was before the trace.
+    pub fn reason(&self) -> String {
+        let things = self.things;
+        let of_few = |(records, processes)| {
+            let [records, processes] = [counted(records, "record", "records"), count(processes)];
+            format!("the rundown of {things} is not whole: {records}, beside {processes} processes")
+        };
+        self.few.map_or_else(|| format!("no rundown of {things} tells what there was before the trace"), of_few)
+    }
+}
+
+/// Things whose changes were recorded, but not their state before, or next to nothing of it. Each process has at least a thread, an image and
+/// a region, and its image has a name: a rundown that has half as many records as there are processes has lost most of them.
+pub(crate) fn not_described(survey: &Survey) -> impl Iterator<Item = NotDescribed> {
     let all = DESCRIBING.into_iter().flat_map(|recorded| recorded.things.iter().map(move |things| (recorded, things)));
-    let undescribed =
-        all.filter(|(_, things)| holds_any(survey, things.changes()) && !holds_any(survey, things.described()));
-    undescribed.map(|(recorded, things)| (recorded, things.name))
+    let most = |rundowns: [&[HookId]; 2]| {
+        let records = |hooks: &[HookId]| hooks.iter().map(|hook| survey.kernel_count(*hook)).sum::<u64>();
+        rundowns.into_iter().map(records).max().unwrap_or(0)
+    };
+    let processes = most([&[PROCESS_DC_START], &[PROCESS_DC_END]]);
+    all.filter_map(move |(recorded, things)| {
+        let others = things.at_any_time.iter().chain(things.told_by).map(|hook| survey.kernel_count(*hook));
+        let records = most([things.at_start, things.at_stop]).saturating_add(others.sum());
+        let few = match records {
+            0 if holds_any(survey, things.changes()) => None,
+            0 => return None,
+            _ if records.saturating_mul(2) < processes => Some((records, processes)),
+            _ => return None,
+        };
+        Some(NotDescribed { recorded, things: things.name, few })
+    })
 }
 
 /// Things of which no record is there, though others of their keyword are: threads, in a session with processes alone.
@@ -157,20 +198,75 @@ fn of_parts(survey: &Survey, analysis: &AnalysisNeeds) -> Warnings {
     things.chain(database).collect()
 }
 
+/// Code of records of names of files that are missing.
+pub(crate) const NAMES_MISSING: &str = "file_name_records_missing";
+
+/// Why it is not known when processes ended, where more ends are missing than are there.
+pub(crate) fn unknown_ends(processes: &Processes) -> Option<String> {
+    let (missing, there) = processes.ends_missing();
+    (missing > there).then(|| ends_text(missing, there))
+}
+
+fn ends_text(missing: u64, there: u64) -> String {
+    format!(
+        "no record tells the end of {}, whose ids other processes have later or which the list of processes at the end lacks; {}: \
+         what ended with them counts as going on",
+        counted(missing, "process", "processes"),
+        counted(there, "end is there", "ends are there"),
+    )
+}
+
+/// The same as a warning.
+pub(crate) fn of_ends(processes: &Processes, analysis: &AnalysisNeeds) -> Option<Warning> {
+    let (missing, there) = processes.ends_missing();
+    let codes = ["process_ends_missing", "some_process_ends_missing"];
+    records_missing(analysis.name, codes, (missing, there), ends_text(missing, there))
+}
+
+/// That more records of names of files are missing than are there.
+pub(crate) fn of_names(records: &NameRecords, analysis: &AnalysisNeeds) -> Option<Warning> {
+    let of = |(missing, there): (u64, u64), name: &str| {
+        let [missing_text, there_text] = [count(missing), count(there)];
+        (missing > there).then(|| format!("{missing_text} {name} are missing ({there_text} are there)"))
+    };
+    let missing: Vec<String> =
+        of(records.deletes, "deletes").into_iter().chain(of(records.creates, "creates")).collect();
+    let text = || {
+        let missing = missing.join(", ");
+        format!(
+            "records of names of files: {missing}; what is of one file counts as of another with the same file object"
+        )
+    };
+    (!missing.is_empty()).then(|| Warning::grave(analysis.name, NAMES_MISSING, text()))
+}
+
 /// What keywords that the analysis uses would describe, and nothing does: rundowns that are missing, and what was not recorded at all.
-pub(crate) fn undescribed(survey: &Survey, analysis: &AnalysisNeeds) -> Warnings {
+pub(crate) fn undescribed(survey: &Survey, processes: &Processes, analysis: &AnalysisNeeds) -> Warnings {
     let is_of_pages = [RESIDENT_SET.name, REFERENCE_SET.name].contains(&analysis.name);
     let uses = |recorded: &Recorded| {
         is_of_pages || analysis.optional.iter().any(|(other, _)| other.keyword == recorded.keyword)
     };
-    let names: Vec<&str> = not_described(survey).filter(|(recorded, _)| uses(recorded)).map(|(_, name)| name).collect();
+    let (few, none): (Vec<NotDescribed>, Vec<NotDescribed>) =
+        not_described(survey).filter(|things| uses(things.recorded)).partition(|things| things.few.is_some());
+    let names: Vec<&str> = none.iter().map(|things| things.things).collect();
     let text = || format!("no rundown of {}: of these only what changed during the trace is known", names.join(", "));
     let missing = (!names.is_empty()).then(|| Warning::grave(analysis.name, "rundown_missing", text()));
+    let incomplete = few.into_iter().map(|things| {
+        let text = format!("{}; most of what there was before the trace is not known", things.reason());
+        Warning::grave(analysis.name, "rundown_incomplete", text)
+    });
     let threads = not_seen(survey).filter(|_| is_by_thread(analysis)).map(|(_, things)| {
         let text = format!("no record of {}: of which process they are is unknown", things.name);
         Warning::grave(analysis.name, "rundown_missing", text)
     });
-    missing.into_iter().chain(threads).chain(unread(survey, analysis)).chain(of_parts(survey, analysis)).collect()
+    missing
+        .into_iter()
+        .chain(incomplete)
+        .chain(threads)
+        .chain(unread(survey, analysis))
+        .chain(of_parts(survey, analysis))
+        .chain(of_ends(processes, analysis))
+        .collect()
 }
 
 /// Events of which too many records do not fit their layout and were left out: at least half, or any of a rundown, where each record
@@ -192,7 +288,7 @@ fn unread(survey: &Survey, analysis: &AnalysisNeeds) -> Option<Warning> {
     let unread = too_many_unread(survey);
     let needed = [Some(analysis.required), analysis.instead.map(|(recorded, _)| recorded)];
     let needed = needed.into_iter().flatten().chain(analysis.optional.iter().map(|(recorded, _)| *recorded));
-    let hooks: BTreeSet<HookId> = needed.flat_map(Recorded::hooks).filter(|hook| unread.contains(hook)).collect();
+    let hooks: BTreeSet<HookId> = needed.flat_map(Recorded::all_hooks).filter(|hook| unread.contains(hook)).collect();
     let names: Vec<String> = hooks.iter().map(HookId::to_string).collect();
     let text = || {
         format!("records of {} do not fit their layout and are left out: what they tell is not known", names.join(", "))

@@ -46,11 +46,18 @@ const CODES: &[(&str, bool)] = &[
     ("pfn_database_differs", true),
     ("rundown_disagrees", true),
     ("keys_name_no_process", true),
+    ("files_unnamed", true),
     ("sequence_broken", true),
     ("sequence_fragments", false),
     ("records_like_pages", false),
     ("records_repeated", false),
     ("rundown_missing", true),
+    ("rundown_incomplete", true),
+    ("process_ends_missing", true),
+    ("some_process_ends_missing", false),
+    ("file_name_records_missing", true),
+    ("thread_starts_missing", true),
+    ("some_thread_starts_missing", false),
     ("records_unread", true),
     ("things_unknown", false),
     ("pfn_database_unknown", false),
@@ -79,6 +86,8 @@ const CODES: &[(&str, bool)] = &[
     ("window_beyond_switches", true),
     ("wakeups_missing", true),
     ("readied_unknown", true),
+    ("processes_unknown", true),
+    ("some_processes_unknown", false),
     ("by_samples", false),
     ("samples_beyond_window", true),
     ("threads_unknown", false),
@@ -197,6 +206,21 @@ pub(crate) fn symbols_missing(
     told: impl IntoIterator<Item = String>,
 ) -> impl Iterator<Item = Warning> {
     told.into_iter().map(move |text| Warning::note(analysis, "symbols_missing", text))
+}
+
+/// That records are missing, of which others are there: with the first code where more are missing, with the second from a quarter on. A few
+/// are always of what began or ended before or after the recording.
+pub(crate) fn records_missing(
+    analysis: &'static str,
+    [most, some]: [&'static str; 2],
+    (missing, there): (u64, u64),
+    text: String,
+) -> Option<Warning> {
+    let warning = match missing > there {
+        true => Warning::grave(analysis, most, text),
+        false => Warning::note(analysis, some, text),
+    };
+    (missing.saturating_mul(4) > there).then(|| warning.of(missing))
 }
 
 /// That nothing lists which services processes run, where rows or conditions ask for them.
