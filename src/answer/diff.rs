@@ -44,6 +44,9 @@ fn screen(diff: &Diff, listed: ListedRows) -> Vec<Block> {
         screen.push(Block::Line("The reasons for the first page of each group:".into()));
         screen.extend(explanations(diff, listed.top).into_iter().map(|line| Block::Line(format!("  {line}"))));
     }
+    if let Some(labels) = diff.page_label_table(listed.top) {
+        screen.extend([Block::Blank, Block::Title(labels.title.clone().unwrap_or_default()), Block::Table(labels)]);
+    }
     if let Some(moved) = diff.rule_change_table(listed.top) {
         screen.extend([Block::Blank, Block::Title(moved.title.clone().unwrap_or_default()), Block::Table(moved)]);
     }
@@ -56,7 +59,8 @@ fn document(diff: &Diff, top: Option<usize>) -> Vec<Block> {
     let items = sides(diff).into_iter().chain(ignored(diff)).chain(pages);
     document.extend(items.map(|line| Block::Item(0, line)));
     document.extend([Block::Blank, Block::Rows(0)]);
-    for further in [diff.page_table(top), diff.rule_change_table(top)].into_iter().flatten() {
+    for further in [diff.page_table(top), diff.page_label_table(top), diff.rule_change_table(top)].into_iter().flatten()
+    {
         document.extend([Block::Blank, Block::Table(further)]);
     }
     document
@@ -168,12 +172,28 @@ fn page_line(diff: &Diff, pages: &PageDifferences) -> String {
         true => (pages.only_export, pages.only_trace),
     };
     format!(
-        "Page by page: {} on both sides, {} with another category; {} only on the left, {} only on the right",
+        "Page by page: {} on both sides{}; {} only on the left, {} only on the right",
         pages_of(pages.compared.into()),
-        numbers::count(pages.differing),
+        other_labels(&pages.dimensions),
         numbers::count(left),
         numbers::count(right)
     )
+}
+
+/// `, 3 with another list, 0 with another category or priority`.
+fn other_labels(dimensions: &[(Dimension, u64)]) -> String {
+    let name = |(dimension, _): &(Dimension, u64)| dimension.name().replace('_', " ");
+    let (same, differing): (Vec<(Dimension, u64)>, Vec<(Dimension, u64)>) =
+        dimensions.iter().partition(|(_, pages)| *pages == 0);
+    let mut text: String =
+        differing.iter().map(|of| format!(", {} with another {}", numbers::count(of.1), name(of))).collect();
+    let names: Vec<String> = same.iter().map(name).collect();
+    match names.split_last() {
+        None => {}
+        Some((only, [])) => text += &format!(", 0 with another {only}"),
+        Some((last, names)) => text += &format!(", 0 with another {} or {last}", names.join(", ")),
+    }
+    text
 }
 
 /// Command lines that explain a page of each group.
@@ -205,12 +225,32 @@ fn pages_of(pages: i128) -> String {
     format!("{sign}{} {unit}", numbers::count(u64::try_from(pages.unsigned_abs()).unwrap_or(u64::MAX)))
 }
 
+/// Pairs of labels that JSON lists.
+const MOST_LABEL_GROUPS: usize = 100;
+
 fn pages_json(pages: &PageDifferences, trace_is_right: bool) -> Value {
     let sides = |trace: Value, export: Value| if trace_is_right { (export, trace) } else { (trace, export) };
     let (only_left, only_right) = sides(json!(pages.only_trace), json!(pages.only_export));
     let examples = pages.examples.iter().map(|example| {
         let (left, right) = sides(json!(example.trace), json!(example.export));
-        json!({ "pfn": format!("0x{:x}", example.pfn), "left": left, "right": right })
+        let label = |(dimension, [theirs, ours]): &(&str, [String; 2])| {
+            let (left, right) = sides(json!(ours), json!(theirs));
+            json!({ "dimension": dimension, "left": left, "right": right })
+        };
+        let others: Value = example.others.iter().map(label).collect();
+        json!({ "pfn": format!("0x{:x}", example.pfn), "left": left, "right": right, "other_labels": others })
+    });
+    let dimension =
+        |(dimension, differing): &(Dimension, u64)| json!({ "dimension": dimension.name(), "differing": differing });
+    let label_groups = pages.label_groups.iter().take(MOST_LABEL_GROUPS).map(|group| {
+        let (left, right) = sides(json!(group.ours), json!(group.theirs));
+        json!({
+            "dimension": group.dimension.name(),
+            "left": left,
+            "right": right,
+            "pages": group.pages,
+            "first_pfn": format!("0x{:x}", group.first_pfn),
+        })
     });
     let groups = pages.groups.iter().map(|group| {
         json!({
@@ -230,5 +270,8 @@ fn pages_json(pages: &PageDifferences, trace_is_right: bool) -> Value {
         "other_address": pages.other_address,
         "examples": examples.collect::<Vec<_>>(),
         "groups": groups.collect::<Vec<_>>(),
+        "by_dimension": pages.dimensions.iter().map(dimension).collect::<Value>(),
+        "differing_in_any": pages.differing_in_any,
+        "label_groups": label_groups.collect::<Vec<_>>(),
     })
 }

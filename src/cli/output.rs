@@ -128,10 +128,16 @@ pub fn tell_unmatched(quiet: bool, lines: &[String]) {
 /// An answer that says above everything else on a screen that no label meets the conditions: numbers below it are of nothing, not of a
 /// machine that did nothing.
 pub fn with_no_match<'a, D: Dimension>(answer: Answer<'a>, conditions: &[Condition<D>]) -> Answer<'a> {
-    if !Condition::has_no_match(conditions) {
-        return answer;
-    }
-    let texts: Vec<String> = conditions.iter().filter(|condition| condition.is_users).map(Condition::text).collect();
+    if Condition::has_no_match(conditions) { with_nothing_chosen(answer, conditions) } else { answer }
+}
+
+/// The same where it is known that these conditions together choose nothing.
+pub fn with_nothing_chosen<'a, 'c, D: Dimension>(
+    answer: Answer<'a>,
+    conditions: impl IntoIterator<Item = &'c Condition<D>>,
+) -> Answer<'a> {
+    let users = conditions.into_iter().filter(|condition| condition.is_users);
+    let texts: Vec<String> = users.map(Condition::text).collect();
     let line =
         format!("Nothing meets the conditions of --where ({}): what they choose is empty below", texts.join(", "));
     Answer { headline: answer.headline.into_iter().chain([line]).collect(), ..answer }

@@ -3,15 +3,16 @@
 use crate::dimensions::single_dimensions;
 use crate::error::Reason;
 use crate::imported::file_kind::HEAD;
-use crate::imported::pfnset_table::{BY_LIST, CountedBy, PfnsetForm, PfnsetRow, PfnsetSnapshot, PfnsetTable};
+use crate::imported::pfnset_table::{BY_LIST, CountedBy, Listing, PfnsetForm, PfnsetRow, PfnsetSnapshot, PfnsetTable};
 use crate::imported::selection::Selection;
 use crate::imported::wpa::columns::{Columns, ExportedTable, SNAPSHOT, Says};
 use crate::imported::wpa::culture::Culture;
 use crate::imported::wpa::delimiter;
 use crate::imported::wpa::heading::Heading;
-use crate::imported::wpa::rows::Reading;
+use crate::imported::wpa::rows::{Reading, Rows};
 use crate::imported::wpa::text::Text;
 use crate::model::category::Category;
+use crate::units::counted;
 use std::collections::BTreeMap;
 
 /// Names of columns that tell rows apart. `pages` is a number here: the dimension of that name is one of allocations.
@@ -99,8 +100,11 @@ fn named(heading: &str) -> String {
 
 /// True for names of columns that pfnset writes.
 fn is_own(name: &str) -> bool {
-    ["pages", "bytes", "pages_wpa", "pfn", TIME].contains(&name) || dimensions().any(|dimension| dimension == name)
+    ["pages", "bytes", "pages_wpa", PFN, TIME].contains(&name) || dimensions().any(|dimension| dimension == name)
 }
+
+/// The column of rows that are pages.
+const PFN: &str = "pfn";
 
 /// The time of rows of a timeline: the first column, or that after the trace.
 const TIME: &str = "time_s";
@@ -108,10 +112,19 @@ const TIME: &str = "time_s";
 /// True when the headings are those that pfnset writes. WPA has neither `bytes` nor `snapshot`.
 pub(super) fn is_one(text: Text<'_>, head: &str) -> bool {
     let head = HeadLine::new(head, text.line_end());
-    let is_listing = head.has("pfn") && head.has(single_dimensions::CATEGORY_WPA.name);
+    let is_listing =
+        head.has(PFN) && [SNAPSHOT, single_dimensions::CATEGORY_WPA.name].iter().any(|name| head.has(name));
     let is_counted = head.has("pages") && ["bytes", SNAPSHOT, TIME].iter().any(|name| head.has(name));
     (is_counted || is_listing)
         && head.names.iter().any(|name| name == TIME || dimensions().any(|dimension| dimension == name))
+}
+
+/// Where rows are pages, each has its number.
+fn check_each_page(rows: &Rows) -> Result<(), Reason> {
+    let lacking = counted(rows.left_out, "row has", "rows have");
+    let text =
+        || format!("{lacking} no page frame number ({PFN}): it was changed after pfnset wrote it; write it again");
+    if rows.left_out > 0 { Err(text().into()) } else { Ok(()) }
 }
 
 /// Rows of several times are not added up.
@@ -140,7 +153,8 @@ pub(super) fn read(text: Text<'_>) -> Result<PfnsetTable, Reason> {
         "pages_wpa" => Says::PagesByWpa,
         of if BY_LIST.contains(&of) && BY_LIST.iter().all(|name| names.contains(name)) => Says::PagesOfLists,
         "bytes" if names.contains(&"pages") => Says::BytesOfPages,
-        "pfn" => Says::Pfn,
+        PFN => Says::Pfn(10),
+        "address" if names.contains(&PFN) => Says::Address,
         _ => Says::Ignored,
     };
     let keys = names
@@ -167,11 +181,12 @@ pub(super) fn read(text: Text<'_>) -> Result<PfnsetTable, Reason> {
         columns: &columns,
         culture: Culture::default(),
         is_wanted: &|_, _| true,
-        with_pages: false,
+        with_pages: columns.has_pfn(),
         categories: Some(&Category::ALL.map(Category::name)),
     };
     let mut rows = reading.rows().map_err(|error| reading.error_text(&error))?;
     let contradictions = reading.contradictions(&rows.noticed);
+    check_each_page(&rows)?;
     rows.labels.iter_mut().flatten().for_each(|label| *label = without_quote(label).into());
     check_one_trace(&columns, &rows.labels)?;
     name_held_pages(&columns, &mut rows.labels);
@@ -207,6 +222,7 @@ pub(super) fn read(text: Text<'_>) -> Result<PfnsetTable, Reason> {
         warnings: Vec::new(),
         contradictions,
         selection: Selection::default(),
+        listing: columns.has_pfn().then(|| Listing { pages: rows.take_pages(&columns), columns }),
     })
 }
 

@@ -86,7 +86,17 @@ pub(super) fn read(text: &str) -> Result<PfnsetTable, String> {
     contradictions.extend(other_sizes(&document));
     contradictions.extend(unknown_categories(&dimensions, &snapshots));
     let form = PfnsetForm::Json;
-    Ok(PfnsetTable { form, table, counted_by, dimensions, snapshots, warnings, contradictions, selection })
+    Ok(PfnsetTable {
+        form,
+        table,
+        counted_by,
+        dimensions,
+        snapshots,
+        warnings,
+        contradictions,
+        selection,
+        listing: None,
+    })
 }
 
 /// That without conditions other pages were counted than the snapshot has.

@@ -2,7 +2,8 @@
 
 use crate::imported::amount::{Amount, CountedRow};
 use crate::imported::selection::Selection;
-use crate::imported::wpa::columns::ExportedTable;
+use crate::imported::wpa::columns::{Columns, ExportedTable};
+use crate::imported::wpa::page_rows::PageRows;
 use crate::model::category::Category;
 use crate::trace::trust::warning::{OF_TRACE, Warning, Warnings};
 
@@ -48,6 +49,17 @@ pub struct PfnsetTable {
     pub(crate) contradictions: Warnings,
     /// Which part of a trace it is, and which of the warnings make numbers wrong.
     pub(crate) selection: Selection,
+    /// Its pages, where each row is one.
+    pub(crate) listing: Option<Listing>,
+}
+
+/// The pages of a table of `pages`.
+#[derive(Debug, Clone)]
+pub(crate) struct Listing {
+    /// Each row's page.
+    pub(crate) pages: PageRows,
+    /// What the columns say.
+    pub(crate) columns: Columns,
 }
 
 /// One snapshot.
@@ -174,6 +186,7 @@ mod tests {
             warnings: Vec::new(),
             contradictions: Warnings::default(),
             selection: Selection::default(),
+            listing: None,
         };
         let last = |snapshots: Vec<PfnsetSnapshot>| table_of(snapshots).last().map(|snapshot| snapshot.index);
         let is_guessed = |snapshots: Vec<PfnsetSnapshot>| table_of(snapshots).guessed_last().is_some();

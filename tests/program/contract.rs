@@ -310,7 +310,7 @@ fn every_key_is_documented_and_every_documented_key_is_written() {
     let tables = tables(&std::fs::read_to_string(page).expect("docs/json.md"));
     let folder = tempfile::tempdir().expect("a folder");
     let write = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).expect("room for a trace");
-    write("raw.csv", b"Page Category,Page Frame Number,Thread Id\nImage,0x100,4\nImage,0x9999,4\n");
+    write("raw.csv", b"Page Category,MMList,Page Frame Number,Thread Id\nImage,Bad,0x100,4\nImage,Bad,0x9999,4\n");
     write("held.csv", b"access_reason,release_reason,impact,pages,bytes\nActiveRundown,held,Persistent,1,4096\n");
     let budgets = "[[budget]]\nname = \"a\"\nwhere = { class = \"File\" }\nmax = \"1 page\"\n\
                    [[budget]]\nname = \"b\"\nanalysis = \"refset\"\nmax_growth = \"1 %\"\n";

@@ -122,6 +122,21 @@ fn found(json: &Value, dimensions: &[&str]) -> BTreeMap<Key, [i64; 3]> {
     rows.iter().map(|row| (key_of(row, dimensions), pages(row))).collect()
 }
 
+fn labels<'p>(page: &'p Page, dimensions: &[&'static str]) -> Vec<&'p str> {
+    dimensions.iter().map(|dimension| page.labels[dimension].as_str()).collect()
+}
+
+/// A page that differs, as the JSON has it. The category is the first of the labels.
+fn example(pfn: u64, [left, right]: [Option<&Vec<&str>>; 2], dimensions: &[&str]) -> Value {
+    let both = left.zip(right).map(|(left, right)| left.iter().zip(right)).into_iter().flatten();
+    let others = both.zip(dimensions).skip(1).filter(|((left, right), _)| left != right);
+    let others: Value = others
+        .map(|((left, right), dimension)| serde_json::json!({ "dimension": dimension, "left": left, "right": right }))
+        .collect();
+    let category = |side: Option<&Vec<&str>>| side.map(|labels| labels[0].to_owned());
+    serde_json::json!({ "pfn": format!("0x{pfn:x}"), "left": category(left), "right": category(right), "other_labels": others })
+}
+
 /// Other categories for some pages: which page, and the page whose category it gets.
 fn planted() -> impl Strategy<Value = Vec<(prop::sample::Index, prop::sample::Index)>> {
     prop::collection::vec(any::<(prop::sample::Index, prop::sample::Index)>(), 0..4)
@@ -172,17 +187,23 @@ proptest! {
         prop_assert_eq!(json["right"]["total_pages"].as_i64(), Some(1500 + totals("right") - totals("left")));
     }
 
-    /// Tables with a row for each page: other categories, pages that are not there, pages that the trace does not have.
+    /// Tables with a row for each page: other categories, exchanged pages, pages that are not there, pages that the trace does not have.
     #[test]
     fn raw_tables(
         form in form(),
         planted in planted(),
+        exchanged in planted(),
         gone in prop::collection::vec(any::<prop::sample::Index>(), 0..3),
         more in prop::collection::btree_set(1u64 << 30..1 << 31, 0..3),
         columns in prop::sample::subsequence(COLUMNS[1..].to_vec(), 0..4),
         seed in any::<u64>(),
     ) {
         let mut pages = changed(&planted);
+        for (one, other) in &exchanged {
+            let [one, other] = [one, other].map(|at| at.index(pages.len()));
+            let [pfn_of_one, pfn_of_other] = [one, other].map(|at| pages[at].pfn);
+            (pages[one].pfn, pages[other].pfn) = (pfn_of_other, pfn_of_one);
+        }
         let gone: std::collections::BTreeSet<usize> = gone.iter().map(|index| index.index(pages.len())).collect();
         for at in gone.iter().rev() {
             pages.remove(*at);
@@ -206,19 +227,25 @@ proptest! {
         let wanted = expected(&MACHINE.pages, &pages, &dimensions);
         prop_assert_eq!(found(&json, &dimensions), wanted, "{:?}", form);
 
-        let ours: BTreeMap<u64, &str> = MACHINE.pages.iter().map(|p| (p.pfn, p.labels["category"].as_str())).collect();
-        let theirs: BTreeMap<u64, &str> = pages.iter().map(|p| (p.pfn, p.labels["category"].as_str())).collect();
+        let ours: BTreeMap<u64, Vec<&str>> = MACHINE.pages.iter().map(|page| (page.pfn, labels(page, &dimensions))).collect();
+        let theirs: BTreeMap<u64, Vec<&str>> = pages.iter().map(|page| (page.pfn, labels(page, &dimensions))).collect();
         let all: std::collections::BTreeSet<u64> = ours.keys().chain(theirs.keys()).copied().collect();
         let differs = all.iter().filter(|pfn| ours.get(pfn) != theirs.get(pfn));
         let wanted: Vec<Value> = differs
-            .map(|pfn| serde_json::json!({ "pfn": format!("0x{pfn:x}"), "left": ours.get(pfn), "right": theirs.get(pfn) }))
+            .map(|pfn| example(*pfn, [ours.get(pfn), theirs.get(pfn)], &dimensions))
             .collect();
         prop_assert_eq!(&json["pages"]["examples"], &Value::from(wanted.clone()));
         let both = all.iter().filter(|pfn| ours.contains_key(pfn) && theirs.contains_key(pfn)).count();
         let number = |key: &str| json["pages"][key].as_u64().expect("a number") as usize;
         prop_assert_eq!((number("compared"), number("only_left"), number("only_right")), (both, gone.len(), more.len()));
-        prop_assert_eq!(number("differing") + number("only_left") + number("only_right"), wanted.len());
-        prop_assert_eq!((number("repeated"), number("other_address")), (0, 0));
+        prop_assert_eq!(number("differing_in_any") + number("only_left") + number("only_right"), wanted.len());
+        prop_assert_eq!(number("repeated"), 0);
+        let differing = |at: usize| {
+            let others = ours.iter().filter(|(pfn, ours)| theirs.get(pfn).is_some_and(|theirs| theirs[at] != ours[at]));
+            serde_json::json!({ "dimension": dimensions[at], "differing": others.count() })
+        };
+        prop_assert_eq!(&json["pages"]["by_dimension"], &(0..dimensions.len()).map(differing).collect::<Value>());
+        prop_assert_eq!(&json["pages"]["differing"], &json["pages"]["by_dimension"][0]["differing"]);
         prop_assert_eq!(ran.code, i32::from(!wanted.is_empty()));
     }
 }

@@ -28,6 +28,7 @@ mod cpu_unknown_processes;
 mod diff;
 mod diff_allocations;
 mod diff_forms;
+mod diff_pages;
 mod diff_sides;
 mod diff_stacks;
 mod dimensions;

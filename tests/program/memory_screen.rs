@@ -160,3 +160,40 @@ fn growth_is_the_same_in_the_overview_in_rows_and_in_csv() {
     let fastest: Vec<String> = fastest.map(|line| line.split_inclusive(')').next().unwrap_or("").to_owned()).collect();
     assert_eq!(fastest, rates.iter().take(3).map(|(label, _)| (*label).to_owned()).collect::<Vec<_>>(), "{overview}");
 }
+
+/// Names that are known, and no counter that is shown is of all of them: tables were empty without a word.
+#[test]
+fn conditions_that_no_counter_meets_together_are_said() {
+    let (file, _) = generate_memory(&MemorySpec::default(), Cursor::new(Vec::new())).expect("memory is large enough");
+    let file = file_of(&file.into_inner());
+    let path = file.path().to_str().expect("a plain name");
+    let kept = tempfile::NamedTempFile::new().expect("room for a file");
+    let kept_path = kept.path().to_str().expect("a plain name");
+    for (line, conditions) in [
+        ("--group-by list --where priority=3", "priority=3"),
+        ("--group-by priority --where list=Zero", "list=Zero"),
+        ("--group-by list --where list=Standby --where priority=3", "list=Standby, priority=3"),
+        ("--group-by priority --where list=Zero --timeline 2", "list=Zero"),
+        ("--where list=Zero --where priority=3", "list=Zero, priority=3"),
+        ("--where list=Zero --where priority=3 --where process=*", "list=Zero, priority=3"),
+    ] {
+        let arguments: Vec<&str> = ["memory", path].into_iter().chain(line.split(' ')).collect();
+        let said = format!("Nothing meets the conditions of --where ({conditions}): what they choose is empty below");
+        let warned = "no counter meets the conditions of --where";
+        let ran = run(&arguments);
+        assert!(ran.code == 0 && ran.out.starts_with(&said) && ran.err.contains(warned), "{line}: {ran:?}");
+        let written = run(&[&arguments[..], &["-o", kept_path]].concat());
+        let text = std::fs::read_to_string(kept.path()).expect("the output");
+        assert!(text.starts_with(&said) && written.err.contains(warned), "{line}: {text}");
+        let markdown = run(&[&arguments[..], &["--format", "markdown"]].concat());
+        assert!(markdown.out.starts_with(&format!("**{said}**")), "{line}: {markdown:?}");
+        let json = run(&[&arguments[..], &["--format", "json"]].concat());
+        assert!(json.code == 0 && json.err.contains(warned), "{line}: {json:?}");
+    }
+    // Standby by priority is a part of that list, and what a condition chooses is shown.
+    for line in ["--group-by list --where list=Zero", "--group-by priority --where list=Standby", "--where priority=3"]
+    {
+        let ran = run(&["memory", path].into_iter().chain(line.split(' ')).collect::<Vec<_>>());
+        assert!(ran.code == 0 && ran.err.is_empty() && !ran.out.contains("Nothing meets"), "{line}: {ran:?}");
+    }
+}

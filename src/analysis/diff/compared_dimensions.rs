@@ -7,6 +7,7 @@ use crate::analysis::resident::page_dimensions::Dimension as ResidentDimension;
 use crate::dimensions::file_dimensions::NO_DETAIL;
 use crate::dimensions::single_dimensions::*;
 use crate::dimensions::{Condition, Dimension as _, FileFacet, Label, NO_LABEL, ProcessFacet, Values, dimensions};
+use crate::escape::visible;
 use crate::imported::wpa::columns::PROCESS_NAME;
 use crate::model::category::Category;
 use crate::pattern::Patterns;
@@ -95,6 +96,19 @@ impl Dimension {
     pub(crate) fn meets(self, text: &str, patterns: &Patterns) -> bool {
         let label = self.label(text);
         patterns.matches_any(&[label.as_str(), label.shown()])
+    }
+
+    /// True where two labels can stand for the same.
+    pub(super) const fn is_matched(self) -> bool {
+        matches!(self, Dimension::PROCESS | Dimension::FILE | Dimension::Detail)
+    }
+
+    /// The text by which a label of one side is that of the other. CSV has hidden characters in writing, so it is what is visible.
+    pub(super) fn joined_by(self, label: &str) -> String {
+        match self {
+            Dimension::Process(_) => visible(label).to_lowercase(),
+            _ => visible(label).into_owned(),
+        }
     }
 
     /// A label in the standard form of its dimension: known names with their capitals, an empty label as `n/a`.

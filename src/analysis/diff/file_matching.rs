@@ -1,12 +1,22 @@
-//! Matches the files of two sides. The kernel, WPA and other machines name the same file in different ways.
+//! Matches the labels of two sides, above all files: the kernel, WPA and other machines name the same file in different ways.
 
-use crate::analysis::diff::process_matching::Matched;
+use crate::analysis::diff::compared_dimensions::Dimension;
+use crate::analysis::diff::process_matching::{Match, Matched, Starts};
 use crate::model::registry_hives::normal_form;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// For a dimension which labels of the two sides are the same.
+pub fn of_dimension(dimension: Dimension, labels: [&BTreeSet<String>; 2], how: Match, starts: &[Starts; 2]) -> Matched {
+    match dimension {
+        Dimension::PROCESS => Matched::new(labels, how, starts),
+        Dimension::FILE | Dimension::Detail => matched(labels),
+        _ => Matched::default(),
+    }
+}
+
 /// Matches labels of files: letter for letter, else without case, else without the device or drive before them, if only one
 /// label of each side then matches. All other labels, such as pool tags, do not change.
-pub fn matched([left, right]: [&BTreeSet<String>; 2]) -> Matched {
+fn matched([left, right]: [&BTreeSet<String>; 2]) -> Matched {
     let mut matched = Matched::default();
     let is_path = |label: &&String| label.contains('\\');
     let mut open: BTreeSet<&String> = right.difference(left).filter(is_path).collect();

@@ -8,8 +8,11 @@ use crate::dimensions::single_dimensions::{CATEGORY, CATEGORY_WPA, CLASS};
 use crate::error::Error;
 use crate::imported::CountedRow;
 use crate::imported::pfnset_table::{PfnsetSnapshot, PfnsetTable};
-use crate::imported::wpa::columns::SNAPSHOT;
+use crate::imported::wpa::columns::{SNAPSHOT, Says};
+use crate::imported::wpa::page_rows::PageRows;
 use crate::imported::wpa::{WpaExport, WpaQuery, WpaRows, seconds};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 /// A query to a file.
 #[derive(Debug, Clone, Copy)]
@@ -22,32 +25,71 @@ pub struct FileQuery<'q> {
     pub snapshot: SnapshotChoice,
     /// By whose rules, where the file has both.
     pub by_wpa: bool,
-    /// True where the pages of an export are wanted.
+    /// True where the pages are wanted, each for itself.
     pub with_pages: bool,
 }
 
 /// The rows of a file.
 #[derive(Debug, Default)]
-pub struct FileSide {
+pub struct FileSide<'s> {
     /// By the dimensions asked for.
     pub rows: Vec<CountedRow>,
-    /// The pages of an export.
+    /// What else an export says.
     pub export: Option<WpaRows>,
+    /// Its pages, where each row is one and they are wanted.
+    pub pages: Option<FilePages<'s>>,
     /// The time of its snapshot in seconds, if the file has it.
     pub time: Option<f64>,
 }
 
-impl FileSide {
+/// The pages of a file.
+#[derive(Debug)]
+pub struct FilePages<'s> {
+    /// Pages of all snapshots.
+    pub rows: Cow<'s, PageRows>,
+    /// For each combination of labels whether its pages are compared: those of the snapshot that meet the conditions.
+    pub wanted: Vec<bool>,
+    /// Dimensions of its labels and their key columns: the category first, the others in the order of the columns.
+    pub dimensions: Vec<(Dimension, usize)>,
+    /// True where addresses are those of the trace for pages of all kinds, not of private ones alone.
+    pub all_addresses: bool,
+}
+
+impl<'s> FilePages<'s> {
+    fn new(rows: Cow<'s, PageRows>, wanted: Vec<bool>, category: &str, all_addresses: bool) -> FilePages<'s> {
+        let named = |(at, (key, column)): (usize, &(&str, usize))| {
+            let dimension = match dimension_of(key) {
+                key if key == category => Dimension::Category,
+                key if key == CATEGORY.name => return None,
+                key => Dimension::of_name(key)?,
+            };
+            dimension.resident(false).map(|_| (dimension, at, *column))
+        };
+        let mut found: Vec<(Dimension, usize, usize)> = rows.keys.iter().enumerate().filter_map(named).collect();
+        found.sort_by_key(|(dimension, _, column)| (*dimension != Dimension::Category, *column));
+        let dimensions = found.into_iter().map(|(dimension, at, _)| (dimension, at)).collect();
+        FilePages { rows, wanted, dimensions, all_addresses }
+    }
+
+    /// Codes of the labels of a key column that its pages have.
+    pub fn codes(&self, key: usize) -> BTreeSet<u32> {
+        let combinations = (0u32..).zip(&self.wanted).filter(|(_, wanted)| **wanted);
+        combinations.map(|(combination, _)| self.rows.code(combination, key)).collect()
+    }
+}
+
+impl<'s> FileSide<'s> {
     /// Reads a file; a trace gives no rows.
     ///
     /// # Errors
     /// [`Error::NotUnderstood`], [`Error::Usage`] for a snapshot that is not there.
-    pub fn new(source: &Source, query: &FileQuery<'_>) -> Result<FileSide, Error> {
+    pub fn new(source: &'s Source, query: &FileQuery<'_>) -> Result<FileSide<'s>, Error> {
         match &source.content {
             SourceContent::Trace(_) => Ok(FileSide::default()),
             SourceContent::Pfnset(table) => {
                 let snapshot = chosen(source, table, query.snapshot)?;
-                Ok(FileSide { rows: pfnset_rows(table, snapshot, query), ..FileSide::default() })
+                let pages = query.with_pages.then(|| pfnset_pages(table, snapshot, query)).flatten();
+                Ok(FileSide { rows: pfnset_rows(table, snapshot, query), pages, ..FileSide::default() })
             }
             SourceContent::Wpa(export) => export_side(source, export, query),
         }
@@ -97,28 +139,46 @@ fn labels_at(labels: &[Box<str>], places: &[(Dimension, Option<usize>, bool)]) -
     places.iter().map(label).collect()
 }
 
-fn pfnset_rows(table: &PfnsetTable, snapshot: &PfnsetSnapshot, query: &FileQuery<'_>) -> Vec<CountedRow> {
+/// Whether a label of a dimension of a file meets the conditions.
+fn is_wanted<'q>(table: &PfnsetTable, query: &FileQuery<'q>) -> impl Fn(&str, &str) -> bool + use<'q> {
     let category = table.category(query.by_wpa);
-    let known: Vec<&str> = table.dimensions.iter().map(String::as_str).collect();
-    let places = places(query.dimensions, &known, category);
     // What chose the rows of the file needs no second look: of a stack they have the innermost frame alone.
     let is_open = |condition: &&Condition<Dimension>| {
         !table.selection.is_by(condition.dimension.name(), &condition.patterns.to_string())
     };
     let open: Vec<Condition<Dimension>> = query.conditions.iter().filter(is_open).cloned().collect();
-    let is_wanted = |row: &CountedRow| {
-        known.iter().zip(&row.labels).all(|(name, label)| match *name {
-            name if name == category => passes(&open, CATEGORY.name, label),
-            name if [CATEGORY.name, CATEGORY_WPA.name].contains(&name) => true,
-            name if name == CLASS.name && category == CATEGORY_WPA.name => true,
-            name => passes(&open, name, label),
-        })
-    };
-    let rows = table.rows(snapshot, query.by_wpa).into_iter().filter(is_wanted);
+    move |name, label| match name {
+        name if name == category => passes(&open, CATEGORY.name, label),
+        name if [CATEGORY.name, CATEGORY_WPA.name].contains(&name) => true,
+        name if name == CLASS.name && category == CATEGORY_WPA.name => true,
+        name => passes(&open, name, label),
+    }
+}
+
+/// The pages of a table that pfnset wrote; `None` where its rows are no pages.
+fn pfnset_pages<'s>(table: &'s PfnsetTable, snapshot: &PfnsetSnapshot, query: &FileQuery<'_>) -> Option<FilePages<'s>> {
+    let listing = table.listing.as_ref()?;
+    let pages = &listing.pages;
+    let has_addresses = listing.columns.says.contains(&Says::Address);
+    let is_wanted = is_wanted(table, query);
+    let wanted = pages.wanted(|key, label| match key {
+        SNAPSHOT => label.parse() == Ok(snapshot.index),
+        key => is_wanted(key, label),
+    });
+    Some(FilePages::new(Cow::Borrowed(pages), wanted, table.category(query.by_wpa), has_addresses))
+}
+
+fn pfnset_rows(table: &PfnsetTable, snapshot: &PfnsetSnapshot, query: &FileQuery<'_>) -> Vec<CountedRow> {
+    let category = table.category(query.by_wpa);
+    let known: Vec<&str> = table.dimensions.iter().map(String::as_str).collect();
+    let places = places(query.dimensions, &known, category);
+    let is_wanted = is_wanted(table, query);
+    let is_row = |row: &CountedRow| known.iter().zip(&row.labels).all(|(name, label)| is_wanted(name, label));
+    let rows = table.rows(snapshot, query.by_wpa).into_iter().filter(is_row);
     rows.map(|row| CountedRow { labels: labels_at(&row.labels, &places), ..row }).collect()
 }
 
-fn export_side(source: &Source, export: &WpaExport, query: &FileQuery<'_>) -> Result<FileSide, Error> {
+fn export_side<'s>(source: &Source, export: &WpaExport, query: &FileQuery<'_>) -> Result<FileSide<'s>, Error> {
     let keys: Vec<&str> = export.columns.keys.iter().map(|(dimension, _)| *dimension).collect();
     let names: Vec<&str> = keys.iter().map(|key| dimension_of(key)).collect();
     let places = places(query.dimensions, &names, CATEGORY.name);
@@ -135,7 +195,7 @@ fn export_side(source: &Source, export: &WpaExport, query: &FileQuery<'_>) -> Re
     let not_understood = |reason| Error::NotUnderstood { path: source.path.clone(), reason };
     let mut found = export.read(&asked).map_err(not_understood)?;
     let mut rows = std::mem::take(&mut found.rows);
-    let mut time = None;
+    let (mut time, mut chosen) = (None, None);
     if let Some(at) = wanted.iter().position(|name| *name == SNAPSHOT) {
         let mut times: Vec<(f64, Box<str>)> = (found.snapshots.iter())
             .map(|label| (seconds(export, label).unwrap_or(f64::NEG_INFINITY), label.clone()))
@@ -151,8 +211,7 @@ fn export_side(source: &Source, export: &WpaExport, query: &FileQuery<'_>) -> Re
         if let Some((seconds, label)) = one {
             time = Some(*seconds).filter(|seconds| seconds.is_finite());
             rows.retain(|row| row.labels.get(at) == Some(label));
-            let code = found.snapshots.iter().position(|known| known == label).unwrap_or(0) as u32;
-            found.pages.retain(|page| page.snapshot() == code);
+            chosen = Some(label.clone());
         }
     }
     let inside: Vec<_> = (places.iter())
@@ -162,5 +221,11 @@ fn export_side(source: &Source, export: &WpaExport, query: &FileQuery<'_>) -> Re
         })
         .collect();
     let rows = rows.into_iter().map(|row| CountedRow { labels: labels_at(&row.labels, &inside), ..row }).collect();
-    Ok(FileSide { rows, export: Some(found), time })
+    let pages = (query.with_pages && export.columns.has_pfn()).then(|| {
+        let pages = std::mem::take(&mut found.pages);
+        let is_chosen = |label: &str| chosen.as_ref().is_none_or(|chosen| **chosen == *label);
+        let wanted = pages.wanted(|key, label| key != SNAPSHOT || is_chosen(label));
+        FilePages::new(Cow::Owned(pages), wanted, CATEGORY.name, false)
+    });
+    Ok(FileSide { rows, export: Some(found), pages, time })
 }

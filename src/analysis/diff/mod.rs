@@ -2,7 +2,7 @@
 //!
 //! [`side`] finds out what each side is. [`query`] decides by which dimensions both can be compared. [`file_side`] and
 //! [`trace_side`] count each side by these dimensions, [`process_matching`] and [`file_matching`] match processes and files, [`rows`] joins
-//! the sides within a [`tolerance`]. With an export of pages, [`page_by_page`] compares page by page.
+//! the sides within a [`tolerance`]. With a table of pages, [`page_by_page`] compares page by page, by [`page_labels`].
 
 pub(crate) mod allocations;
 pub(crate) mod compared_dimensions;
@@ -11,6 +11,7 @@ mod file_matching;
 mod file_side;
 pub(crate) mod memory;
 pub mod page_by_page;
+mod page_labels;
 pub(crate) mod process_matching;
 pub mod query;
 pub(crate) mod row_choice;
@@ -31,7 +32,7 @@ pub use side::Source;
 pub use trace_side::RuleChange;
 
 use crate::analysis::resident::query::SnapshotChoice;
-use crate::dimensions::single_dimensions::CATEGORY;
+use crate::dimensions::single_dimensions::{CATEGORY, CATEGORY_WPA};
 use crate::error::Error;
 use crate::imported::CountedRow;
 use crate::imported::amount::Amount;
@@ -66,13 +67,13 @@ pub struct Diff {
     pub is_tolerant: bool,
     /// True when both sides have a reference set too, which was not asked for.
     pub has_reference_sets: bool,
-    /// Headings of exports that are not compared.
+    /// Headings of tables that are not compared.
     pub ignored: Vec<String>,
     /// How pages move from WPA's categories to ours; only for a trace and an export.
     pub rule_changes: Option<Vec<RuleChange>>,
-    /// Page by page; only for a trace and an export of pages.
+    /// Page by page; only for a trace and a table of pages.
     pub pages: Option<PageDifferences>,
-    /// Which side the trace is, where the other is an export.
+    /// Which side the trace is, where the other is an export, or a table of pages.
     pub trace_is_right: bool,
 }
 
@@ -104,7 +105,7 @@ struct Side<'s> {
     rows: Vec<CountedRow>,
     resident: Option<ResidentSide<'s>>,
     starts: Starts,
-    file: FileSide,
+    file: FileSide<'s>,
     warnings: Warnings,
 }
 
@@ -129,19 +130,20 @@ impl Diff {
         let counted = sides.each_mut().map(|side| std::mem::take(&mut side.rows));
         let joined = memory::rows::join(counted, &plan.dimensions, &matched, (query.tolerance, query.order));
         let compared = Comparison::new(joined, query.keeps_same, &query.conditions);
-        let (trace, export) = (
-            sides.iter().find_map(|side| side.resident.as_ref()),
-            sides.iter().find_map(|side| side.file.export.as_ref()),
-        );
+        let trace = sides.iter().enumerate().find_map(|(at, side)| Some((at, side.resident.as_ref()?)));
+        let has_export = sides.iter().any(|side| side.file.export.is_some());
         let (mut moved, mut pages) = (None, None);
-        if let (Some(trace), Some(export)) = (trace, export) {
+        if let (Some((_, trace)), true) = (trace, has_export) {
             moved = Some(trace.rule_changes(&query.conditions));
-            let has_pages = sources.iter().any(|source| can_be_paged(source));
-            pages = has_pages.then(|| PageDifferences::new(trace, export, &query.conditions));
+        }
+        if let (Some((at, trace)), Some(file)) = (trace, sides.iter().find_map(|side| side.file.pages.as_ref())) {
+            let by_wpa = plan.by_wpa.get(at).copied().unwrap_or(false);
+            pages = Some(PageDifferences::new((trace, at), file, &query.conditions, (by_wpa, plan.matching)));
         }
         warnings.extend(sides.iter().filter_map(|side| sums_left_out(side.file.export.as_ref()?)));
         warnings.extend(matched.iter().filter_map(Matched::renamed_warning));
-        warnings.extend(pages.iter().flat_map(page_warnings));
+        warnings.extend(pages.iter().flat_map(|pages| page_warnings(pages, has_export)));
+        let trace_at = trace.map(|(at, _)| at);
         let totals = [(0, compared.all.left), (1, compared.all.right)];
         let facts = totals.map(|(side, all)| facts(sources, &sides, &plan, side, all));
         Ok(Diff {
@@ -151,8 +153,12 @@ impl Diff {
             dimensions: plan.dimensions,
             compared,
             is_tolerant: query.tolerance.is_any(),
-            ignored: sources.iter().flat_map(|source| ignored(source)).collect(),
-            trace_is_right: moved.is_some() && left.is_export(),
+            ignored: sources
+                .iter()
+                .zip(plan.by_wpa)
+                .flat_map(|(source, by_wpa)| ignored(source, by_wpa, pages.is_some()))
+                .collect(),
+            trace_is_right: trace_at == Some(1) && (moved.is_some() || pages.is_some()),
             rule_changes: moved,
             pages,
         })
@@ -189,18 +195,20 @@ fn with_hint(error: Error, sources: [&Source; 2], plan: &DiffPlan) -> Error {
     }
 }
 
-/// True when an export has a row for each page, with its category.
-fn can_be_paged(source: &Source) -> bool {
+/// Headings of a table that are not compared: of WPA's, and of those of pfnset that have a row for each page.
+fn ignored(source: &Source, by_wpa: bool, by_page: bool) -> Vec<String> {
     match &source.content {
-        SourceContent::Wpa(export) => {
-            export.columns.has_pfn() && export.columns.keys.iter().any(|(dimension, _)| *dimension == CATEGORY.name)
+        SourceContent::Trace(_) => Vec::new(),
+        SourceContent::Pfnset(table) => {
+            let columns = table.listing.as_ref().map(|listing| &listing.columns);
+            let other_rules =
+                |key: &&str| [CATEGORY.name, CATEGORY_WPA.name].contains(key) && *key != table.category(by_wpa);
+            let keys = columns.into_iter().flat_map(|columns| columns.keys.iter().map(|(key, _)| *key));
+            let further = keys.filter(other_rules).map(str::to_owned);
+            columns.into_iter().flat_map(|columns| columns.ignored(by_page)).chain(further).collect()
         }
-        _ => false,
+        SourceContent::Wpa(export) => export.columns.ignored(by_page),
     }
-}
-
-fn ignored(source: &Source) -> Vec<String> {
-    if let SourceContent::Wpa(export) = &source.content { export.columns.ignored() } else { Vec::new() }
 }
 
 fn facts(sources: [&Source; 2], sides: &[Side<'_>; 2], plan: &DiffPlan, side: usize, total: i128) -> SideFacts {
@@ -235,7 +243,7 @@ fn read<'s>(sources: [&'s Source; 2], plan: &DiffPlan, query: &DiffQuery) -> Res
             conditions: &query.conditions,
             snapshot,
             by_wpa,
-            with_pages: has_trace && plan.table == ExportedTable::Resident && can_be_paged(source),
+            with_pages: has_trace && plan.table == ExportedTable::Resident,
         };
         side.file = FileSide::new(source, &asked)?;
         side.rows = std::mem::take(&mut side.file.rows);
@@ -298,24 +306,17 @@ fn match_labels(sides: &mut [Side<'_>; 2], plan: &DiffPlan) -> Vec<Matched> {
         let labels = |side: &Side<'_>| -> BTreeSet<String> {
             side.rows.iter().filter_map(|row| row.labels.get(place)).map(|label| label.to_string()).collect()
         };
-        match *dimension {
-            Dimension::PROCESS => {
-                let [left, right] = sides.each_ref().map(labels);
-                Matched::new([&left, &right], plan.matching, &starts)
-            }
-            Dimension::FILE | Dimension::Detail => {
-                let [left, right] = sides.each_ref().map(labels);
-                file_matching::matched([&left, &right])
-            }
-            _ => Matched::default(),
-        }
+        let sets = if dimension.is_matched() { sides.each_ref().map(labels) } else { Default::default() };
+        file_matching::of_dimension(*dimension, sets.each_ref(), plan.matching, &starts)
     };
     plan.dimensions.iter().enumerate().map(of).collect()
 }
 
-fn page_warnings(pages: &PageDifferences) -> Warnings {
-    let repeated = number_of(pages.repeated, "row of the export repeats", "rows of the export repeat");
-    let address = number_of(pages.other_address, "private page has", "private pages have");
+fn page_warnings(pages: &PageDifferences, is_export: bool) -> Warnings {
+    let (table, private) = if is_export { ("export", "private ") } else { ("table", "") };
+    let repeated =
+        number_of(pages.repeated, &format!("row of the {table} repeats"), &format!("rows of the {table} repeat"));
+    let address = number_of(pages.other_address, &format!("{private}page has"), &format!("{private}pages have"));
     let lines = [
         (
             pages.repeated,
@@ -325,7 +326,7 @@ fn page_warnings(pages: &PageDifferences) -> Warnings {
         (
             pages.other_address,
             "addresses_differ",
-            format!("{address} another virtual address in the export: it may be of another trace"),
+            format!("{address} another virtual address in the {table}: it may be of another trace"),
         ),
     ];
     let lines = lines.into_iter().filter(|(count, ..)| *count > 0);

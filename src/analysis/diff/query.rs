@@ -256,6 +256,11 @@ fn finest(sides: [&Source; 2], table: ExportedTable) -> Result<Vec<Dimension>, E
         common = order.all_dimensions(table).into_iter().filter(is_common).collect();
     }
     common.truncate(Dimension::MOST);
+    // Page by page the numbers of pages can be compared alone.
+    let is_paged = sides.iter().any(|side| side.trace().is_some()) && sides.iter().any(|side| side.has_pages());
+    if is_paged && table == ExportedTable::Resident {
+        return Ok(common);
+    }
     if common.is_empty() {
         let [left_has, right_has] = [left, right].map(|side| listed(&side.dimensions(table)));
         return Err(Error::NotUnderstood {

@@ -154,6 +154,15 @@ impl Source {
         }
     }
 
+    /// True for a file with a row for each page.
+    pub fn has_pages(&self) -> bool {
+        match &self.content {
+            SourceContent::Trace(_) => false,
+            SourceContent::Pfnset(table) => table.listing.is_some(),
+            SourceContent::Wpa(export) => export.columns.has_pfn(),
+        }
+    }
+
     /// Dimensions of a file in its order, finest; all that a trace can be counted by.
     pub fn dimensions(&self, table: ExportedTable) -> Vec<Dimension> {
         match &self.content {

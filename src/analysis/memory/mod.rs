@@ -168,10 +168,16 @@ impl MemorySet {
         records.into_iter().collect()
     }
 
-    /// True when conditions choose counters, and the trace has none of these.
+    /// True when conditions choose counters, and the trace has none of these that is shown: lists are no priorities, and only standby
+    /// has these.
     pub(crate) fn no_counter_meets(&self) -> bool {
         let of_counters = [MemoryDimension::List, MemoryDimension::Priority].map(MemoryDimension::name);
-        self.summaries.is_empty()
+        let is_shown = |summary: &CounterSummary| match self.group_by {
+            Some(MemoryDimension::List) => summary.column.list.is_some(),
+            Some(MemoryDimension::Priority) => summary.column.priority.is_some(),
+            Some(MemoryDimension::Process | MemoryDimension::Session) | None => true,
+        };
+        !self.summaries.iter().any(is_shown)
             && !self.samples.is_empty()
             && self.filter.iter().any(|(name, _)| of_counters.contains(name))
     }

@@ -4,6 +4,7 @@ use crate::analysis::memory::MemorySet;
 use crate::analysis::memory::query::{MemoryDimension, MemoryQuery, TimelineStep};
 use crate::analysis::memory::shown_rows::{MemoryOrder, MemoryView};
 use crate::analysis::table::{Condition, Dimension as _};
+use crate::answer::answer_type::Answer;
 use crate::answer::memory;
 use crate::cli::args::{
     ColumnArgs, Common, OneOf, OutputFormat, RowArgs, WindowArgs, conditions, group_by, grouped_by, inclusive, refuse,
@@ -82,6 +83,20 @@ fn step(text: &str) -> Result<TimelineStep, String> {
     step.ok_or_else(|| "expected all, or a time longer than 0: seconds, as in 0.5, or with a unit, as in 100ms".into())
 }
 
+/// True for conditions that choose counters.
+fn is_of_counters(condition: &Condition<MemoryDimension>) -> bool {
+    matches!(condition.dimension, MemoryDimension::List | MemoryDimension::Priority)
+}
+
+/// An answer that says where nothing meets the conditions: also where names of lists and priorities are known, and no counter that is
+/// shown is of all of them.
+fn with_no_match<'a>(answer: Answer<'a>, set: &MemorySet, query: &MemoryQuery) -> Answer<'a> {
+    match set.no_counter_meets() && !Condition::has_no_match(&query.conditions) {
+        true => output::with_nothing_chosen(answer, query.conditions.iter().filter(|of| is_of_counters(of))),
+        false => output::with_no_match(answer, &query.conditions),
+    }
+}
+
 impl Memory {
     /// Runs the command.
     pub fn run(&self) -> anyhow::Result<Exit> {
@@ -126,7 +141,7 @@ impl Memory {
         let exit = question.answer(|_, trace, show| {
             let set = trace::with_bar(common, trace, 2, || MemorySet::answer(trace, &query))?;
             no_counter_meets.set(Some(no_counter_meets.get().unwrap_or(true) && set.no_counter_meets()));
-            let answer = output::with_no_match(memory::answer(&set, view, rows.unit()), &query.conditions);
+            let answer = with_no_match(memory::answer(&set, view, rows.unit()), &set, &query);
             show(trace::with_columns(&self.columns, self.each.each, answer)?)
         })?;
         let mut lines = Condition::unmatched(&query.conditions);
@@ -146,10 +161,7 @@ impl Memory {
         )?;
         let whole = "cuts rows by process or session: lists and priorities are shown as a whole";
         refuse("--top", &[(rows.top.is_some() && query.group_by.is_some() && !has_order, whole)])?;
-        let of_counters = |condition: &Condition<MemoryDimension>| {
-            matches!(condition.dimension, MemoryDimension::List | MemoryDimension::Priority)
-        };
-        let chooses_counters = !query.conditions.is_empty() && query.conditions.iter().all(of_counters);
+        let chooses_counters = !query.conditions.is_empty() && query.conditions.iter().all(is_of_counters);
         let whole = "cuts working sets, and --where chooses counters alone, which are shown as a whole";
         refuse("--top", &[(rows.top.is_some() && query.group_by.is_none() && chooses_counters, whole)])?;
         let no_rows = "has counters of the system: --top cuts rows of --group-by process or session";

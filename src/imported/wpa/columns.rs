@@ -28,8 +28,8 @@ pub enum Says {
     BytesOfPages,
     /// An amount of memory in a unit of this number of bytes.
     Size(u64, Decimals),
-    /// A page frame number: each row is a page.
-    Pfn,
+    /// A page frame number, its digits of this radix: each row is a page.
+    Pfn(u32),
     /// The virtual address of the page.
     Address,
     /// Nothing that is compared.
@@ -179,7 +179,7 @@ impl Columns {
 
     /// True when each row is a page with its frame number.
     pub fn has_pfn(&self) -> bool {
-        self.says.contains(&Says::Pfn)
+        self.says.iter().any(|says| matches!(says, Says::Pfn(_)))
     }
 
     fn set(&mut self, at: usize, says: Says) {
@@ -212,7 +212,7 @@ impl Columns {
             (Some(dimension), ..) if self.has_key(dimension) => return Err(format!("{dimension} is named twice")),
             (Some(dimension), ..) => self.add_key(dimension, at),
             (_, PAGES, _) => self.set(at, Says::Pages),
-            (_, PFN, _) => self.set(at, Says::Pfn),
+            (_, PFN, _) => self.set(at, Says::Pfn(16)),
             (_, ADDRESS, _) => self.set(at, Says::Address),
             (_, IGNORE, _) => self.set(at, Says::Ignored),
             (_, _, Some("")) => self.set(at, self.size_of(at, None)),
@@ -245,7 +245,7 @@ impl Columns {
         {
             self.drop_key(place);
         }
-        for (names, says) in [(&PFNS[..], Says::Pfn), (&ADDRESSES[..], Says::Address)] {
+        for (names, says) in [(&PFNS[..], Says::Pfn(16)), (&ADDRESSES[..], Says::Address)] {
             if !self.says.contains(&says)
                 && let Some(at) = self.position(names, settled)
             {
@@ -306,9 +306,13 @@ impl Columns {
         }
     }
 
-    /// Headings that are not compared.
-    pub fn ignored(&self) -> Vec<String> {
-        let nothing = self.headings.iter().zip(&self.says).filter(|(_, says)| **says == Says::Ignored);
+    /// Headings that are not compared; `by_page`: each page is compared with the same page of the other side.
+    pub fn ignored(&self, by_page: bool) -> Vec<String> {
+        let is_ignored = |says: &Says| match says {
+            Says::Pfn(_) | Says::Address => !by_page,
+            says => *says == Says::Ignored,
+        };
+        let nothing = self.headings.iter().zip(&self.says).filter(|(_, says)| is_ignored(says));
         nothing.map(|(heading, _)| heading.text.clone()).collect()
     }
 
@@ -349,7 +353,7 @@ mod tests {
         .unwrap();
         assert_eq!(dimensions(&found), ["category", "list", "process"]);
         assert_eq!(found.says[0], Says::Key(2));
-        assert_eq!(found.ignored(), ["Process Name", "Count", "Thread Id"]);
+        assert_eq!(found.ignored(true), ["Process Name", "Count", "Thread Id"]);
         assert_eq!((found.says[6], found.says[5]), (Says::Pages, Says::Size(1 << 20, Decimals::Known(3))));
         assert_eq!(found.table, ExportedTable::Resident);
         let found = columns(
@@ -359,7 +363,7 @@ mod tests {
         )
         .unwrap();
         assert_eq!((dimensions(&found), found.table), (vec![PROCESS_NAME, "class"], ExportedTable::Reference));
-        assert!(!found.is_system_view && found.ignored() == ["Impact Size (System View) (MB)"]);
+        assert!(!found.is_system_view && found.ignored(true) == ["Impact Size (System View) (MB)"]);
         let found = columns(&["Category Class", "Size (System View) (KB)"], &[], &[]).unwrap();
         assert!(found.is_system_view && found.says[1] == Says::Size(1024, Decimals::Zeros));
     }

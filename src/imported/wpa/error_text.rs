@@ -41,8 +41,9 @@ impl Reading<'_> {
                 "{place}: \"{text}\" is another amount than the pages of the row: it was changed after pfnset wrote it; write it \
                  again"
             )),
+            Fault::NoFrameNumber(text) => Reason::from(format!("{place}: \"{text}\" is no page frame number")),
             Fault::TooMany => map(format!(
-                "{place}: a page frame number above 40 bits, or more than 4,095 categories or snapshots: these columns are \
+                "{place}: a page frame number above 40 bits, or more than 16,777,216 combinations of labels: these columns are \
                  not what their headings say; the column map can name them"
             )),
         }

@@ -3,6 +3,12 @@
 use foldhash::HashMap as FastMap;
 use std::sync::{Mutex, PoisonError};
 
+/// Most key columns of a table.
+pub(super) const MOST_KEYS: usize = 16;
+
+/// Codes of the labels of a row, by key column.
+pub(super) type Key = [u32; MOST_KEYS];
+
 /// The labels of a column.
 #[derive(Debug, Default)]
 pub struct Labels(Mutex<Coded>);

@@ -12,6 +12,7 @@ pub mod heading;
 mod labels;
 mod nesting;
 mod noticed;
+pub mod page_rows;
 pub mod rows;
 pub mod text;
 
@@ -23,8 +24,10 @@ use crate::trace::trust::warning::Warnings;
 use columns::{Columns, ExportedTable, KnownLabels, Says};
 use culture::{Culture, Decimals};
 use foldhash::HashMap as FastMap;
+use labels::Key;
 use noticed::Noticed;
-use rows::{Key, PageCell, Reading, Rows};
+use page_rows::PageRows;
+use rows::{Reading, Rows};
 use text::Text;
 
 /// What the user says of exported files.
@@ -55,11 +58,9 @@ pub struct WpaExport {
 pub struct WpaRows {
     /// Sums by the dimensions asked for.
     pub rows: Vec<CountedRow>,
-    /// Each row's page in order of PFNs, where rows are pages and pages were asked for.
-    pub pages: Vec<PageCell>,
-    /// Labels of categories, by the code in `pages`.
-    pub categories: Vec<Box<str>>,
-    /// Labels of snapshots, by the code in `pages`.
+    /// Each row's page, where rows are pages and pages were asked for.
+    pub pages: PageRows,
+    /// Labels of snapshots.
     pub snapshots: Vec<Box<str>>,
     /// Rows of the file that were added up.
     pub count: u64,
@@ -236,9 +237,8 @@ impl WpaExport {
         }
     }
 
-    fn counted(&self, rows: Rows, dimensions: &[&str]) -> WpaRows {
+    fn counted(&self, mut rows: Rows, dimensions: &[&str]) -> WpaRows {
         let place = |dimension: &str| self.columns.keys.iter().position(|(known, _)| *known == dimension);
-        let list = |dimension: &str| place(dimension).and_then(|at| rows.labels.get(at)).cloned().unwrap_or_default();
         let places: Vec<usize> = dimensions.iter().filter_map(|dimension| place(dimension)).collect();
         let mut merged: FastMap<Vec<Box<str>>, Amount> = FastMap::default();
         for (key, sums) in &rows.sums {
@@ -248,9 +248,8 @@ impl WpaExport {
         }
         WpaRows {
             rows: merged.into_iter().map(|(labels, amount)| CountedRow { labels, amount }).collect(),
-            categories: list(columns::CATEGORY),
-            snapshots: list(columns::SNAPSHOT),
-            pages: rows.pages,
+            snapshots: place(columns::SNAPSHOT).and_then(|at| rows.labels.get(at)).cloned().unwrap_or_default(),
+            pages: rows.take_pages(&self.columns),
             count: rows.count,
             left_out: rows.left_out,
             warnings: Warnings::default(),

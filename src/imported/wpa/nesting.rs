@@ -6,7 +6,8 @@
 
 use super::columns::{Columns, SNAPSHOT, Says, is_measure};
 use super::heading::Unit;
-use super::rows::{Key, MOST_KEYS, Rows, Sums};
+use super::labels::{Key, MOST_KEYS};
+use super::rows::{Rows, Sums};
 use crate::units::count;
 use foldhash::{HashMap as FastMap, HashSet as FastSet};
 use std::collections::BTreeMap;

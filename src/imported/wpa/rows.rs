@@ -4,19 +4,14 @@
 
 use super::columns::{Columns, ExportedTable, Says};
 use super::culture::{Culture, Decimals, NotANumber, Place, Roles, last_sign, number};
-use super::labels::{LabelCache, Labels};
+use super::labels::{Key, LabelCache, Labels};
 use super::noticed::Noticed;
+use super::page_rows::{CombinationCache, Combinations, PageCell, PageRows};
 use super::text::Text;
 use crate::imported::amount::Amount;
 use foldhash::HashMap as FastMap;
 use rayon::prelude::*;
 use std::ops::{AddAssign, Range};
-
-/// Most key columns of a table.
-pub(super) const MOST_KEYS: usize = 16;
-
-/// Codes of the labels of a row, by key column.
-pub(super) type Key = [u32; MOST_KEYS];
 
 /// What rows of one key add up to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -34,43 +29,6 @@ impl AddAssign for Sums {
         self.amount += other.amount;
         self.by_wpa += other.by_wpa;
         self.count += other.count;
-    }
-}
-
-/// A row that is a page: frame number, category and snapshot in one word, and the virtual address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct PageCell {
-    word: u64,
-    /// 0 where the table has none.
-    pub address: u64,
-}
-
-/// Bits of the codes of category and snapshot.
-const CODE_BITS: u32 = 12;
-const CODE_MASK: u64 = (1 << CODE_BITS) - 1;
-/// Page frame numbers of 52-bit physical addresses.
-const PFN_BITS: u32 = 40;
-
-impl PageCell {
-    fn new(pfn: u64, category: u32, snapshot: u32, address: u64) -> Option<PageCell> {
-        let [category, snapshot] = [category, snapshot].map(u64::from);
-        let fits = pfn >> PFN_BITS == 0 && category <= CODE_MASK && snapshot <= CODE_MASK;
-        fits.then_some(PageCell { word: pfn << (2 * CODE_BITS) | category << CODE_BITS | snapshot, address })
-    }
-
-    /// Page frame number.
-    pub const fn pfn(&self) -> u64 {
-        self.word >> (2 * CODE_BITS)
-    }
-
-    /// Code of the category.
-    pub const fn category(&self) -> u32 {
-        (self.word >> CODE_BITS & CODE_MASK) as u32
-    }
-
-    /// Code of the snapshot.
-    pub const fn snapshot(&self) -> u32 {
-        (self.word & CODE_MASK) as u32
     }
 }
 
@@ -96,9 +54,11 @@ pub enum Fault {
     Ambiguous(String),
     /// The text of a cell is no page frame number or address.
     NoHexadecimal(String),
+    /// The text of a cell is no page frame number in decimal digits.
+    NoFrameNumber(String),
     /// The bytes of a row are not those of its pages.
     OtherBytes(String),
-    /// More categories or snapshots than there can be.
+    /// A page frame number of too many bits, or more combinations of labels than there can be.
     TooMany,
 }
 
@@ -131,18 +91,32 @@ pub struct Rows {
     pub sums: FastMap<Key, Sums>,
     /// Labels of each key column by code.
     pub labels: Vec<Vec<Box<str>>>,
-    /// Pages, in order.
-    pub pages: Vec<PageCell>,
+    /// Pages by PFN; rows of one page in the order of the table.
+    pub(super) pages: Vec<PageCell>,
+    /// Codes of the labels of each combination in `pages`.
+    pub(super) combinations: Vec<Key>,
     /// Rows.
     pub count: u64,
     /// Rows that are sums of others: where rows are pages, those without the number of one.
-    pub(super) left_out: u64,
+    pub(crate) left_out: u64,
     /// What in them contradicts itself.
     pub(crate) noticed: Noticed,
     /// Signs of the numbers.
     pub roles: Roles,
     /// The first cell that can be two numbers.
     pub ambiguous: Option<RowError>,
+}
+
+impl Rows {
+    /// Takes the rows that are pages, and all labels, out of the rows of a table with these columns.
+    pub(crate) fn take_pages(&mut self, columns: &Columns) -> PageRows {
+        PageRows {
+            cells: std::mem::take(&mut self.pages),
+            keys: columns.keys.clone(),
+            labels: std::mem::take(&mut self.labels),
+            combinations: std::mem::take(&mut self.combinations),
+        }
+    }
 }
 
 /// What the cells of a row say.
@@ -166,11 +140,18 @@ pub(super) struct Cells<'c> {
     pub(super) is_total: bool,
 }
 
+/// What all threads number in the same way.
+struct Shared {
+    labels: Vec<Labels>,
+    combinations: Combinations,
+}
+
 /// What one thread has read.
 #[derive(Default)]
 struct Part {
     rows: Rows,
     caches: Vec<LabelCache>,
+    combinations: CombinationCache,
     error: Option<RowError>,
 }
 
@@ -202,17 +183,30 @@ fn line_ends(bytes: &[u8]) -> u64 {
     bytes.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).filter(|byte| **byte == b'\n').count() as u64
 }
 
-/// Reads `0x1a2b` or `1a2b`.
-fn hexadecimal(cell: &[u8]) -> Option<u64> {
+/// Reads `0x1a2b`, and `1a2b` or `6699` by the radix.
+fn integer(cell: &[u8], radix: u32) -> Option<u64> {
     let cell = cell.trim_ascii();
-    let digits = cell.strip_prefix(b"0x").or_else(|| cell.strip_prefix(b"0X")).unwrap_or(cell);
+    let prefixed = cell.strip_prefix(b"0x").or_else(|| cell.strip_prefix(b"0X"));
+    let (digits, radix) = prefixed.map_or((cell, radix), |digits| (digits, 16));
     let (mut value, mut any) = (0u64, false);
     for &byte in digits.iter().filter(|byte| **byte != b'`') {
-        let digit = char::from(byte).to_digit(16)?;
-        value = value.checked_mul(16)? | u64::from(digit);
+        let digit = char::from(byte).to_digit(radix)?;
+        value = value.checked_mul(radix.into())?.checked_add(digit.into())?;
         any = true;
     }
     any.then_some(value)
+}
+
+/// A page frame number or an address; `None` for an empty cell.
+#[inline]
+fn place_in_memory(cell: &[u8], radix: u32, place: Place) -> Result<Option<u64>, RowError> {
+    let value = integer(cell, radix);
+    if value.is_none() && !cell.is_empty() {
+        let text = String::from_utf8_lossy(cell).into_owned();
+        let fault = if radix == 10 { Fault::NoFrameNumber(text) } else { Fault::NoHexadecimal(text) };
+        return Err(RowError { place, fault });
+    }
+    Ok(value)
 }
 
 impl Reading<'_> {
@@ -222,12 +216,13 @@ impl Reading<'_> {
     /// The first row that cannot be read.
     pub fn rows(&self) -> Result<Rows, RowError> {
         let labels: Vec<Labels> = self.columns.keys.iter().map(|_| Labels::default()).collect();
+        let shared = Shared { labels, combinations: Combinations::default() };
         let pieces = self.text.pieces(self.start);
         let empty =
             || Part { caches: self.columns.keys.iter().map(|_| LabelCache::default()).collect(), ..Part::default() };
         let parts: Vec<Part> = (pieces.par_iter().enumerate().with_min_len(4))
             .fold(empty, |mut part, (number, piece)| {
-                self.piece(&mut part, number as u64, piece.clone(), &labels);
+                self.piece(&mut part, number as u64, piece.clone(), &shared);
                 part
             })
             .collect();
@@ -237,8 +232,9 @@ impl Reading<'_> {
         if let Some(error) = all.error {
             return Err(error);
         }
-        all.rows.labels = labels.into_iter().map(Labels::into_list).collect();
-        all.rows.pages.par_sort_unstable();
+        all.rows.labels = shared.labels.into_iter().map(Labels::into_list).collect();
+        all.rows.combinations = shared.combinations.into_list();
+        all.rows.pages.par_sort_by_key(PageCell::pfn);
         Ok(all.rows)
     }
 
@@ -258,7 +254,7 @@ impl Reading<'_> {
         piece.map_or(0, |piece| self.text.line_of(piece.start)) + (place.0 & u64::from(u32::MAX)).saturating_sub(1)
     }
 
-    fn piece(&self, part: &mut Part, number: u64, piece: Range<usize>, labels: &[Labels]) {
+    fn piece(&self, part: &mut Part, number: u64, piece: Range<usize>, shared: &Shared) {
         let bytes = self.text.utf8(piece);
         let mut reader = csv::ReaderBuilder::new()
             .has_headers(false)
@@ -277,20 +273,20 @@ impl Reading<'_> {
                 false => at.record() + 1,
             });
             let line = line.min(u64::from(u32::MAX));
-            if let Err(error) = self.row(part, &record, number << 32 | line, labels) {
+            if let Err(error) = self.row(part, &record, number << 32 | line, shared) {
                 part.error = Some(error);
             }
         }
     }
 
-    fn row(&self, part: &mut Part, record: &csv::ByteRecord, row: u64, labels: &[Labels]) -> Result<(), RowError> {
+    fn row(&self, part: &mut Part, record: &csv::ByteRecord, row: u64, shared: &Shared) -> Result<(), RowError> {
         let error = |column: usize, fault: Fault| RowError { place: (row, column as u32), fault };
         let columns = self.columns;
         if record.len() != columns.says.len() {
             let is_blank = record.iter().all(|cell| cell.trim_ascii().is_empty()) && record.len() == 1;
             return if is_blank { Ok(()) } else { Err(error(record.len(), Fault::Length(record.len()))) };
         }
-        let mut cells = self.cells(part, record, row, labels)?;
+        let mut cells = self.cells(part, record, row, &shared.labels)?;
         // Each page has a number: a row without one is the sum of those below it.
         let is_sum = columns.has_pfn() && cells.pfn.is_none();
         if columns.has_pfn() && !cells.measured {
@@ -313,12 +309,8 @@ impl Reading<'_> {
         part.rows.count += 1;
         *part.rows.sums.entry(cells.key).or_default() += cells.sums;
         if let Some(pfn) = cells.pfn.filter(|_| self.with_pages) {
-            let code = |dimension: &str| {
-                let place = columns.keys.iter().position(|(known, _)| *known == dimension);
-                place.and_then(|place| cells.codes.get(place).copied()).unwrap_or(0)
-            };
-            let page =
-                PageCell::new(pfn, code(super::columns::CATEGORY), code(super::columns::SNAPSHOT), cells.address);
+            let combination = part.combinations.number(&cells.codes, &shared.combinations);
+            let page = PageCell::new(pfn, combination, cells.address);
             part.rows.pages.push(page.ok_or_else(|| error(0, Fault::TooMany))?);
         }
         Ok(())
@@ -369,15 +361,8 @@ impl Reading<'_> {
                         }
                     }
                 }
-                Says::Pfn | Says::Address => {
-                    let empty_is = (*says == Says::Address && cell.is_empty()).then_some(0);
-                    let value = hexadecimal(cell).or(empty_is);
-                    if value.is_none() && !cell.is_empty() {
-                        let fault = Fault::NoHexadecimal(String::from_utf8_lossy(cell).into_owned());
-                        return Err(RowError { place, fault });
-                    }
-                    if *says == Says::Pfn { cells.pfn = value } else { cells.address = value.unwrap_or(0) }
-                }
+                Says::Pfn(radix) => cells.pfn = place_in_memory(cell, radix, place)?,
+                Says::Address => cells.address = place_in_memory(cell, 16, place)?.unwrap_or(0),
             }
         }
         Ok(cells)

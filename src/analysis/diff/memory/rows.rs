@@ -4,7 +4,6 @@ use crate::analysis::diff::compared_dimensions::Dimension;
 use crate::analysis::diff::comparison::{Amounts, ComparedRow, DiffOrder, Join};
 use crate::analysis::diff::process_matching::Matched;
 use crate::analysis::diff::tolerance::Tolerance;
-use crate::escape::visible;
 use crate::imported::CountedRow;
 use crate::imported::amount::{Amount, Limit};
 
@@ -52,12 +51,7 @@ pub fn join(
         for row in counted {
             let labels = matched.iter().zip(&row.labels).map(|(matched, label)| matched.name(side, label).to_owned());
             let labels: Vec<String> = labels.collect();
-            // CSV has hidden characters in writing, so rows are joined by what is visible.
-            let form = |(dimension, label): (&Dimension, &String)| match dimension {
-                Dimension::Process(_) => visible(label).to_lowercase(),
-                _ => visible(label).into_owned(),
-            };
-            let key = dimensions.iter().zip(&labels).map(form).collect();
+            let key = dimensions.iter().zip(&labels).map(|(dimension, label)| dimension.joined_by(label)).collect();
             let typed = || dimensions.iter().zip(&labels).map(|(dimension, label)| dimension.label(label)).collect();
             *joined.side(side, key, typed) += row.amount;
         }

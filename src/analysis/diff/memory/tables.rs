@@ -4,7 +4,7 @@ use crate::analysis::category_rules::Rule;
 use crate::analysis::diff::Diff;
 use crate::analysis::diff::comparison::ComparedTotals;
 use crate::analysis::diff::memory::rows::DiffRow;
-use crate::analysis::diff::page_by_page::PageGroup;
+use crate::analysis::diff::page_by_page::{LabelGroup, PageGroup};
 use crate::analysis::diff::shared_columns::{self, clamped};
 use crate::analysis::table::{Column, Dimension as _, Field, Fit, Line, Table, Value};
 use crate::imported::amount::Amount;
@@ -23,8 +23,10 @@ fn sum_line(label: Value, sum: &ComparedTotals) -> Line {
 fn row_line(row: &DiffRow) -> Line {
     let pages = |amount: Option<Amount>| Value::maybe(amount, |amount| Value::Count(amount.pages()));
     let difference = clamped(row.delta());
+    // A table of numbers of pages alone has no label.
+    let label = if row.labels.is_empty() { Value::text("all pages") } else { shared_columns::labels(&row.labels) };
     Line::new([
-        shared_columns::labels(&row.labels),
+        label,
         pages(row.left),
         pages(row.right),
         Value::Difference(difference),
@@ -125,7 +127,7 @@ impl Diff {
         Some(Table {
             title: Some("Pages that differ".into()),
             columns: vec![
-                Column::text("Export → trace").fit(Fit::Wraps),
+                Column::text(self.file_and_trace()).fit(Fit::Wraps),
                 Column::number("Pages"),
                 Column::number("First PFN"),
                 Column::text("Rule").fit(Fit::Leaves(0)),
@@ -133,6 +135,40 @@ impl Diff {
             lines,
             ..Table::default()
         })
+    }
+
+    /// Pages with another list, priority or process, say, by their labels.
+    pub(crate) fn page_label_table(&self, top: Option<usize>) -> Option<Table> {
+        let groups = self.pages.as_ref().map(|pages| pages.label_groups.as_slice()).filter(|all| !all.is_empty())?;
+        let (shown, rest) = groups.split_at(top.unwrap_or(MOVES).min(groups.len()));
+        let line = |group: &LabelGroup| {
+            let [theirs, ours] = [&group.theirs, &group.ours].map(|label| group.dimension.label(label));
+            let pair = format!("{} → {}", theirs.shown(), ours.shown());
+            let pages = [Value::count(group.pages), Value::Hex(group.first_pfn)];
+            Line::new([Value::text(group.dimension.title()), Value::text(pair)].into_iter().chain(pages))
+        };
+        let mut lines: Vec<Line> = shown.iter().map(line).collect();
+        if !rest.is_empty() {
+            // A page can have other labels of several dimensions, so there is no sum.
+            let more = Value::More(rest.len() as u64, "more");
+            lines.push(Line::new([more, Value::Nothing, Value::Nothing, Value::Nothing]));
+        }
+        Some(Table {
+            title: Some("Pages whose other labels differ".into()),
+            columns: vec![
+                Column::text("Label").fit(Fit::Stays),
+                Column::text(self.file_and_trace()).fit(Fit::Wraps),
+                Column::number("Pages"),
+                Column::number("First PFN"),
+            ],
+            lines,
+            ..Table::default()
+        })
+    }
+
+    fn file_and_trace(&self) -> &'static str {
+        let has_export = self.sides.iter().any(|side| side.kind == "wpa_csv");
+        if has_export { "Export → trace" } else { "File → trace" }
     }
 
     /// Groups of pages that are shown.
