@@ -3,8 +3,8 @@
 use super::budget::{Budget, Conditions, Measure};
 use super::measured_value::{Row, Value, length};
 use super::required_data::Evidence;
-use super::unknown_owners::{UNKNOWN, of_unknown};
-use crate::analysis::faults::{Dimension, FaultQuery, HardKind, FaultSet, HardFigures, HardSet};
+use super::unknown_owners::{of_unknown, unknown};
+use crate::analysis::faults::{Dimension, FaultQuery, FaultSet, HardFigures, HardKind, HardSet};
 use crate::analysis::stacks::STARTS_MISSING;
 use crate::dimensions::{Condition, Dimension as _, Label};
 use crate::event::hooks::HARD_FAULT;
@@ -39,7 +39,7 @@ fn of_unnamed_files(conditions: &[Condition<Dimension>]) -> Option<Vec<Condition
     // Those of a kind that is chosen count already.
     let rest = HardKind::ALL.map(HardKind::name).into_iter().filter(|name| !kind.patterns.could_pass(&[name]));
     let rest = Condition::fixed(Dimension::Kind, &rest.collect::<Vec<_>>().join(";"));
-    Some(others.map(copy).chain([rest, Condition::fixed(Dimension::File, UNKNOWN)]).collect())
+    Some(others.map(copy).chain([rest, unknown(Dimension::File)]).collect())
 }
 
 impl<'t> FaultValues<'t> {

@@ -7,7 +7,7 @@ use crate::analysis::check::fault_values::FaultValues;
 use crate::analysis::check::measured_value::length;
 pub use crate::analysis::check::measured_value::{Row, Value};
 use crate::analysis::check::required_data::{Evidence, unrecorded, unrecorded_interrupts, unrecorded_wakeups};
-use crate::analysis::check::unknown_owners::{UNKNOWN, of_unknown};
+use crate::analysis::check::unknown_owners::{of_unknown, unknown};
 use crate::analysis::refset::ReferenceSet;
 use crate::analysis::refset::query::{Dimension as ReferenceDimension, Query};
 use crate::analysis::refset::reason::AccessReason;
@@ -369,7 +369,7 @@ impl ReferenceValues {
         conditions: &[Condition<ReferenceDimension>],
     ) -> Result<u64, String> {
         let set = self.0.as_ref().map_err(String::clone)?;
-        let is_unknown = Condition::fixed(ReferenceDimension::PROCESS, UNKNOWN);
+        let is_unknown = unknown(ReferenceDimension::PROCESS);
         let has_any = set.rows.iter().any(|row| is_unknown.matches(row.labels.first()));
         let questions = if has_any { of_unknown(conditions) } else { Vec::new() };
         questions.iter().try_fold(0u64, |sum, of| {

@@ -4,10 +4,11 @@
 use super::budget::{Limit, MeasureUnit, WHOLE};
 use super::measured_value::Value;
 use crate::dimensions::{Condition, Dimension, FileFacet, ProcessFacet};
+use crate::pattern::Patterns;
 use crate::units::{count, counted, milliseconds, needs_nanoseconds};
 
 /// What labels of processes and files that no record names begin with.
-pub(super) const UNKNOWN: &str = "Unknown*";
+const UNKNOWN: &str = "Unknown*";
 
 /// Labels of what is not known: of a process id or a file object, of other facts.
 const LABELS: [&str; 2] = ["Unknown (1)", "Unknown"];
@@ -23,13 +24,18 @@ pub(super) fn of_unknown<D: Dimension>(conditions: &[Condition<D>]) -> Vec<Vec<C
     let places: Vec<usize> = (0..).zip(conditions).filter(|(_, of)| is_of_names(of)).map(|(place, _)| place).collect();
     let with = |replaced: &[usize]| {
         let condition = |(place, condition): (usize, &Condition<D>)| match replaced.contains(&place) {
-            true => Condition::fixed(condition.dimension, UNKNOWN),
+            true => unknown(condition.dimension),
             false => Condition { patterns: condition.patterns.clone(), ..Condition::fixed(condition.dimension, "") },
         };
         conditions.iter().enumerate().map(condition).collect()
     };
     let all = (places.len() > 1).then(|| with(&places));
     places.iter().map(|place| with(&[*place])).chain(all).collect()
+}
+
+/// What is not known of a dimension, as `--where` takes it: what belongs to nobody or to several is none of it.
+pub(super) fn unknown<D: Dimension>(dimension: D) -> Condition<D> {
+    Condition { patterns: Patterns::of_labels(UNKNOWN), ..Condition::fixed(dimension, "") }
 }
 
 /// A value that is not known exactly, in the unit of limits.
