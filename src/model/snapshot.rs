@@ -151,6 +151,18 @@ impl Snapshot {
         runs.filter_map(record).collect()
     }
 
+    /// Visits some of the pages, for a share that need not be exact: all of few, else the first ones of runs all over the sequence.
+    pub(crate) fn look_at_some(&self, etl: &EtlFile, runs: usize, in_run: u32, mut visit: impl FnMut(&[PageIdentity])) {
+        let is_all = self.pages <= runs as u64 * u64::from(in_run);
+        let step = if is_all { 1 } else { self.runs.len().div_ceil(runs.max(1)) };
+        let mut scratch = Vec::new();
+        for run in self.runs.iter().step_by(step) {
+            let pages = if is_all { run.pages } else { run.pages.min(in_run) };
+            let area = etl.area(run.buffer as usize, &mut scratch);
+            batches_of(&area, &PageRun { pages, ..*run }, &mut visit);
+        }
+    }
+
     /// The moment after the last page.
     pub fn end(&self) -> Moment {
         Moment::end_of(self.last_time)

@@ -124,8 +124,6 @@ impl<'t> FaultValues<'t> {
         let unknown_sets = self.of_unknown.get(&budget.name).into_iter().flatten();
         let unowned = unknown_sets.map(|set| amount(&set.hard)).fold(0, u64::saturating_add);
         Ok(Value {
-            unowned,
-            unnamed: unowned,
             pages: amount(hard),
             total: amount(&all.hard),
             total_unknown: unknown(&all.hard),
@@ -133,6 +131,7 @@ impl<'t> FaultValues<'t> {
             rows: rows.iter().map(row).collect(),
             span_ns: length(all.window_times),
             ..Value::default()
-        })
+        }
+        .with_unowned(unowned))
     }
 }

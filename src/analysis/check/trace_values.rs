@@ -237,7 +237,7 @@ impl<'t> ResidentValues<'t> {
         let pages = selected(context, all, conditions);
         let unknown = of_unknown(conditions).into_iter().map(|of| selected(context, all, &of).values().sum::<u64>());
         let unowned = unknown.fold(0, u64::saturating_add);
-        Ok(Value { unowned, unnamed: unowned, ..of_pages(context, pages, snapshot.pages, doubts) })
+        Ok(of_pages(context, pages, snapshot.pages, doubts).with_unowned(unowned))
     }
 }
 
@@ -354,7 +354,7 @@ impl ReferenceValues {
                 let of_stacks = |doubt: &&Warning| doubt.code == "stacks_incomplete" && selected.chooses_stacks();
                 let doubts = selected.warnings.iter().filter(of_stacks).map(|doubt| doubt.text.clone()).collect();
                 let unowned = self.unowned(trace, budget, conditions)?;
-                Ok(Value { doubts, unowned, unnamed: unowned, ..held(&selected, budget.measure, set) })
+                Ok(Value { doubts, ..held(&selected, budget.measure, set) }.with_unowned(unowned))
             }
         }
     }
