@@ -83,6 +83,7 @@ mod symbols;
 mod terminal;
 mod trust;
 mod trust_travels;
+mod untold_flags;
 mod widths;
 mod windows;
 mod written;

@@ -212,7 +212,8 @@ impl<'t> ResidentValues<'t> {
             let records = counted(impossible, "page record names a PFN", "page records name PFNs");
             return Err(format!("{records} that no machine has: the page sequence is damaged"));
         }
-        if let Some(unknown) = warnings::of_pool_tags(trace, &[], conditions) {
+        let last = trace.snapshots().iter().position(|other| other.first == snapshot.first);
+        if let Some(unknown) = warnings::of_untold(trace, last.as_slice(), &[], conditions).next() {
             return Err(unknown.text);
         }
         let stacks = stacks_for(trace, &PAGES_BY, conditions, &budget.symbols);
