@@ -217,6 +217,21 @@ fn a_first_file_has_budgets_of_what_was_allocated() {
     assert!(met.code == 0 && met.out.contains("All pool, growth in a minute"), "{met:?}");
 }
 
+/// It said what was lost, and neither that there are no budgets nor what to do.
+#[test]
+fn losses_that_refuse_a_first_file_are_told_with_what_to_do() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [trace, budgets] = ["lossy.etl", "first.toml"].map(|name| folder.path().join(name));
+    let mut bytes = std::fs::read(crate::program::fixtures().join("alloc-x86.etl")).expect("a trace");
+    // EventsLost in the log-file header; no buffer says when.
+    bytes[152..156].copy_from_slice(&10u32.to_le_bytes());
+    std::fs::write(&trace, bytes).expect("room for a trace");
+    let [trace, to] = [&trace, &budgets].map(|path| path.to_str().expect("UTF-8"));
+    let made = run(&["check", "--init", trace, "-o", to]);
+    let says = "pfnset: No budgets: DATA WAS LOST while recording: 10 events; the trace does not tell when. Make them of a whole trace";
+    assert!(made.code == 3 && made.err.starts_with(says) && !budgets.exists(), "{made:?}");
+}
+
 /// Limits of gigabytes in a minute were made of what three milliseconds allocated.
 #[test]
 fn a_first_file_guesses_no_growth_from_parts_of_a_second() {

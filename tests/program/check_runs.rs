@@ -167,7 +167,11 @@ fn a_first_file_of_a_trace_without_pages_says_why() {
     fs::copy(fixtures().join("cpu-compressed.etl"), folder.path().join("cpu.etl")).expect("a trace");
     let none = check(&folder, "--init cpu.etl");
     assert_eq!((none.code, none.out.as_str()), (4, ""));
-    assert!(none.err.starts_with(&format!("pfnset: {why}; for its context switches write budgets")), "{}", none.err);
+    assert!(
+        none.err.starts_with(&format!("pfnset: No budgets: {why}; for its context switches write budgets")),
+        "{}",
+        none.err
+    );
     // The fixture with records of another event where pages are.
     let mut bytes = fs::read(fixtures().join("refset-small.etl")).expect("a fixture");
     for at in (0..bytes.len() - 8).step_by(8) {

@@ -23,6 +23,7 @@ mod counters;
 mod cpu;
 mod cpu_ready_records;
 mod cpu_samples;
+mod cpu_samples_missing;
 mod cpu_stacks;
 mod cpu_unknown_processes;
 mod diff;

@@ -3,6 +3,7 @@
 use super::budget::{Analysis, Budget, Conditions, Measure};
 use super::measured_value::{Row, Value};
 use super::required_data::Evidence;
+use super::unknown_owners::of_unknown;
 use crate::analysis::allocations::{
     AllocationQuery, AllocationSet, Dimension, FAR_FROM_RUNDOWN, FREES_UNKNOWN, Figures,
 };
@@ -21,11 +22,20 @@ pub struct AllocationValues<'t> {
     all: Result<AllocationSet, String>,
     /// Those that meet the conditions of a budget, by its name.
     of_budgets: BTreeMap<String, AllocationSet>,
+    /// Those of processes that no record names, which can meet them too.
+    of_unknown: BTreeMap<String, Vec<AllocationSet>>,
     evidence: Evidence<'t>,
 }
 
-/// A budget with its conditions.
+/// A budget with its conditions, or with those of what is not known.
 type Own<'b> = (&'b Budget, Vec<Condition<Dimension>>);
+
+/// Sets of the budgets that meet their conditions, and those of unknown processes.
+#[derive(Default)]
+struct Sets {
+    of_budgets: BTreeMap<String, AllocationSet>,
+    of_unknown: BTreeMap<String, Vec<AllocationSet>>,
+}
 
 /// The allocations that meet these conditions, and by name those of the budgets. The trace is gone through once.
 fn together(
@@ -33,14 +43,20 @@ fn together(
     of: AllocationKind,
     conditions: Vec<Condition<Dimension>>,
     own: &[Own<'_>],
-) -> (Result<AllocationSet, String>, BTreeMap<String, AllocationSet>) {
+    sets: &mut Sets,
+) -> Result<AllocationSet, String> {
+    let unknown = own.iter().flat_map(|(budget, of)| of_unknown(of).into_iter().map(move |of| (*budget, of)));
+    let unknown: Vec<Own<'_>> = unknown.collect();
     let symbols = own.first().map_or_else(SymbolFolders::default, |(budget, _)| budget.symbols.clone());
     let query = AllocationQuery { of: Some(of), conditions, symbols, ..AllocationQuery::default() };
-    let others: Vec<&[Condition<Dimension>]> = own.iter().map(|(_, conditions)| &conditions[..]).collect();
-    match AllocationSet::answer_with(trace, &query, &others) {
-        Ok((all, sets)) => (Ok(all), own.iter().map(|(budget, _)| budget.name.clone()).zip(sets).collect()),
-        Err(error) => (Err(error.brief()), BTreeMap::new()),
+    let others: Vec<&[Condition<Dimension>]> = own.iter().chain(&unknown).map(|(_, of)| &of[..]).collect();
+    let (all, found) = AllocationSet::answer_with(trace, &query, &others).map_err(|error| error.brief())?;
+    let mut found = found.into_iter();
+    sets.of_budgets.extend(own.iter().map(|(budget, _)| budget.name.clone()).zip(found.by_ref()));
+    for ((budget, _), set) in unknown.iter().zip(found) {
+        sets.of_unknown.entry(budget.name.clone()).or_default().push(set);
     }
+    Ok(all)
 }
 
 /// The nanoseconds of a minute.
@@ -58,12 +74,15 @@ impl<'t> AllocationValues<'t> {
         // For what only the end of a piece tells, changes are kept until the end: those of the pieces that such budgets want.
         let is_late = |conditions: &[Condition<Dimension>]| conditions.iter().any(|c| c.dimension.is_known_at_end(of));
         let (late, early): (Vec<Own<'_>>, Vec<Own<'_>>) = own.partition(|(_, conditions)| is_late(conditions));
-        let (all, mut of_budgets) = together(trace, of, Vec::new(), &early);
+        let mut sets = Sets::default();
+        let all = together(trace, of, Vec::new(), &early, &mut sets);
         if all.is_ok() && !late.is_empty() {
             let nothing = vec![Condition::fixed(Dimension::Process, "!*")];
-            of_budgets.extend(together(trace, of, nothing, &late).1);
+            // Without an answer its budgets have no set, which is said of each.
+            let _ = together(trace, of, nothing, &late, &mut sets);
         }
-        AllocationValues { of, all, of_budgets, evidence: Evidence::new(trace, of.needs()) }
+        let Sets { of_budgets, of_unknown } = sets;
+        AllocationValues { of, all, of_budgets, of_unknown, evidence: Evidence::new(trace, of.needs()) }
     }
 
     /// What a reader of them has to know.
@@ -103,8 +122,14 @@ impl<'t> AllocationValues<'t> {
             return Err(fault);
         }
         let amount = |figures: &Figures| amount(budget.measure, figures, selected);
+        let unknown = self.of_unknown.get(&budget.name).into_iter().flatten();
+        let unowned = unknown
+            .map(|set| self::amount(budget.measure, &set.total, set).unsigned_abs())
+            .fold(0, u64::saturating_add);
         let total_unknown = unknown_start(trace, all).filter(|_| budget.measure != Measure::GrowthPerMinute);
         Ok(Value {
+            unowned,
+            unnamed: unowned,
             total_unknown,
             pages: amount(&selected.total).unsigned_abs(),
             total: amount(&all.total).unsigned_abs(),

@@ -81,8 +81,8 @@ impl<'t> CpuValues<'t> {
             rows: counted_rows(counted).map(row).collect(),
             doubts: doubts.into_iter().map(|doubt| doubt.text.clone()).collect(),
             span_ns: length(all.window_times),
-            unowned_ns: counted.ns(unowned),
-            unnamed_ns: counted.ns(unnamed),
+            unowned: counted.ns(unowned),
+            unnamed: counted.ns(unnamed),
             unknown_ns: if budget.measure == Measure::CpuTime { all.ns(unknown_ticks(&all.by_processor)) } else { 0 },
             ..Value::default()
         })

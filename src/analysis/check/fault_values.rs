@@ -3,7 +3,8 @@
 use super::budget::{Budget, Conditions, Measure};
 use super::measured_value::{Row, Value, length};
 use super::required_data::Evidence;
-use crate::analysis::faults::{Dimension, FaultQuery, FaultSet, HardFigures, HardSet};
+use super::unknown_owners::{of_unknown, unknown};
+use crate::analysis::faults::{Dimension, FaultQuery, FaultSet, HardFigures, HardKind, HardSet};
 use crate::analysis::stacks::STARTS_MISSING;
 use crate::dimensions::{Condition, Dimension as _, Label};
 use crate::event::hooks::HARD_FAULT;
@@ -19,7 +20,26 @@ pub struct FaultValues<'t> {
     all: Result<FaultSet, String>,
     /// Those that meet the conditions of a budget, by its name.
     of_budgets: BTreeMap<String, HardSet>,
+    /// Those of processes and files that no record names, which can meet them too.
+    of_unknown: BTreeMap<String, Vec<HardSet>>,
     evidence: Evidence<'t>,
+}
+
+/// The conditions again, for faults of files without a name, where they choose faults of page files: these are known by their names alone.
+fn of_unnamed_files(conditions: &[Condition<Dimension>]) -> Option<Vec<Condition<Dimension>>> {
+    let is_of_page_files = |condition: &&Condition<Dimension>| {
+        condition.dimension == Dimension::Kind && condition.patterns.could_pass(&[HardKind::PageFile.name()])
+    };
+    let kind = conditions.iter().find(is_of_page_files)?;
+    let others = conditions.iter().filter(|condition| condition.dimension != Dimension::Kind);
+    let copy = |condition: &Condition<Dimension>| Condition {
+        patterns: condition.patterns.clone(),
+        ..Condition::fixed(condition.dimension, "")
+    };
+    // Those of a kind that is chosen count already.
+    let rest = HardKind::ALL.map(HardKind::name).into_iter().filter(|name| !kind.patterns.could_pass(&[name]));
+    let rest = Condition::fixed(Dimension::Kind, &rest.collect::<Vec<_>>().join(";"));
+    Some(others.map(copy).chain([rest, unknown(Dimension::File)]).collect())
 }
 
 impl<'t> FaultValues<'t> {
@@ -31,7 +51,13 @@ impl<'t> FaultValues<'t> {
         });
         let own: Vec<(&String, &[Condition<Dimension>])> = own.collect();
         let query = FaultQuery { group_by: vec![Dimension::Process, Dimension::File], ..FaultQuery::default() };
-        let others: Vec<&[Condition<Dimension>]> = own.iter().map(|(_, conditions)| *conditions).collect();
+        let unknown = own.iter().flat_map(|(name, conditions)| {
+            let all = of_unknown(conditions).into_iter().chain(of_unnamed_files(conditions));
+            all.map(|conditions| ((*name).clone(), conditions))
+        });
+        let unknown: Vec<(String, Vec<Condition<Dimension>>)> = unknown.collect();
+        let others = own.iter().map(|(_, conditions)| *conditions);
+        let others: Vec<&[Condition<Dimension>]> = others.chain(unknown.iter().map(|(_, of)| &of[..])).collect();
         // None at all proves nothing unless they were asked for; disk requests alone are enough for the analysis.
         let lacks = |need: &&Need| need.keyword == HARD_FAULTS.keyword && !need.was_on;
         let (all, of_others) = match trace.missing(&FAULTS).iter().find(lacks) {
@@ -41,13 +67,18 @@ impl<'t> FaultValues<'t> {
                 Err(error) => (Err(error.brief()), Vec::new()),
             },
         };
-        let of_budgets = own.into_iter().map(|(name, _)| name.clone()).zip(of_others).collect();
+        let mut of_others = of_others.into_iter();
+        let of_budgets = own.into_iter().map(|(name, _)| name.clone()).zip(of_others.by_ref()).collect();
+        let mut of_unknown: BTreeMap<String, Vec<HardSet>> = BTreeMap::new();
+        for ((name, _), set) in unknown.into_iter().zip(of_others) {
+            of_unknown.entry(name).or_default().push(set);
+        }
         let mut evidence = Evidence::new(trace, &FAULTS);
         let of_threads = all.iter().flat_map(|set| &set.warnings).find(|warning| warning.is_of(&STARTS_MISSING[..1]));
         let of_names = all.iter().flat_map(|set| &set.warnings).find(|warning| warning.code == NAMES_MISSING);
         of_names.into_iter().for_each(|doubt| evidence.add_unknown(&FILES, "file names", doubt.text.clone()));
         of_threads.into_iter().for_each(|doubt| evidence.add_unknown(&PROCESSES, THREADS, doubt.text.clone()));
-        FaultValues { all, of_budgets, evidence }
+        FaultValues { all, of_budgets, of_unknown, evidence }
     }
 
     /// What a reader of them has to know.
@@ -90,7 +121,11 @@ impl<'t> FaultValues<'t> {
             labels: labels.clone(),
             pages: i64::try_from(amount(figures)).unwrap_or(i64::MAX),
         };
+        let unknown_sets = self.of_unknown.get(&budget.name).into_iter().flatten();
+        let unowned = unknown_sets.map(|set| amount(&set.hard)).fold(0, u64::saturating_add);
         Ok(Value {
+            unowned,
+            unnamed: unowned,
             pages: amount(hard),
             total: amount(&all.hard),
             total_unknown: unknown(&all.hard),

@@ -1,9 +1,8 @@
 //! What was measured for a budget.
 
-use super::budget::{Limit, WHOLE};
 use crate::analysis::resident::page_dimensions::Dimension;
 use crate::dimensions::{Dimension as _, Label, ProcessFacet};
-use crate::units::{Nanos, are_of_other_lengths, milliseconds, needs_nanoseconds};
+use crate::units::{Nanos, are_of_other_lengths};
 use std::collections::BTreeSet;
 
 /// A part of a value.
@@ -40,10 +39,10 @@ pub struct Value {
     pub(crate) span_ns: Option<u64>,
     /// Nanoseconds of which nobody knows whose they are: the value can be greater by as much.
     pub(crate) unknown_ns: u64,
-    /// The same of threads of which nobody knows the process: it is in the total.
-    pub(crate) unowned_ns: u64,
+    /// What is of threads, processes and files of which nobody knows whether they meet the conditions: it is in the total.
+    pub(crate) unowned: u64,
     /// What of that is of processes whose name is not known: one that nothing matches can be among them.
-    pub(crate) unnamed_ns: u64,
+    pub(crate) unnamed: u64,
     /// True when nothing meets the conditions, and a name may be wrong.
     pub(crate) has_no_match: bool,
 }
@@ -65,70 +64,6 @@ impl Value {
                 seconds(before)
             )
         })
-    }
-
-    /// Why it is not known whether it is within `max`: what nobody knows the owner of can be of it.
-    pub(super) fn may_exceed(&self, max: Option<Limit>) -> Option<String> {
-        let most = self.most();
-        // What is of the value is of all, too.
-        let of_all = |all: u64| match max {
-            Some(Limit::Bytes(max)) => max,
-            Some(Limit::Share(share)) => {
-                u64::try_from(u128::from(all) * u128::from(share) / u128::from(WHOLE)).unwrap_or(u64::MAX)
-            }
-            None => u64::MAX,
-        };
-        let (least_max, max) = (of_all(self.total), of_all(self.total.saturating_add(self.unknown_ns)));
-        (self.pages <= least_max && max < most).then(|| {
-            let ms = in_ms(&[(most, self.pages), (most, max)]);
-            format!(
-                "{}, so the value is {} to {}, and max is {}{}",
-                self.unknown(&ms),
-                ms(self.pages),
-                ms(most),
-                ms(max),
-                if least_max == max { "" } else { " then" }
-            )
-        })
-    }
-
-    /// The most that it can be.
-    fn most(&self) -> u64 {
-        self.pages.saturating_add(self.unknown_ns).saturating_add(self.unowned_ns)
-    }
-
-    /// What nobody knows the owner of.
-    fn unknown(&self, ms: &impl Fn(u64) -> String) -> String {
-        let ran = || format!("which threads ran is unknown for {}", ms(self.unknown_ns));
-        let owned = || format!("the process of threads is unknown for {}", ms(self.unowned_ns));
-        match (self.unknown_ns, self.unowned_ns) {
-            (_, 0) => ran(),
-            (0, _) => owned(),
-            _ => format!("{}, and {}", ran(), owned()),
-        }
-    }
-
-    /// The same of the limit of growth, of which `room` is left.
-    pub(super) fn may_outgrow(&self, room: i64) -> Option<String> {
-        let unknown = self.most().saturating_sub(self.pages);
-        let room = u64::try_from(room).ok().filter(|room| *room < unknown)?;
-        let ms = in_ms(&[(unknown, room)]);
-        Some(format!("{}, of which {} would be more growth than max_growth", self.unknown(&ms), ms(room)))
-    }
-
-    /// The same of a lower limit, which it is below by `lacking`: what nobody knows the owner of can make up for that.
-    pub(super) fn may_reach(&self, lacking: u64) -> Option<String> {
-        let most = self.most();
-        (lacking > 0 && lacking <= most.saturating_sub(self.pages)).then(|| {
-            let min = self.pages.saturating_add(lacking);
-            let ms = in_ms(&[(self.pages, min), (most, min)]);
-            format!("{}, so the value is {} to {}, and min is {}", self.unknown(&ms), ms(self.pages), ms(most), ms(min))
-        })
-    }
-
-    /// Why it is not known that nothing meets the conditions: what does can be of a process without a name, and beyond `max`.
-    pub(super) fn may_be_unnamed(&self, max: Option<Limit>) -> Option<String> {
-        if self.unnamed_ns == 0 { None } else { self.may_exceed(max) }
     }
 
     /// Why its growth against a baseline says nothing: that counts other pages, or another process.
@@ -175,13 +110,6 @@ impl Value {
     }
 }
 
-/// Shows times, with as many digits as tell these pairs of them apart.
-fn in_ms(pairs: &[(u64, u64)]) -> impl Fn(u64) -> String + use<> {
-    let signed = |nanos| i64::try_from(nanos).unwrap_or(i64::MAX);
-    let is_fine = pairs.iter().any(|(one, other)| needs_nanoseconds(signed(*one), signed(*other)));
-    move |nanos| milliseconds(signed(nanos), is_fine)
-}
-
 /// The id by which a pattern or a label means one process: `12`, `a.exe (12)`.
 fn process_id(text: &str) -> Option<&str> {
     let in_brackets = text.strip_suffix(')').and_then(|text| text.rsplit_once(" (")).map(|(_, id)| id);
@@ -196,25 +124,6 @@ fn names(labels: &BTreeSet<String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn time_of_unknown_threads_can_take_a_value_above_its_limit() {
-        let value = Value { pages: 20_000_000, unknown_ns: 5_000_000, ..Value::default() };
-        let reason = |max| value.may_exceed(Some(Limit::Bytes(max)));
-        let told = reason(21_000_000).expect("a reason");
-        assert!(told.contains("5.000 ms, so the value is 20.000 ms to 25.000 ms, and max is 21.000 ms"), "{told}");
-        // Exceeded for certain, and not exceeded for certain.
-        assert_eq!((reason(19_999_999), reason(25_000_000)), (None, None));
-        // A share is of all, and the same time is of all then: 20 of 100 ms is less than a fifth of them, 25 of 105 ms is more.
-        let part = Value { total: 100_000_000, ..value };
-        let share = |share| part.may_exceed(Some(Limit::Share(share)));
-        let told = share(200_000).expect("a reason");
-        assert!(told.contains("20.000 ms to 25.000 ms, and max is 21.000 ms then"), "{told}");
-        assert_eq!((share(199_999), share(240_000), part.may_exceed(None)), (None, None, None));
-        // 5 ms are unknown: beyond the limit it fails for certain, and with more room it passes for certain.
-        let growth = |room| part.may_outgrow(room).is_some();
-        assert_eq!([-1, 0, 4_999_999, 5_000_000].map(growth), [false, true, true, false]);
-    }
 
     #[test]
     fn an_id_of_another_process_is_no_baseline() {

@@ -16,6 +16,7 @@ mod measured_value;
 mod required_data;
 pub mod suggested_budgets;
 pub mod trace_values;
+mod unknown_owners;
 pub mod verdict;
 
 use crate::trace::trust::warning::{OF_TRACE, Warning, Warnings};
@@ -23,6 +24,7 @@ use budget::Budget;
 use largest_growth::{Grown, grown};
 use std::path::{Path, PathBuf};
 use trace_values::{TraceValues, Value};
+use unknown_owners::Bounds;
 use verdict::{LimitKind, LimitResult, Verdict, judge};
 
 /// The values of several runs.
@@ -213,9 +215,9 @@ const NO_EARLIER: &str =
     "nothing in the baseline meets its conditions, so there is no growth to judge; optional = true counts from 0";
 
 /// A lower limit that time of which nobody knows the owner can reach is not judged; returns why.
-fn undecided_min(limits: &mut [LimitResult], value: &Value) -> Option<String> {
+fn undecided_min(limits: &mut [LimitResult], bounds: &Bounds) -> Option<String> {
     let min = limits.iter_mut().find(|limit| limit.kind == LimitKind::Min)?;
-    let reason = value.may_reach(u64::try_from(min.room.saturating_neg()).ok()?)?;
+    let reason = bounds.may_reach(u64::try_from(min.room.saturating_neg()).ok()?)?;
     min.verdict = Verdict::Invalid;
     Some(reason)
 }
@@ -235,8 +237,10 @@ fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Resu
     };
     result.value = Some(value.pages);
     result.warnings = [&value.unmatched[..], &value.doubts[..]].concat();
+    let bounds = Bounds::new(value, budget.measure.unit());
     if value.has_no_match {
-        let unnamed = value.may_be_unnamed(budget.max).filter(|_| budget.optional);
+        // What meets the conditions can be of a process without a name.
+        let unnamed = bounds.may_exceed(budget.max).filter(|_| budget.optional && value.unnamed > 0);
         result.verdict = if unnamed.is_some() { Verdict::Invalid } else { Verdict::NoMatch };
         result.fault = unnamed.or_else(|| Some(no_match(value)));
         return result;
@@ -253,7 +257,7 @@ fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Resu
     let no_total = value.total_unknown.as_ref().filter(|_| budget.has_shares());
     let known = if no_total.is_some() { budget.without_shares() } else { budget.clone() };
     result.limits = judge(&known, value.pages, value.total, runs);
-    let may_reach = undecided_min(&mut result.limits, value);
+    let may_reach = undecided_min(&mut result.limits, &bounds);
     result.verdict = worst(result.limits.iter().map(|limit| limit.verdict));
     // A limit that cannot be judged makes the budget invalid, unless another one is exceeded for certain.
     let unknown = differs.or(absent).or_else(|| baseline.and_then(|baseline| baseline.as_ref().err().cloned()));
@@ -261,8 +265,8 @@ fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Resu
         no_total.map(|reason| format!("a limit in percent is a part of all, and all is not known: {reason}"));
     result.without_baseline.clone_from(&unknown);
     let growth = result.limits.iter().find(|limit| limit.kind == LimitKind::MaxGrowth);
-    let may_outgrow = growth.and_then(|limit| value.may_outgrow(limit.room));
-    let reasons = [budget.max_growth.and(unknown), no_share, value.may_exceed(budget.max), may_outgrow, may_reach];
+    let may_outgrow = growth.and_then(|limit| bounds.may_outgrow(limit.room));
+    let reasons = [budget.max_growth.and(unknown), no_share, bounds.may_exceed(budget.max), may_outgrow, may_reach];
     for reason in reasons.into_iter().flatten() {
         result.fault = Some(reason);
         result.verdict = result.verdict.max(Verdict::Invalid);

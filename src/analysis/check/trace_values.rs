@@ -7,6 +7,7 @@ use crate::analysis::check::fault_values::FaultValues;
 use crate::analysis::check::measured_value::length;
 pub use crate::analysis::check::measured_value::{Row, Value};
 use crate::analysis::check::required_data::{Evidence, unrecorded, unrecorded_interrupts, unrecorded_wakeups};
+use crate::analysis::check::unknown_owners::{of_unknown, unknown};
 use crate::analysis::refset::ReferenceSet;
 use crate::analysis::refset::query::{Dimension as ReferenceDimension, Query};
 use crate::analysis::refset::reason::AccessReason;
@@ -235,7 +236,9 @@ impl<'t> ResidentValues<'t> {
         let all = self.counted.entry(dimensions);
         let all = all.or_insert_with_key(|by| count_pages(trace, context, snapshot, by, &[]));
         let pages = selected(context, all, conditions);
-        Ok(of_pages(context, pages, snapshot.pages, doubts))
+        let unknown = of_unknown(conditions).into_iter().map(|of| selected(context, all, &of).values().sum::<u64>());
+        let unowned = unknown.fold(0, u64::saturating_add);
+        Ok(Value { unowned, unnamed: unowned, ..of_pages(context, pages, snapshot.pages, doubts) })
     }
 }
 
@@ -351,9 +354,29 @@ impl ReferenceValues {
                 }
                 let of_stacks = |doubt: &&Warning| doubt.code == "stacks_incomplete" && selected.chooses_stacks();
                 let doubts = selected.warnings.iter().filter(of_stacks).map(|doubt| doubt.text.clone()).collect();
-                Ok(Value { doubts, ..held(&selected, budget.measure, set) })
+                let unowned = self.unowned(trace, budget, conditions)?;
+                Ok(Value { doubts, unowned, unnamed: unowned, ..held(&selected, budget.measure, set) })
             }
         }
+    }
+}
+
+impl ReferenceValues {
+    /// What of unknown processes and files can be of a value. Each question goes through the trace again, so it is asked only where any is.
+    fn unowned(
+        &self,
+        trace: &Trace,
+        budget: &Budget,
+        conditions: &[Condition<ReferenceDimension>],
+    ) -> Result<u64, String> {
+        let set = self.0.as_ref().map_err(String::clone)?;
+        let is_unknown = unknown(ReferenceDimension::PROCESS);
+        let has_any = set.rows.iter().any(|row| is_unknown.matches(row.labels.first()));
+        let questions = if has_any { of_unknown(conditions) } else { Vec::new() };
+        questions.iter().try_fold(0u64, |sum, of| {
+            let selected = reference_set(trace, of, &budget.symbols).map_err(|error| error.brief())?;
+            Ok(sum.saturating_add(held(&selected, budget.measure, set).pages))
+        })
     }
 }
 

@@ -3,6 +3,7 @@
 //! Sources: `docs/cpu.md` ("By samples").
 
 use crate::analysis::cpu::query::{CpuOrder, CpuQuery, Dimension};
+use crate::analysis::cpu::sample_coverage::{Sample, SampleCoverage, beyond_capacity};
 use crate::analysis::cpu::sampled_and_exact::interval;
 use crate::analysis::cpu::thread_labels::{IDLE, names_one};
 use crate::analysis::stacks::{Names, Owners, ProfileIntervals, Texts};
@@ -13,7 +14,6 @@ use crate::dimensions::{Condition, Label, NO_LABEL};
 use crate::error::Error;
 use crate::etl::buffer_order::ranks;
 use crate::etl::clock::Clock;
-use crate::etl::log_file_header::MODE_NO_PER_PROCESSOR;
 use crate::event::hooks::SAMPLED_PROFILE;
 use crate::event::perfinfo::ProfileSample;
 use crate::event::{Decoded, Event, decode};
@@ -110,6 +110,8 @@ pub struct SampledUse {
     pub idle: SampleCounts,
     /// What else is to be said of them.
     pub facts: SampleFacts,
+    /// Of how much time they are.
+    pub(crate) coverage: SampleCoverage,
     /// True when the conditions chose nothing but idle threads.
     is_of_idle: bool,
     /// Conditions that chose the rows: dimensions and patterns.
@@ -146,8 +148,6 @@ impl Key {
     }
 }
 
-type Sample = At<(ProfileSample, u16)>;
-
 impl SampledUse {
     /// That times are estimated; `None` for a trace that has context switches, or no samples.
     pub(crate) fn estimates(trace: &Trace) -> Option<Warning> {
@@ -156,6 +156,16 @@ impl SampledUse {
         let text =
             "no context switches are in the trace: times are estimated by samples; waits and ready delays are unknown";
         can_be.then(|| Warning::note(CPU.name, "by_samples", text.to_owned()))
+    }
+
+    /// That times of the whole trace are by samples, and which are missing; nothing for a trace that has context switches, or no samples.
+    pub(crate) fn warnings_of_trace(trace: &Trace) -> Warnings {
+        let own = SampledUse::answer(trace, &CpuQuery::default()).ok().flatten();
+        let warnings = own.map(|set| set.warnings).unwrap_or_default();
+        warnings
+            .into_iter()
+            .filter(|warning| warning.is_of(&["by_samples", "samples_missing", "some_samples_missing"]))
+            .collect()
     }
 
     /// Answers a query by samples; `None` for a trace that has context switches, or no samples, and for what only switch-ins have.
@@ -174,6 +184,10 @@ impl SampledUse {
         let first = samples.first().map(|sample| sample.moment).unwrap_or_default();
         let (counted, modules) = counted(trace, &parts, &samples, range);
         let labels = Labels::new(trace, query, &modules);
+        let interval_ns = ProfileIntervals::new(&parts.intervals).nanos(first);
+        let of_processors = counted.iter().map(|(key, counts)| (key.processor, counts.time_ns));
+        let interval = (interval_ns, !parts.intervals.is_empty());
+        let coverage = SampleCoverage::new(trace, range, &samples, of_processors, interval);
         let (mut all, mut idle) = (SampleCounts::default(), SampleCounts::default());
         for (key, counts) in &counted {
             all += *counts;
@@ -189,7 +203,8 @@ impl SampledUse {
         warnings.push(estimates);
         let early = range.count_before(query.from.as_ref(), samples.iter().map(|sample| sample.moment.time));
         warnings.extend(before_start(CPU.name, &[(early, ["sample", "samples"])]));
-        warnings.extend(beyond_capacity(trace, range, all));
+        warnings.extend(beyond_capacity(trace, range, (all.events, all.time_ns)));
+        warnings.extend(coverage.warnings(clock));
         warnings.extend(undescribed(trace.survey(), trace.processes(), &CPU));
         warnings.extend(services_unknown(trace.system(), CPU.name, query.needs_services()));
         let has_modules = query.group_by.contains(&Dimension::Module);
@@ -200,7 +215,8 @@ impl SampledUse {
             window_times: (clock.nanos(range.from), clock.nanos(range.to)),
             window_ticks: range.ticks(),
             window_bounds: (range.from.0.saturating_sub(clock.origin.0), range.to.0.saturating_sub(clock.origin.0)),
-            interval_ns: ProfileIntervals::new(&parts.intervals).nanos(first),
+            interval_ns,
+            coverage,
             all,
             idle,
             facts: facts(&samples, range, clock),
@@ -228,25 +244,6 @@ impl SampledUse {
         let (low, high) = interval(counts.events, self.all.events);
         ((high - low) / 2.0 * self.all.time_ns as f64).round() as u64
     }
-}
-
-/// Samples stand for more time than the processors have in the window.
-fn beyond_capacity(trace: &Trace, range: TickRange, all: SampleCounts) -> Option<Warning> {
-    let header = &trace.etl().header;
-    let of_header = Some(header.processors).filter(|_| header.mode & MODE_NO_PER_PROCESSOR == 0);
-    let processors = trace.survey().machine_processors.or(of_header).filter(|processors| *processors > 0)?;
-    let window_ns = u128::from(range.ticks()) * 1_000_000_000 / u128::from(trace.etl().clock.frequency_hz.max(1));
-    let capacity = window_ns * u128::from(processors);
-    // The timer is set to the nearest interval that the hardware has, and each processor can have a sample at both ends.
-    let interval = u128::from(all.time_ns / all.events.max(1));
-    let most = capacity + capacity / 20 + interval * u128::from(processors);
-    let text = format!(
-        "the samples stand for {:.3} s, and the window has {:.3} s of {processors} processors: the profile interval or the number of \
-         samples in a record is wrong, and so are times",
-        all.time_ns as f64 / 1e9,
-        capacity as f64 / 1e9,
-    );
-    (u128::from(all.time_ns) > most).then(|| Warning::grave(CPU.name, "samples_beyond_window", text))
 }
 
 /// `top` rows of each level; the first `sums` levels are of all threads.

@@ -13,6 +13,8 @@ pub mod query;
 pub(crate) mod replay;
 mod row_measure;
 mod rows;
+#[cfg(feature = "cli")]
+mod sample_coverage;
 mod sampled_and_exact;
 pub(crate) mod switch_stacks;
 mod tables;
@@ -51,7 +53,7 @@ use crate::model::window::Window;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::CPU;
 use crate::trace::trust::readiness::Need;
-use crate::trace::trust::warning::{Warnings, services_unknown};
+use crate::trace::trust::warning::{Warning, Warnings, services_unknown};
 use crate::units::{Nanos, Ticks};
 use query::{CpuQuery, Dimension};
 use replay::processor::{Processor, add_uses};
@@ -211,6 +213,15 @@ impl CpuUse {
         }
     }
 
+    /// What a reader of shares of samples has to know: those that are missing make these wrong.
+    pub(crate) fn warnings_beside_samples(&self) -> Warnings {
+        let graver = |warning: &Warning| match warning.code {
+            "some_samples_missing" => Warning::grave(CPU.name, "samples_missing", warning.text.clone()),
+            _ => warning.clone(),
+        };
+        self.warnings.iter().map(graver).collect()
+    }
+
     /// True when the processors' times add up to window × processors.
     pub fn is_balanced(&self) -> bool {
         let sum = |times: &ProcessorTimes| times.by_use.iter().map(|ticks| u128::from(*ticks)).sum::<u128>();
@@ -264,9 +275,12 @@ impl<'r, S: KeptStack> Replay<'r, S> {
         let missing = trace.missing(&CPU);
         let shares = stacks.map(|stacks| rows::stacks_known(scheduler, &labels, stacks, query));
         let mut warnings = warnings::warnings(trace, &missing, processors, range, shares.as_ref(), told);
-        warnings.extend(unknown_processes::warnings(trace, scheduler, &labels));
+        let uses: Vec<TicksByUse> = by_processor.iter().map(|times| times.by_use).collect();
+        warnings.extend(sampled_and_exact::samples_missing(scheduler, &uses, etl.clock.frequency_hz));
         // A broken chain of switches is told already, and makes all of this doubtful.
-        if processors.iter().all(|processor| processor.breaks == 0) {
+        let is_whole = processors.iter().all(|processor| processor.breaks == 0);
+        warnings.extend(unknown_processes::warnings(trace, scheduler, &labels, is_whole));
+        if is_whole {
             warnings.extend(warnings::of_readies(trace, scheduler));
         }
         warnings.extend(services_unknown(trace.system(), CPU.name, query.needs_services()));

@@ -4,6 +4,8 @@ use crate::analysis::cpu::replay::processor::{ProcessorUse, TicksByUse};
 use crate::analysis::cpu::replay::scheduler::Scheduler;
 use crate::analysis::cpu::switch_stacks::KeptStack;
 use crate::analysis::cpu::thread_labels::Labels;
+use crate::trace::analysis_needs::CPU;
+use crate::trace::trust::warning::Warning;
 use std::collections::BTreeMap;
 
 /// Standard normal quantile of 97.5 %.
@@ -57,7 +59,7 @@ impl Sampling {
             }
         }
         let of = |all: &TicksByUse, used_for: ProcessorUse| all.get(used_for as usize).copied().unwrap_or(0);
-        let samples = scheduler.samples;
+        let samples = &scheduler.samples;
         for (name, used_for, samples) in [
             ("DPC", ProcessorUse::Dpc, samples.dpc),
             ("ISR", ProcessorUse::Isr, samples.isr),
@@ -80,6 +82,42 @@ impl Sampling {
         let independent = self.samples as f64 / (self.squares as f64 / self.samples.max(1) as f64).max(1.0);
         share_interval(hits as f64 / self.samples.max(1) as f64, independent)
     }
+}
+
+/// Samples of a processor are missing where they lack more than one part in so many of the time that it was busy, and so many intervals
+/// more: less is chance.
+const MISSING_PART: u64 = 10;
+const MISSING_INTERVALS: u64 = 10;
+
+/// Processors that a line names.
+const NAMED: usize = 8;
+
+/// Busy time of processors that samples do not have. Where a processor is idle none need come, but what runs is met. The exact times are
+/// right all the same.
+pub(super) fn samples_missing<S: KeptStack>(
+    scheduler: &Scheduler<'_, S>,
+    by_processor: &[TicksByUse],
+    frequency_hz: u64,
+) -> Option<Warning> {
+    let interval = scheduler.samples.gaps.typical();
+    let uses = [ProcessorUse::Threads, ProcessorUse::Dpc, ProcessorUse::Isr];
+    let ms = |ticks: u64| format!("{:.3} ms", ticks as f64 * 1e3 / frequency_hz.max(1) as f64);
+    let lacks = |(number, times): (usize, &TicksByUse)| {
+        let of = |used_for: &ProcessorUse| times.get(*used_for as usize).copied().unwrap_or(0);
+        let busy = uses.iter().map(of).fold(0u64, u64::saturating_add);
+        let met = scheduler.samples.busy.get(number).copied().unwrap_or(0).saturating_mul(interval);
+        let chance = (busy / MISSING_PART).saturating_add(interval.saturating_mul(MISSING_INTERVALS));
+        let lacking = busy.saturating_sub(met);
+        (lacking > chance).then(|| format!("{} of {} of processor {number}", ms(lacking), ms(busy)))
+    };
+    let all: Vec<String> = by_processor.iter().enumerate().filter_map(lacks).collect();
+    let more = all.len().saturating_sub(NAMED);
+    let shown = all.get(..all.len().min(NAMED)).unwrap_or_default().join(", ");
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let text = format!(
+        "samples are missing while processors were busy: they lack {shown}{more}; shares of samples are of the others, exact times are not concerned"
+    );
+    (interval > 0 && !all.is_empty()).then(|| Warning::note(CPU.name, "some_samples_missing", text))
 }
 
 /// The 95 % interval of a share that `hits` of `samples` samples met, by Wilson's score.

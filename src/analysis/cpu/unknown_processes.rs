@@ -100,8 +100,14 @@ fn can_be(id: u32, conditions: &[Condition<Dimension>]) -> bool {
 const FEW: u64 = 1000;
 const MANY: u64 = 10;
 
-/// How much time threads had of which nobody knows the process, or its name. Where no thread or no process was recorded, that is told.
-pub(super) fn warnings<S: KeptStack>(trace: &Trace, scheduler: &Scheduler<'_, S>, labels: &Labels<'_>) -> Vec<Warning> {
+/// How much time threads had of which nobody knows the process, or its name. Where no thread or no process was recorded, that is told; and a broken
+/// chain of switches (not `is_whole`) names threads that never were.
+pub(super) fn warnings<S: KeptStack>(
+    trace: &Trace,
+    scheduler: &Scheduler<'_, S>,
+    labels: &Labels<'_>,
+    is_whole: bool,
+) -> Vec<Warning> {
     let (mut all, mut without_process, mut without_name) = (0u64, 0u64, 0u64);
     for (of, counted) in scheduler.counts.each().iter().filter(|(of, _)| of.instance != IDLE_INSTANCE) {
         all = all.saturating_add(counted.cpu);
@@ -128,7 +134,7 @@ pub(super) fn warnings<S: KeptStack>(trace: &Trace, scheduler: &Scheduler<'_, S>
         let text = format!(
             "{milliseconds:.3} ms ({share:.1} %) of the time of threads are of {of}: each process can have had more time than its row says"
         );
-        (is_recorded && is_at_least(FEW)).then(|| match is_at_least(MANY) {
+        (is_recorded && is_at_least(FEW)).then(|| match is_whole && is_at_least(MANY) {
             true => Warning::grave(CPU.name, "processes_unknown", text),
             false => Warning::note(CPU.name, "some_processes_unknown", text),
         })

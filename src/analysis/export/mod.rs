@@ -212,7 +212,7 @@ fn of_analyses_without_table(trace: &Trace, has_allocations: bool) -> Warnings {
     if is_any(trace, &[HARD_FAULT, DISK_READ, DISK_WRITE]) {
         warnings.add(FaultSet::answer(trace, &FaultQuery::default()).map(|set| set.warnings).unwrap_or_default());
     }
-    warnings.add(SampledUse::estimates(trace));
+    warnings.add(SampledUse::warnings_of_trace(trace));
     warnings
 }
 

@@ -19,13 +19,15 @@ use crate::trace::trust::warning::{OF_TRACE, Warnings};
 const OF_READINESS: [&str; 4] = ["not_recorded", "not_left", "heaps_not_recorded", "by_samples"];
 
 /// How often the records are read at most: once for each of the questions.
-pub(crate) const READS: u64 = 8;
+pub(crate) const READS: u64 = 9;
 
 /// The warnings of all analyses that can run. One that cannot run says nothing: it has no numbers.
 pub(super) fn warnings(trace: &Trace) -> Warnings {
     let mut all = of_resident(trace);
     all.extend(ReferenceSet::answer(trace, &Query::default()).map(|set| set.warnings).unwrap_or_default());
     all.extend(CpuUse::answer(trace, &CpuQuery::default()).map(|set| set.warnings).unwrap_or_default());
+    #[cfg(feature = "cli")]
+    all.extend(crate::analysis::cpu::SampledUse::warnings_of_trace(trace).grave());
     all.extend(FaultSet::answer(trace, &FaultQuery::default()).map(|set| set.warnings).unwrap_or_default());
     all.extend(MemorySet::answer(trace, &MemoryQuery::default()).map(|set| set.warnings).unwrap_or_default());
     for of in AllocationKind::ALL.into_iter().filter(|of| of.is_recorded(trace)) {

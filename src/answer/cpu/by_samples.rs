@@ -45,12 +45,19 @@ fn told(set: &SampledUse, unit: TimeUnit) -> Vec<String> {
         return vec![format!("No samples{}", of_trace.unwrap_or_default())];
     };
     let without = if set.filter.is_empty() { "" } else { "Without the conditions: " };
+    let interval = unit.show(set.interval_ns);
+    let each = match set.coverage.lacking() {
+        None => format!("one each {interval} on each processor"),
+        Some((found, whole)) => {
+            let (found, whole, processors) = (unit.show(found), unit.show(whole), set.coverage.processors());
+            format!("{interval} each: {found} of {whole} of {processors} processors")
+        }
+    };
     let mut told = vec![format!(
-        "{without}{} samples from {} to {}, one each {} on each processor; {} met an idle thread",
+        "{without}{} samples from {} to {}, {each}; {} met an idle thread",
         numbers::count(set.all.events),
         time(first),
         time(last),
-        unit.show(set.interval_ns),
         numbers::count(set.idle.events),
     )];
     let (from, to) = set.window_times;

@@ -4,12 +4,13 @@ use crate::analysis::cpu::switch_stacks::{RecordShare, StackShare, StackShares};
 use crate::analysis::cpu::{CpuUse, SampledUse, decimal};
 use crate::analysis::table::Value;
 use crate::answer::json_facts::{Fact, Facts};
+use crate::trace::trust::warning::Warnings;
 use serde_json::json;
 
 /// The whole object.
-pub(super) fn facts(set: &CpuUse) -> Facts<'_> {
+pub(super) fn facts<'a>(set: &'a CpuUse, warnings: &Warnings) -> Facts<'a> {
     let facts = Facts::of_trace()
-        .doubts(&set.warnings)
+        .doubts(warnings)
         .filter(&set.filter)
         .missing(&set.missing)
         .window(set.window_times, set.window_ticks, &set.window)

@@ -75,6 +75,7 @@ pub struct CpuDisplay {
 pub fn answer(set: &CpuUse, display: CpuDisplay) -> Answer<'_> {
     let CpuDisplay { view, unit, .. } = display;
     let title = title(set, view, unit);
+    let warnings = if view == CpuView::Sampling { set.warnings_beside_samples() } else { set.warnings.clone() };
     let mut screen = vec![Block::Title(title.clone())];
     if view != CpuView::Summary {
         screen.push(Block::Blank);
@@ -106,8 +107,8 @@ pub fn answer(set: &CpuUse, display: CpuDisplay) -> Answer<'_> {
         screen.push(Block::Line(format!("{more} smaller groups are not shown: --format csv has all")));
     }
     Answer {
-        warnings: set.warnings.clone(),
-        facts: json::facts(set),
+        facts: json::facts(set, &warnings),
+        warnings,
         tables: vec![rows(set, display, title)],
         screen: Some(screen),
         units: Units { time: unit, ..Units::default() },

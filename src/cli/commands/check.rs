@@ -17,7 +17,7 @@ use crate::cli::recordings::{Recording, Recordings};
 use crate::cli::symbols::SymbolArgs;
 use crate::cli::trace_paths::passed_over;
 use crate::cli::{atomic_file, bounded_file, messages, output, trace, trace_paths};
-use crate::error::Error;
+use crate::error::{Error, Missing};
 use crate::forms::{budgets as suggestions, junit};
 use crate::imported::wpa::WpaOptions;
 use crate::input::{Input, STANDARD_INPUT};
@@ -96,6 +96,18 @@ pub struct Check {
     pub unit: Option<Unit>,
 }
 
+/// Why there is no first file. What is missing may lie in the part that was lost.
+fn no_budgets(missing: Missing, has_losses: bool) -> Error {
+    let what = format!("No budgets: {}", missing.what);
+    if !has_losses {
+        return Error::MissingEvents(Missing { what, ..missing });
+    }
+    let advice = missing.advice.map(|advice| format!(". {advice}")).unwrap_or_default();
+    Error::MissingPart(format!(
+        "{what}. Make them of a whole trace that lost nothing; pfnset info says what was lost and how to record it{advice}"
+    ))
+}
+
 impl Check {
     /// Runs the command.
     pub fn run(&self) -> anyhow::Result<Exit> {
@@ -120,10 +132,8 @@ impl Check {
         trace::prepare_all(common, &self.recordings)?;
         let recording = self.recordings.traces.first().context("no trace")?;
         let trace = trace::open_recording(common, recording)?;
-        let found = trace::with_bar(common, &trace, 3, || suggest(&trace)).map_err(|missing| {
-            // What is missing may lie in the part that was lost.
-            if trace.trust().any() { Error::MissingPart(missing.what) } else { Error::MissingEvents(missing) }
-        })?;
+        let found = trace::with_bar(common, &trace, 3, || suggest(&trace))
+            .map_err(|missing| no_budgets(missing, trace.trust().any()))?;
         let mut out = output::open(&common.printing)?;
         suggestions::write(&mut out, &common.trace, &found)?;
         out.finish()?;

@@ -90,6 +90,8 @@ const CODES: &[(&str, bool)] = &[
     ("some_processes_unknown", false),
     ("by_samples", false),
     ("samples_beyond_window", true),
+    ("samples_missing", true),
+    ("some_samples_missing", false),
     ("threads_unknown", false),
     ("processors_unknown", false),
     ("interrupts_after_end", false),

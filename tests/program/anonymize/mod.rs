@@ -4,9 +4,10 @@ mod secrets;
 
 use crate::program::{fixtures, out, run};
 use crate::random_cases::{one_in, one_run_in};
+use etl_writer::payloads::process::{self, Process};
 use etl_writer::{Compression, Ptr, Rec, Session, Trace, file_of};
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The traces of `fixtures/` and, where they are there, all recorded and made-up ones.
@@ -219,4 +220,32 @@ fn large_buffers_with_little_in_them_stay_small() {
     let size = |path: &Path| std::fs::metadata(path).expect("a file").len();
     assert!(size(&new) <= 20 * size(trace.path()).max(4096), "{} of {}", size(&new), size(trace.path()));
     assert_eq!(figures(&["events"], trace.path()), figures(&["events"], &new));
+}
+
+/// The page of the docs said that `info --strict` says the same of both; of a record that was cut short it gave another reason.
+#[test]
+fn what_does_not_fit_is_counted_as_before_for_perhaps_another_reason() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let process = Process { command: "app.exe -x".into(), ..Process::new(40, "app.exe") };
+    let whole = process.rec(Ptr::P8, 4, process::START);
+    let cut = (0..whole.payload.len()).map(|length| Rec { payload: whole.payload[..length].to_vec(), ..whole.clone() });
+    let t0 = Session::windows10().t0;
+    let recs = cut.zip(1..).map(|(rec, n)| rec.at(t0 + n * 1000));
+    let trace = file_of(&Trace::new(Session::windows10()).push_all(recs).finish());
+    let new = anonymized(trace.path(), folder.path());
+    let [before, after] = [trace.path(), &new].map(|trace| {
+        let ran = run(&["info", text(trace), "-q", "--strict", "--format", "json"]);
+        let json: Value = serde_json::from_str(&ran.out).expect("JSON");
+        let mut events: BTreeMap<String, u64> = BTreeMap::new();
+        for row in json["malformed_records"].as_array().expect("rows") {
+            let (event, _reason) = row["what"].as_str().and_then(|what| what.split_once(", ")).expect("a reason");
+            *events.entry(event.to_owned()).or_default() += row["count"].as_u64().expect("a number");
+        }
+        let doubts = json["doubts"].as_array().expect("doubts").iter().map(|doubt| doubt["code"].clone());
+        (ran.code, events, doubts.collect::<Vec<_>>())
+    });
+    assert!(before.1.len() > 50, "{before:?}");
+    assert_eq!(before, after);
+    let docs = std::fs::read_to_string(fixtures().join("../docs/anonymize.md")).expect("docs");
+    assert!(docs.contains("The reasons in these doubts can be others"), "the docs say so");
 }

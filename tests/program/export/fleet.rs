@@ -138,7 +138,8 @@ fn tags_are_columns_of_traces() {
     export(&csv, &["resident-small.etl", "-q", "--tag", "build=7", "--format", "csv", "--tables", "traces"]);
     let text = fs::read_to_string(parts(&csv.join("traces")).first().unwrap()).unwrap();
     let mut lines = text.lines();
-    assert!(lines.next().unwrap().ends_with(",tag_build") && lines.next().unwrap().ends_with(",7"), "{text}");
+    // Warnings are lines of a cell.
+    assert!(lines.next().unwrap().ends_with(",tag_build") && lines.last().unwrap().ends_with(",7"), "{text}");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use crate::analysis::cpu::replay::process_numbers::ProcessNumbers;
 use crate::analysis::cpu::replay::process_pair_counts::{PairCounts, ProcessNumber};
 use crate::analysis::cpu::replay::processor_event::{ProcessorEvent, ProcessorEventKind, StepPart};
 use crate::analysis::cpu::replay::ready_queue_length::{PendingEntry, ReadyQueue};
+use crate::analysis::cpu::replay::sample_counts::SampleCounts;
 use crate::analysis::cpu::replay::thread_counts::{CountsByThread, WaitTime};
 use crate::analysis::cpu::replay::thread_instances::{
     EarlyReadyRecords, IDLE_INSTANCE, ReadiedAtEnd, ReadyRecord, State, ThreadIndex, ThreadInstances, UNKNOWN_INSTANCE,
@@ -37,19 +38,6 @@ pub struct PreemptionTimes {
     pub count: u64,
     /// Until they ran again, ticks.
     pub ticks: u64,
-}
-
-/// Samples of the profile timer that met no thread.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct SampleCounts {
-    /// All samples in the window.
-    pub all: u64,
-    /// Sum of the squares of how many samples each record stands for.
-    pub squares: u64,
-    /// In deferred procedure calls.
-    pub dpc: u64,
-    /// In interrupts.
-    pub isr: u64,
 }
 
 /// The state of all threads and processors. `S` is what is kept of the stacks of switch-ins.
@@ -478,8 +466,7 @@ impl<'p, S: KeptStack> Scheduler<'p, S> {
             return;
         }
         let count = u64::from(event.other);
-        self.samples.all += count;
-        self.samples.squares = self.samples.squares.saturating_add(count * count);
+        self.samples.add(event, count);
         match event.state & 3 {
             0 => {
                 let thread = event.thread;
@@ -488,8 +475,7 @@ impl<'p, S: KeptStack> Scheduler<'p, S> {
                 let id = current.unwrap_or_else(|| self.instances.add(thread, Ticks(i64::MIN)));
                 self.instances.get_mut(id).samples += count;
             }
-            1 => self.samples.dpc += count,
-            _ => self.samples.isr += count,
+            _ => {}
         }
     }
 }

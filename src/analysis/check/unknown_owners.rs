@@ -1,0 +1,180 @@
+//! What can be of a value though no record says so: of processes that nobody names, of files without names, time of unknown threads. Where it
+//! could take the value beyond a limit, the limit is not judged.
+
+use super::budget::{Limit, MeasureUnit, WHOLE};
+use super::measured_value::Value;
+use crate::dimensions::{Condition, Dimension, FileFacet, ProcessFacet};
+use crate::pattern::Patterns;
+use crate::units::{count, counted, milliseconds, needs_nanoseconds};
+
+/// What labels of processes and files that no record names begin with.
+const UNKNOWN: &str = "Unknown*";
+
+/// Labels of what is not known: of a process id or a file object, of other facts.
+const LABELS: [&str; 2] = ["Unknown (1)", "Unknown"];
+
+/// The conditions again, with what is not known in place of the process or the file that they choose: one by one, and all of them together.
+/// What they choose already is not chosen again.
+pub(super) fn of_unknown<D: Dimension>(conditions: &[Condition<D>]) -> Vec<Vec<Condition<D>>> {
+    let of_processes = ProcessFacet::ALL.iter().map(|facet| facet.facet().name);
+    let names: Vec<&str> = of_processes.chain(FileFacet::ALL.iter().map(|facet| facet.facet().name)).collect();
+    let is_of_names = |condition: &Condition<D>| {
+        names.contains(&condition.dimension.name()) && !condition.patterns.could_pass(&LABELS)
+    };
+    let places: Vec<usize> = (0..).zip(conditions).filter(|(_, of)| is_of_names(of)).map(|(place, _)| place).collect();
+    let with = |replaced: &[usize]| {
+        let condition = |(place, condition): (usize, &Condition<D>)| match replaced.contains(&place) {
+            true => unknown(condition.dimension),
+            false => Condition { patterns: condition.patterns.clone(), ..Condition::fixed(condition.dimension, "") },
+        };
+        conditions.iter().enumerate().map(condition).collect()
+    };
+    let all = (places.len() > 1).then(|| with(&places));
+    places.iter().map(|place| with(&[*place])).chain(all).collect()
+}
+
+/// What is not known of a dimension, as `--where` takes it: what belongs to nobody or to several is none of it.
+pub(super) fn unknown<D: Dimension>(dimension: D) -> Condition<D> {
+    Condition { patterns: Patterns::of_labels(UNKNOWN), ..Condition::fixed(dimension, "") }
+}
+
+/// A value that is not known exactly, in the unit of limits.
+pub(super) struct Bounds {
+    value: u64,
+    most: u64,
+    total: u64,
+    unit: MeasureUnit,
+    /// Time in which it is not known which threads ran: in no total.
+    of_threads: u64,
+    /// What is of unknown processes and files: in the total.
+    unowned: u64,
+}
+
+impl Bounds {
+    /// Of a value in this unit.
+    pub fn new(value: &Value, unit: MeasureUnit) -> Bounds {
+        let scaled = |amount: u64| amount.saturating_mul(unit.scale());
+        let [own, of_threads, unowned] = [value.pages, value.unknown_ns, value.unowned].map(scaled);
+        let most = own.saturating_add(of_threads).saturating_add(unowned);
+        Bounds { value: own, most, total: scaled(value.total), unit, of_threads, unowned }
+    }
+
+    /// Why it is not known whether it is within `max`.
+    pub fn may_exceed(&self, max: Option<Limit>) -> Option<String> {
+        // What is of the value is of all, too.
+        let of_all = |all: u64| match max {
+            Some(Limit::Bytes(max)) => max,
+            Some(Limit::Share(share)) => {
+                u64::try_from(u128::from(all) * u128::from(share) / u128::from(WHOLE)).unwrap_or(u64::MAX)
+            }
+            None => u64::MAX,
+        };
+        let (least_max, max) = (of_all(self.total), of_all(self.total.saturating_add(self.of_threads)));
+        (self.value <= least_max && max < self.most).then(|| {
+            let text = self.texts(&[(self.most, self.value), (self.most, max)]);
+            let then = if least_max == max { "" } else { " then" };
+            let [value, most, max] = [self.value, self.most, max].map(&text);
+            format!("{}, so the value is {value} to {most}, and max is {max}{then}", self.unknown(&text))
+        })
+    }
+
+    /// The same of the limit of growth, of which `room` is left.
+    pub fn may_outgrow(&self, room: i64) -> Option<String> {
+        let unknown = self.most.saturating_sub(self.value);
+        let room = u64::try_from(room).ok().filter(|room| *room < unknown)?;
+        let text = self.texts(&[(unknown, room)]);
+        Some(format!("{}, of which {} would be more growth than max_growth", self.unknown(&text), text(room)))
+    }
+
+    /// The same of a lower limit, which it is below by `lacking`: what nobody knows the owner of can make up for that.
+    pub fn may_reach(&self, lacking: u64) -> Option<String> {
+        (lacking > 0 && lacking <= self.most.saturating_sub(self.value)).then(|| {
+            let min = self.value.saturating_add(lacking);
+            let text = self.texts(&[(self.value, min), (self.most, min)]);
+            let [value, most, min] = [self.value, self.most, min].map(&text);
+            format!("{}, so the value is {value} to {most}, and min is {min}", self.unknown(&text))
+        })
+    }
+
+    /// What nobody knows the owner of.
+    fn unknown(&self, text: &impl Fn(u64) -> String) -> String {
+        let ran = || format!("which threads ran is unknown for {}", text(self.of_threads));
+        let owned = || match self.unit {
+            MeasureUnit::Time => format!("the process of threads is unknown for {}", text(self.unowned)),
+            _ => format!("no record names the process or the file of {}", text(self.unowned)),
+        };
+        match (self.of_threads, self.unowned) {
+            (_, 0) => ran(),
+            (0, _) => owned(),
+            _ => format!("{}, and {}", ran(), owned()),
+        }
+    }
+
+    /// Amounts as text, so that the two of each pair can be told apart.
+    fn texts(&self, pairs: &[(u64, u64)]) -> impl Fn(u64) -> String + use<> {
+        let signed = |nanos| i64::try_from(nanos).unwrap_or(i64::MAX);
+        let is_fine = pairs.iter().any(|(one, other)| needs_nanoseconds(signed(*one), signed(*other)));
+        let unit = self.unit;
+        move |amount| match unit {
+            MeasureUnit::Time => milliseconds(signed(amount), is_fine),
+            MeasureUnit::Faults => counted(amount, "fault", "faults"),
+            MeasureUnit::Pages | MeasureUnit::Bytes => format!("{} bytes", count(amount)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::refset::query::Dimension as Of;
+
+    #[test]
+    fn time_of_unknown_threads_can_take_a_value_above_its_limit() {
+        let value = Value { pages: 20_000_000, unknown_ns: 5_000_000, ..Value::default() };
+        let reason = |max| Bounds::new(&value, MeasureUnit::Time).may_exceed(Some(Limit::Bytes(max)));
+        let told = reason(21_000_000).expect("a reason");
+        assert!(told.contains("5.000 ms, so the value is 20.000 ms to 25.000 ms, and max is 21.000 ms"), "{told}");
+        // Exceeded for certain, and not exceeded for certain.
+        assert_eq!((reason(19_999_999), reason(25_000_000)), (None, None));
+        // A share is of all, and the same time is of all then: 20 of 100 ms is less than a fifth of them, 25 of 105 ms is more.
+        let part = Bounds::new(&Value { total: 100_000_000, ..value }, MeasureUnit::Time);
+        let share = |share| part.may_exceed(Some(Limit::Share(share)));
+        let told = share(200_000).expect("a reason");
+        assert!(told.contains("20.000 ms to 25.000 ms, and max is 21.000 ms then"), "{told}");
+        assert_eq!((share(199_999), share(240_000), part.may_exceed(None)), (None, None, None));
+        // 5 ms are unknown: beyond the limit it fails for certain, and with more room it passes for certain.
+        let growth = |room| part.may_outgrow(room).is_some();
+        assert_eq!([-1, 0, 4_999_999, 5_000_000].map(growth), [false, true, true, false]);
+    }
+
+    #[test]
+    fn pages_of_unknown_processes_are_told_in_bytes() {
+        let value = Value { pages: 2, unowned: 3, total: 10, ..Value::default() };
+        let bounds = Bounds::new(&value, MeasureUnit::Pages);
+        let told = bounds.may_exceed(Some(Limit::Bytes(4 * 4096))).expect("a reason");
+        assert_eq!(
+            told,
+            "no record names the process or the file of 12,288 bytes, so the value is 8,192 bytes to 20,480 bytes, and max is 16,384 bytes"
+        );
+        assert_eq!(bounds.may_exceed(Some(Limit::Bytes(5 * 4096))), None);
+        assert_eq!([1, 3 * 4096].map(|lacking| bounds.may_reach(lacking).is_some()), [true; 2]);
+        assert_eq!(bounds.may_reach(3 * 4096 + 1), None);
+    }
+
+    #[test]
+    fn only_names_of_processes_and_files_can_be_unknown() {
+        let asked = |texts: &[&str]| {
+            let conditions: Vec<Condition<Of>> = texts.iter().map(|text| Condition::parse(text).unwrap()).collect();
+            let written =
+                |conditions: Vec<Condition<Of>>| conditions.iter().map(Condition::text).collect::<Vec<_>>().join(" ");
+            of_unknown(&conditions).into_iter().map(written).collect::<Vec<_>>()
+        };
+        assert_eq!(asked(&["category=MapFile"]), Vec::<String>::new());
+        assert_eq!(asked(&["process=!a.exe"]), Vec::<String>::new(), "has what is unknown already");
+        assert_eq!(asked(&["process=a.exe", "category=MapFile"]), ["process=Unknown* category=MapFile"]);
+        assert_eq!(
+            asked(&["process=a.exe", "file=b.dll"]),
+            ["process=Unknown* file=b.dll", "process=a.exe file=Unknown*", "process=Unknown* file=Unknown*"]
+        );
+    }
+}

@@ -1,0 +1,129 @@
+//! `pfnset cpu` where samples of the profile timer are missing: by samples alone, and beside context switches.
+
+use crate::program::run;
+use etl_writer::Ptr::P8;
+use etl_writer::payloads::perf::interval;
+use etl_writer::payloads::thread::Switch;
+use etl_writer::{Rec, Session, Trace, file_of};
+use serde_json::Value;
+use std::ops::Range;
+
+/// Ticks in a millisecond.
+const MS: u64 = 10_000;
+
+/// A sample of thread 44 each millisecond, for a quarter of a second on each of two processors, but for those that are missing.
+fn samples(is_missing: impl Fn(u16, u64) -> bool) -> (Trace, u64) {
+    let session = Session { processors: 2, ..Session::windows10() };
+    let t0 = session.t0;
+    let payload = [&0xffff_f800_0000_1000u64.to_le_bytes()[..], &44u32.to_le_bytes(), &1u16.to_le_bytes(), &[0, 0]];
+    let sample = Rec::perf(P8, 0x0f2e, 2, payload.concat());
+    let all = (1..=250).flat_map(|n| [(0, n), (1, n)]).filter(|&(processor, n)| !is_missing(processor, n));
+    let records = all.map(|(processor, n)| sample.clone().on(processor).at(t0 + MS * n));
+    let timer = interval(P8, 2, 0x0f49, 0, 10_000, 10_000).at(t0 + 10);
+    (Trace::new(session).push(timer).push_all(records), t0)
+}
+
+fn path(file: &tempfile::NamedTempFile) -> &str {
+    file.path().to_str().expect("UTF-8")
+}
+
+/// What is told of missing samples, the codes of what makes numbers doubtful, and the exit code with `--strict`.
+fn told(trace: Trace, more: &[&str]) -> (String, Vec<String>, i32) {
+    let file = file_of(&trace.finish());
+    let args = [&["cpu", path(&file), "--strict", "--format", "json"], more].concat();
+    let ran = run(&args);
+    let json: Value = serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {ran:?}"));
+    let list = |key: &str| json[key].as_array().cloned().unwrap_or_default();
+    let texts = list("warnings").iter().filter_map(|text| text.as_str().map(str::to_owned)).collect::<Vec<_>>();
+    let texts: Vec<String> =
+        texts.into_iter().filter(|text| text.contains("ample") && !text.contains("by samples")).collect();
+    let codes = list("doubts").iter().filter_map(|doubt| doubt["code"].as_str().map(str::to_owned)).collect();
+    (texts.join("\n"), codes, ran.code)
+}
+
+fn by_samples(is_missing: impl Fn(u16, u64) -> bool) -> (String, Vec<String>, i32) {
+    told(samples(is_missing).0, &[])
+}
+
+/// "One each 1.00 ms on each processor" stood above the table, and nothing else.
+#[test]
+fn samples_that_are_missing_are_told() {
+    assert_eq!(by_samples(|_, _| false), (String::new(), vec![], 0));
+    let (text, codes, code) = by_samples(|_, n| (50..200).contains(&n));
+    assert!(
+        text.contains("no processor has a sample from 0.049") && text.contains("s, 151.000 ms (60.6 %) together"),
+        "{text}"
+    );
+    assert!(text.contains("298.000 ms (59.8 %) of the time of 2 processors"), "{text}");
+    assert_eq!((codes, code), (vec!["samples_missing".to_owned()], 3), "{text}");
+    // One processor can have been idle.
+    let (text, codes, code) = by_samples(|processor, _| processor == 1);
+    assert!(text.contains("no sample of processor 1: it was idle, or its samples were lost"), "{text}");
+    assert_eq!((codes, code), (vec![], 0), "{text}");
+    let (text, codes, code) = by_samples(|processor, n| processor == 1 && n % 4 != 0);
+    assert!(text.contains("few samples of processor 1 (24.9 %)"), "{text}");
+    assert_eq!((codes, code), (vec![], 0), "{text}");
+    // Ten intervals are no hole, and a twentieth of the time is not worth a word.
+    assert_eq!(by_samples(|_, n| (50..59).contains(&n)), (String::new(), vec![], 0));
+    assert_eq!(by_samples(|_, n| (50..62).contains(&n)).1, ["samples_missing"]);
+}
+
+#[test]
+fn the_line_above_the_table_says_of_how_much_time_samples_are() {
+    let shown = |is_missing: fn(u16, u64) -> bool| {
+        let file = file_of(&samples(is_missing).0.finish());
+        run(&["cpu", path(&file), "--columns", "process,events"]).out + &run(&["cpu", path(&file)]).out
+    };
+    let whole = shown(|_, _| false);
+    assert!(whole.contains("one each 1.00 ms on each processor"), "{whole}");
+    let half = shown(|processor, _| processor == 1);
+    assert!(half.contains("1.00 ms each: 249.00 ms of 498.00 ms of 2 processors"), "{half}");
+    assert!(!half.contains("one each"), "{half}");
+}
+
+/// The same samples, and thread 44 runs on both processors for the given milliseconds, else the idle thread.
+fn beside_switches(
+    busy: Range<u64>,
+    is_missing: impl Fn(u16, u64) -> bool,
+    more: &[&str],
+) -> (String, Vec<String>, i32) {
+    let (trace, t0) = samples(is_missing);
+    let switch = |processor: u16, at: u64, new, old| {
+        Switch { new, old, state: 5, ..Switch::default() }.rec(P8, 4).on(processor).at(t0 + at)
+    };
+    let of = |processor: u16| {
+        let thread = 44 + 4 * u32::from(processor);
+        let (begin, end) = (busy.start * MS + 5000, busy.end * MS + 5000);
+        [
+            switch(processor, 5000, 0, thread),
+            switch(processor, begin, thread, 0),
+            switch(processor, end, 0, thread),
+            switch(processor, 251 * MS, thread, 0),
+        ]
+    };
+    told(trace.push_all([0, 1].into_iter().flat_map(of)), more)
+}
+
+/// Shares of samples were of those of other times and processors, and nothing said so.
+#[test]
+fn a_busy_processor_has_samples() {
+    let sampling = &["--preset", "sampling"];
+    assert_eq!(beside_switches(1..240, |_, _| false, sampling), (String::new(), vec![], 0));
+    let (text, codes, code) = beside_switches(1..240, |processor, _| processor == 1, sampling);
+    assert!(text.contains("they lack 239.000 ms of 239.000 ms of processor 1; shares of samples"), "{text}");
+    assert_eq!((codes, code), (vec!["samples_missing".to_owned()], 3));
+    // Exact times are right.
+    let (text, codes, code) = beside_switches(1..240, |processor, _| processor == 1, &[]);
+    assert_eq!((text.contains("of processor 1"), codes, code), (true, vec![], 0));
+    let (text, codes, _) = beside_switches(1..240, |_, n| (50..150).contains(&n), sampling);
+    // Eleven samples of the thread came while the idle one ran.
+    assert!(text.contains("they lack 89.000 ms of 239.000 ms of processor 0, 89.000 ms of"), "{text}");
+    assert_eq!(codes, ["samples_missing"]);
+}
+
+/// An idle processor need not be sampled.
+#[test]
+fn an_idle_processor_needs_no_samples() {
+    let (text, codes, code) = beside_switches(100..105, |processor, _| processor == 1, &["--preset", "sampling"]);
+    assert_eq!((text, codes, code), (String::new(), vec![], 0));
+}
