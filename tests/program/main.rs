@@ -78,6 +78,7 @@ mod rundowns;
 mod samples;
 mod saved_results;
 mod selected;
+mod shrunk_sequences;
 mod stacks;
 mod strict;
 mod symbols;

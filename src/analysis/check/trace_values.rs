@@ -208,6 +208,9 @@ impl<'t> ResidentValues<'t> {
                     .to_owned(),
             );
         }
+        if let Some(fewer) = trace.page_sequences().fewer(snapshot) {
+            return Err(fewer.text);
+        }
         let impossible = trace.page_sequences().impossible;
         if impossible > 0 {
             let records = counted(impossible, "page record names a PFN", "page records name PFNs");

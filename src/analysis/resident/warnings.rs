@@ -59,7 +59,10 @@ pub(crate) fn of_checks(trace: &Trace, checks: &[(usize, &Checks)]) -> Warnings 
     warnings.extend(trace.page_sequences().warnings(&trace.etl().clock));
     for (index, of) in checks {
         let name = (checks.len() > 1).then(|| format!("snapshot {index}"));
-        let named = |warning: Warning| name.iter().fold(warning, |warning, name| warning.named(name));
+        let named = |warning: Warning| match &name {
+            Some(name) if !warning.text.starts_with(&**name) => warning.named(name),
+            _ => warning,
+        };
         warnings.extend(of.failures().into_iter().chain(of.named_files.warnings()).map(named));
     }
     warnings.extend(trace.page_sequences().repetition());
