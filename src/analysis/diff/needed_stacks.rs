@@ -35,6 +35,6 @@ pub(super) fn need_stacks<A: Amounts, D: Dimension>(
     let reason = reasons.next().map(|reason| format!("{reason}. ")).unwrap_or_default();
     Err(Error::MissingEvents(Missing {
         what: "neither side has a stack of what is compared, so no function and no module of it is known".to_owned(),
-        advice: Some(format!("{reason}By process (--group-by process) it can be compared")),
+        advice: Some(format!("{reason}Grouped by process it can be compared")),
     }))
 }
