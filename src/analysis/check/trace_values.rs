@@ -208,12 +208,16 @@ impl<'t> ResidentValues<'t> {
                     .to_owned(),
             );
         }
+        if let Some(fewer) = trace.page_sequences().fewer(snapshot) {
+            return Err(fewer.text);
+        }
         let impossible = trace.page_sequences().impossible;
         if impossible > 0 {
             let records = counted(impossible, "page record names a PFN", "page records name PFNs");
             return Err(format!("{records} that no machine has: the page sequence is damaged"));
         }
-        if let Some(unknown) = warnings::of_pool_tags(trace, &[], conditions) {
+        let last = trace.snapshots().iter().position(|other| other.first == snapshot.first);
+        if let Some(unknown) = warnings::of_untold(trace, last.as_slice(), &[], conditions).next() {
             return Err(unknown.text);
         }
         let stacks = stacks_for(trace, &PAGES_BY, conditions, &budget.symbols);

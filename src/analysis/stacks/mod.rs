@@ -45,7 +45,7 @@ pub(crate) use event_log::EventLog;
 pub(crate) use event_stacks::EventStacks;
 #[cfg(feature = "cli")]
 pub(crate) use frame_names::Label as FrameLabel;
-pub(crate) use frame_names::Names;
+pub(crate) use frame_names::{NO_STACK_TEXT, Names};
 pub(crate) use loaded_code::AddressSpaces;
 pub(crate) use process_labels::{Owners, STARTS_MISSING};
 #[cfg(feature = "cli")]
