@@ -1,9 +1,16 @@
 //! Rundowns of which most records are missing, or a half, without a word of the session that anything was lost.
 
 use crate::check::{check, folder, json};
-use crate::program::fixtures;
+use crate::program::{fixtures, run};
 use crate::trust::{places, with};
+use etl_writer::payloads::memory::hard_fault;
+use etl_writer::payloads::process::{self, Process};
+use etl_writer::payloads::thread::{self, Thread};
+use etl_writer::{Ptr::P8, Rec, Session, Trace, file_of};
 use std::fs;
+
+/// Ticks from one record to the next, so that records of a session last for about as long as its header says.
+const STEP: u64 = 1_900_000;
 
 /// What is left of a fixture where of the records of these events only those remain whose number `stays`.
 fn thinned(name: &str, hooks: &[u16], stays: impl Fn(usize) -> bool) -> Vec<u8> {
@@ -85,5 +92,75 @@ fn threads_that_cannot_be_read_make_numbers_doubtful() {
         let ran = with(command, &bytes, &["--strict", "--format", "csv"]);
         let says = "records of 0x0501 do not fit their layout and are left out";
         assert!(ran.code == 3 && ran.err.contains(says), "{trace}: {} {}", ran.code, ran.err);
+    }
+}
+
+/// The end of a process was missing, and what ended with it counted as going on: a leak of another process.
+#[test]
+fn ends_of_processes_that_are_missing_are_told() {
+    let t = Session::windows10().t0;
+    let process = |pid: u32, phase| Process::new(pid, &format!("p{pid}.exe")).rec(P8, 4, phase);
+    let system = || process(4, process::DC_START);
+    let begun: Vec<Rec> = (0..12).map(|n| process(100 + 4 * n, process::DC_START)).collect();
+    // Six of them are not in the list of processes at the end, and one record of an end is there.
+    let listed: Vec<Rec> =
+        std::iter::once(4).chain((0..7).map(|n| 100 + 4 * n)).map(|pid| process(pid, process::DC_END)).collect();
+    let file = |ends: u32| {
+        let ended = (0..ends).map(|n| process(128 + 4 * n, process::END));
+        let mut trace = Trace::new(Session { processors: 1, ..Session::windows10() });
+        let all = std::iter::once(system()).chain(begun.clone()).chain(ended).chain(listed.clone());
+        (0..).zip(all).for_each(|(at, record)| _ = trace.add(&record.at(t + STEP * (at + 1))));
+        file_of(&trace.finish())
+    };
+    let told = |ends: u32| {
+        let file = file(ends);
+        let ran = run(&["processes", file.path().to_str().expect("a plain name"), "--strict", "--format", "csv"]);
+        (ran.code, ran.err)
+    };
+    let (code, err) = told(0);
+    assert!(code == 3 && err.contains("5 ends of processes are in no record"), "{code} {err}");
+    let (code, err) = told(5);
+    assert!(code == 0 && !err.contains("in no record"), "{code} {err}");
+}
+
+/// Where the end of a process and of a thread is missing, the next record of the id says whose it is: faults were of the wrong process.
+#[test]
+fn an_id_with_another_name_is_another_process() {
+    let t = Session::windows10().t0;
+    let named = |name: &str, phase| Process { key: 0x1000, ..Process::new(100, name) }.rec(P8, 4, phase);
+    let records = [named("a.exe", process::DC_START), named("b.exe", process::START), named("b.exe", process::DC_END)];
+    let mut trace = Trace::new(Session { processors: 1, ..Session::windows10() });
+    (0..).zip(records).for_each(|(at, record)| _ = trace.add(&record.at(t + STEP * (at + 1))));
+    let file = file_of(&trace.finish());
+    let ran = run(&["processes", file.path().to_str().expect("a plain name"), "--format", "csv"]);
+    let names: Vec<&str> = ran.out.lines().filter(|line| line.contains(".exe")).collect();
+    assert!(names.len() == 2 && ran.out.contains("a.exe") && ran.out.contains("b.exe"), "{}", ran.out);
+}
+
+/// Events of a thread whose start is missing were of the process in which a thread with its id had ended.
+#[test]
+fn threads_whose_starts_are_missing_are_of_the_process_after_them() {
+    let t = Session::windows10().t0;
+    let process = |pid: u32, name: &str| Process::new(pid, name).rec(P8, 4, process::DC_START);
+    let thread = |pid: u32, tid: u32, hook| Thread { pid, tid, ..Thread::default() }.rec(P8, 3, hook);
+    let records = |starts: bool| {
+        let mut all = vec![process(100, "old.exe"), process(200, "new.exe")];
+        for tid in (1000..1040).step_by(4) {
+            all.extend([thread(100, tid, thread::DC_START), thread(100, tid, thread::END)]);
+            all.extend(starts.then(|| thread(200, tid, thread::START)));
+            let begun = t + STEP * (all.len() as u64 + 1) - 10;
+            all.push(hard_fault(P8, begun, 0, 0x10_0000, 0x7000, tid, 4096));
+            all.push(thread(200, tid, thread::DC_END));
+        }
+        all
+    };
+    for (starts, code) in [(true, 0), (false, 3)] {
+        let mut trace = Trace::new(Session { processors: 1, ..Session::windows10() });
+        (0..).zip(records(starts)).for_each(|(at, record)| _ = trace.add(&record.at(t + STEP * (at + 1))));
+        let file = file_of(&trace.finish());
+        let path = file.path().to_str().expect("a plain name");
+        let ran = run(&["faults", path, "--group-by", "process", "--strict", "--format", "csv"]);
+        assert!(ran.code == code && ran.out.contains("new.exe (200),10,"), "{starts}: {ran:?}");
+        assert_eq!(ran.err.contains("10 starts of threads are in no record"), !starts, "{}", ran.err);
     }
 }
