@@ -215,3 +215,52 @@ fn faults_before_the_header_make_a_budget_invalid() {
     };
     assert_eq!((verdict(t0), verdict(t0 - 10_000)), (json!("pass"), json!("invalid")));
 }
+
+/// Deletes of names were missing: an object kept the first name, its faults were of that file, and a budget of the other passed.
+#[test]
+fn names_without_their_deletes_make_budgets_of_files_invalid() {
+    let t = Session::windows10().t0;
+    let records = |deletes: bool| {
+        let mut all = [process(), vec![images(), views()]].concat();
+        for key in (1..=4).map(|number| 0x7000 * number) {
+            all.push(file::name(P8, file::RUNDOWN, key, "\\old"));
+            all.extend(deletes.then(|| file::name(P8, file::DELETE, key, "\\old")));
+            all.extend([
+                file::name(P8, file::CREATE, key, "\\new"),
+                memory::hard_fault(P8, t, 0, 0x10_1000, key, TID, 4096),
+            ]);
+        }
+        all
+    };
+    for (deletes, wanted) in [(true, false), (false, true)] {
+        let (verdict, reason) = judged(records(deletes), "hard_faults", "where.file = \"*new\"\nmax = \"10\"");
+        let says = "records of names of files: 4 deletes are missing (0 are there)";
+        assert_eq!((verdict == "invalid", reason.contains(says)), (wanted, wanted), "{verdict} {reason}");
+        assert_eq!(judged(records(deletes), "hard_faults", "max = \"10\"").0, "pass");
+    }
+}
+
+/// Faults of a process that no record names can be those of a process that has none by its name.
+#[test]
+fn faults_of_unknown_processes_may_be_of_a_process_without_any() {
+    let t = Session::windows10().t0;
+    let known = || {
+        [process(), vec![images(), views(), names(), Process::new(48, "p.exe").rec(P8, 4, process::DC_START)]].concat()
+    };
+    let unknown = || (0..4).map(|tid| memory::hard_fault(P8, t, 0, 0x10_1000, DATA, 900 + tid, 4096));
+    let of = "where.process = \"p.exe\"\n";
+    let judged = |max: &str| {
+        judged(
+            known().into_iter().chain(unknown()).collect(),
+            "hard_faults",
+            &format!("{of}max = \"{max}\"\noptional = true"),
+        )
+    };
+    let (verdict, reason) = judged("3");
+    assert_eq!(verdict, "invalid", "{reason}");
+    assert!(
+        reason.contains("no record names the process or the file of 4 faults, so the value is 0 faults to 4 faults"),
+        "{reason}"
+    );
+    assert_ne!(judged("4").0, "invalid");
+}
