@@ -203,14 +203,9 @@ impl SampledUse {
         warnings.push(estimates);
         let early = range.count_before(query.from.as_ref(), samples.iter().map(|sample| sample.moment.time));
         warnings.extend(before_start(CPU.name, &[(early, ["sample", "samples"])]));
-<<<<<<< HEAD
-        warnings.extend(beyond_capacity(trace, range, all));
-        warnings.extend(undescribed(trace.survey(), trace.processes(), &CPU));
-=======
         warnings.extend(beyond_capacity(trace, range, (all.events, all.time_ns)));
         warnings.extend(coverage.warnings(clock));
-        warnings.extend(undescribed(trace.survey(), &CPU));
->>>>>>> 38b2c08a3c9f498eb07bda102987706578ca7d1b
+        warnings.extend(undescribed(trace.survey(), trace.processes(), &CPU));
         warnings.extend(services_unknown(trace.system(), CPU.name, query.needs_services()));
         let has_modules = query.group_by.contains(&Dimension::Module);
         Ok(Some(SampledUse {
