@@ -4,7 +4,7 @@ use super::budget::{Budget, Conditions, Measure};
 use super::measured_value::{Row, Value, length};
 use super::required_data::Evidence;
 use super::unknown_owners::{UNKNOWN, of_unknown};
-use crate::analysis::faults::{Dimension, FaultQuery, HardKind, FaultSet, HardFigures, HardSet};
+use crate::analysis::faults::{Dimension, FaultQuery, FaultSet, HardFigures, HardKind, HardSet};
 use crate::analysis::stacks::STARTS_MISSING;
 use crate::dimensions::{Condition, Dimension as _, Label};
 use crate::event::hooks::HARD_FAULT;

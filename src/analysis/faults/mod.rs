@@ -16,9 +16,9 @@ mod timeline;
 mod warnings;
 
 pub use fault_set::FaultSet;
+pub use query::{Dimension, FaultQuery, RangeQuery};
 #[cfg(feature = "cli")]
 pub(crate) use query::{HardKind, Of};
-pub use query::{Dimension, FaultQuery, RangeQuery};
 pub use read_ranges::RangeSet;
 pub(crate) use rows::{HardFigures, HardSet};
 pub(crate) use timeline::FaultStep;

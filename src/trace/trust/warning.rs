@@ -106,6 +106,8 @@ const CODES: &[(&str, bool)] = &[
     ("frees_not_recorded", true),
     ("frees_missing", true),
     ("allocated_again", false),
+    ("allocations_missing", true),
+    ("freed_again", false),
     ("frees_lost", false),
     ("frees_undated", false),
     ("differs_from_rundown", false),
