@@ -127,15 +127,18 @@ fn missing_allocations(of: AllocationKind, replayed: &Replayed, [allocations, fr
         return Some(Warning::grave(analysis, ALLOCATIONS_MISSING, text));
     }
     let about = if again.is_estimated { "about " } else { "" };
-    let or_created = if of == AllocationKind::Heap { " or their heap was created" } else { "" };
+    let since = match of {
+        AllocationKind::Heap => ", though their address was freed before, or their heap created",
+        _ => ", though their address was freed before",
+    };
     let text = format!(
-        "{about}{} of {} frees of {name} are of blocks that no record allocated since their address was freed{or_created}",
+        "{about}{} of {} frees of {name} are of blocks that no record allocated",
         count(again.frees),
         count(frees)
     );
     let is_many = frees >= MANY_ALLOCATIONS && again.frees.saturating_mul(10) > frees;
     let warning = if is_many {
-        Warning::grave(analysis, ALLOCATIONS_MISSING, format!("{text}: {TOO_LITTLE}"))
+        Warning::grave(analysis, ALLOCATIONS_MISSING, format!("{text}{since}: {TOO_LITTLE}"))
     } else {
         Warning::note(analysis, "freed_again", text)
     };
@@ -168,7 +171,7 @@ fn unknown_start(of: AllocationKind, replayed: &Replayed) -> Option<Warning> {
         }
         AllocationKind::Pool => {
             format!(
-                "no pool snapshot at the start tells what was allocated before: but for what the end shows, it is in no sum, and {growth}"
+                "no pool snapshot tells what was allocated before: but for that of the end it is in no sum, and {growth}"
             )
         }
         AllocationKind::Heap => {
