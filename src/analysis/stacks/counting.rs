@@ -5,6 +5,7 @@ use super::named_slices::{self, NamedSlice};
 use super::process_labels::Owners;
 use super::query::{Dimension, Kind, StackQuery};
 use super::rows::{Key, Row, StackId, Threads};
+use super::sample_capacity::TimeOfSamples;
 use super::sampling_intervals::ProfileIntervals;
 use super::stack_matching::Attached;
 use super::text_interner::Texts;
@@ -29,6 +30,8 @@ pub(super) struct Counting<'a> {
     span: Option<(Ticks, Ticks)>,
     /// The shortest and the longest profile interval of samples.
     pub interval_ns: Option<(u64, u64)>,
+    /// All samples of the window.
+    pub samples: TimeOfSamples,
     /// True where each thread is counted on its own.
     pub wants_thread: bool,
     wants_processor: bool,
@@ -85,6 +88,7 @@ impl<'a> Counting<'a> {
             window: (Moment::FIRST, Moment::LAST),
             span: None,
             interval_ns: None,
+            samples: TimeOfSamples::default(),
             wants_thread: wants(Dimension::Thread),
             wants_processor: wants(Dimension::Processor),
             rows: Numbered::default(),
@@ -124,6 +128,7 @@ impl<'a> Counting<'a> {
                     let interval = weights.intervals.in_force();
                     let (least, most) = self.interval_ns.unwrap_or((interval, interval));
                     self.interval_ns = Some((least.min(interval), most.max(interval)));
+                    self.samples += TimeOfSamples { records: 1, time_ns: weight.unwrap_or(0) };
                 }
                 self.event((event, events.class(&event.value)), (stack, *id), &chosen, weight);
             }

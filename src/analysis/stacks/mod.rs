@@ -25,6 +25,7 @@ mod profile_tracks;
 mod query;
 mod recent_names;
 mod rows;
+mod sample_capacity;
 mod sampling_intervals;
 mod stack_labels;
 mod stack_matching;
@@ -55,6 +56,7 @@ pub use query::{Kind, StackQuery, Weight};
 pub use rows::{FunctionRow, ModuleRow, ProcessRow, SelfAndTotal, Totals};
 #[cfg(feature = "cli")]
 pub(crate) use rows::{Key, StackId, Threads};
+pub(crate) use sample_capacity::{BEYOND_CAPACITY, TimeOfSamples, processors};
 pub(crate) use sampling_intervals::ProfileIntervals;
 pub(crate) use stack_labels::StackLabels;
 pub use stack_matching::JoinCounts;
@@ -247,7 +249,8 @@ impl StackSet {
         names.close();
         let (searches, told) = symbol_use::read(&mut names, &query.symbols);
         let (span_ns, interval_ns) = (counting.span_ns(&trace.etl().clock), counting.interval_ns);
-        let doubts = silent.into_iter().chain(counting.owners.doubt(STACK_EVENTS.name));
+        let beyond = counting.samples.doubt(trace, STACK_EVENTS.name, query);
+        let doubts = beyond.into_iter().chain(silent).chain(counting.owners.doubt(STACK_EVENTS.name));
         let Counting { rows, processes, threads, missing_switches, .. } = counting;
         parts.frames = FrameTrie::default();
         query.fold.iter().for_each(|modules| names.fold(modules));

@@ -90,6 +90,7 @@ const CODES: &[(&str, bool)] = &[
     ("some_processes_unknown", false),
     ("by_samples", false),
     ("samples_beyond_window", true),
+    ("samples_beyond_short_window", false),
     ("samples_missing", true),
     ("some_samples_missing", false),
     ("threads_unknown", false),
