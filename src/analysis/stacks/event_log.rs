@@ -53,7 +53,7 @@ impl EventLog {
         choice: &EventChoice,
     ) -> Result<EventLog, Error> {
         let of = Kind(choice.clone());
-        let mut events = Events::new(trace.etl(), &records.parts, choice);
+        let mut events = Events::new(trace.etl(), &records.parts, choice, of.most_pool_bytes(trace));
         let Joined { stacks, counts } = stack_matching::join(records, &mut events);
         if !events.has_chosen() {
             return Err(nothing_of(trace, &of, &kinds(trace, &events, &stacks)));

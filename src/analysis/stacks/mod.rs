@@ -230,7 +230,7 @@ impl StackSet {
         trace.gather(crate::trace::Parts::SYSTEM);
         let mut parts = Parts::new(trace.etl());
         let of = query.of.clone().unwrap_or_else(|| default_kind(trace));
-        let mut events = Events::new(trace.etl(), &parts.parts, &of.0);
+        let mut events = Events::new(trace.etl(), &parts.parts, &of.0, of.most_pool_bytes(trace));
         let Joined { stacks, counts } = stack_matching::join(&parts, &mut events);
         parts.parts = PartList::default(); // joined: their room is for what is counted now
         let kinds = kinds(trace, &events, &stacks);

@@ -26,6 +26,7 @@ use crate::load::pool_rundown::ListedPool;
 use crate::load::record_runs::RecordRuns;
 use crate::moment::Moment;
 use crate::trace::Trace;
+use crate::trace::ram_size::most_pool_bytes;
 use crate::units::Ticks;
 use heap::Heaps;
 use live_blocks::Live;
@@ -76,7 +77,7 @@ pub fn replay(
         }
         _ => {
             let entries = rundowns.pool.iter().map(|entry| (entry.moment, Trigger::Entry(entry.value)));
-            (Kind::Pool(Pool::new(&rundowns.pool)), entries.collect())
+            (Kind::Pool(Pool::new(&rundowns.pool, most_pool_bytes(trace))), entries.collect())
         }
     };
     // Entries of one record keep their order.
