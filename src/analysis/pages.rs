@@ -210,7 +210,7 @@ impl<'e> PageListing<'e> {
         // Pages are counted before the first is shown: what `resident` says of its totals holds for the rows too.
         let (mut warnings, counted) = warnings::with_last_context(trace, &snapshots);
         warnings.extend(stacks.iter().flat_map(warnings::of_stacks));
-        warnings.extend(warnings::of_pool_tags(trace, &[], &query.conditions));
+        warnings.extend(warnings::of_untold(trace, &snapshots, &[], &query.conditions));
         warnings.extend(warnings::of_services(trace, &[], &query.conditions));
         let counted = counted.map(|(index, context)| (index, Arc::new(context)));
         Ok(PageListing { trace, query, stacks, counted, warnings, snapshots })

@@ -2,8 +2,8 @@
 
 use crate::analysis::stack_profile::StackProfile;
 use crate::analysis::stacks::{
-    Dimension, FunctionRow, KindRow, ModuleRow, ProcessRow, SelfAndTotal, StackCounts, StackSet, SymbolUse, TreeRow,
-    Weight,
+    Dimension, FunctionRow, KindRow, ModuleRow, NO_STACK_TEXT, ProcessRow, SelfAndTotal, StackCounts, StackSet,
+    SymbolUse, TreeRow, Weight,
 };
 use crate::analysis::table::{Column, Dimension as _, Field, Fit, Line, Measured, Node, Table, Value};
 use crate::answer::answer_type::{Answer, Units};
@@ -22,8 +22,6 @@ use serde_json::json;
 const FIRST: usize = 10;
 /// Lines above them from which on no blank line fits between.
 const MANY_LINES: usize = 6;
-/// What stands for the function of events without a stack.
-const NO_STACK: &str = "[no stack]";
 
 /// The answer of `pfnset stacks`.
 pub(crate) fn answer(set: &StackSet, display: StackDisplay) -> Answer<'_> {
@@ -350,10 +348,10 @@ pub(crate) fn functions(set: &StackSet, order: FunctionOrder, top: Option<usize>
         FunctionOrder::Total => (*total_weight, *total_events),
     };
     sorted.sort_by_key(|row| std::cmp::Reverse(most(&row.counts)));
-    sorted.sort_by_key(|row| row.function == NO_STACK);
+    sorted.sort_by_key(|row| row.function == NO_STACK_TEXT);
     // No function: not one of those that are left out. The title says how many they are.
     sorted.truncate(
-        sorted.len() - usize::from(top.is_some() && sorted.last().is_some_and(|row| row.function == NO_STACK)),
+        sorted.len() - usize::from(top.is_some() && sorted.last().is_some_and(|row| row.function == NO_STACK_TEXT)),
     );
     let shown = top.unwrap_or(sorted.len());
     let mut lines: Vec<Line> = sorted

@@ -212,10 +212,13 @@ impl Processes {
     /// processes that the list of running ones at the end of the trace lacks.
     pub(crate) fn ends_missing(&self) -> (u64, u64) {
         let named = || self.instances.iter().take(self.named);
-        let has_list = named().any(|process| process.is_listed_at_end);
-        let unlisted = named().filter(|process| has_list && process.end == Moment::LAST && !process.is_listed_at_end);
-        let there = named().filter(|process| process.end_logged);
-        (self.ends_missing.saturating_add(unlisted.count() as u64), there.count() as u64)
+        let listed = named().filter(|process| process.is_listed_at_end).count() as u64;
+        let unlisted =
+            named().filter(|process| process.end == Moment::LAST && !process.is_listed_at_end).count() as u64;
+        let there = named().filter(|process| process.end_logged).count() as u64;
+        // A list with a few of those that run is not whole.
+        let unlisted = if unlisted > listed.saturating_mul(2) { 0 } else { unlisted };
+        (self.ends_missing.saturating_add(unlisted), there)
     }
 
     /// Index of the instance with this id that was running at `moment`.

@@ -19,6 +19,12 @@ pub(crate) const BATCH: usize = 256;
 /// done, so a batch at a time would wait for memory at the start of each batch.
 const FOUND_AHEAD: usize = 8 * BATCH;
 
+/// The first build of Windows that marks pages as cold: version 1903.
+pub(crate) const FIRST_BUILD_WITH_COLD: u32 = 18_362;
+
+/// The event version of Windows 11 22H2 and later.
+const VERSION_OF_22H2: u8 = 4;
+
 /// One sequence of page records.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
@@ -151,6 +157,29 @@ impl Snapshot {
         runs.filter_map(record).collect()
     }
 
+    /// Visits some of the pages, for a share that need not be exact: all of few, else the first ones of runs all over the sequence.
+    pub(crate) fn look_at_some(&self, etl: &EtlFile, runs: usize, in_run: u32, mut visit: impl FnMut(&[PageIdentity])) {
+        let is_all = self.pages <= runs as u64 * u64::from(in_run);
+        let step = if is_all { 1 } else { self.runs.len().div_ceil(runs.max(1)) };
+        let mut scratch = Vec::new();
+        for run in self.runs.iter().step_by(step) {
+            let pages = if is_all { run.pages } else { run.pages.min(in_run) };
+            let area = etl.area(run.buffer as usize, &mut scratch);
+            batches_of(&area, &PageRun { pages, ..*run }, &mut visit);
+        }
+    }
+
+    /// True when the bit *non-tradeable* of its records says something: those of the older event leave it clear.
+    pub(crate) fn tells_non_tradeable(&self) -> bool {
+        self.runs.first().is_some_and(|run| run.hook == PAGE_IN_MEMORY_24H2)
+    }
+
+    /// True when the bit *cold* of its records says something, in a trace of this build of Windows (0: unknown, and nothing speaks against it).
+    pub(crate) fn tells_cold(&self, build: u32) -> bool {
+        let is_newer = self.tells_non_tradeable() || self.version >= VERSION_OF_22H2;
+        is_newer || build == 0 || build >= FIRST_BUILD_WITH_COLD
+    }
+
     /// The moment after the last page.
     pub fn end(&self) -> Moment {
         Moment::end_of(self.last_time)
@@ -264,6 +293,17 @@ mod tests {
         let all = snapshots(&[run(1, 1, 90), run(2, 1, 100), run(3, 1, 89), run(4, 1, 1)]);
         assert_eq!(whole(&all).collect::<Vec<_>>(), [0, 1]);
         assert_eq!(whole(&all[3..]).collect::<Vec<_>>(), [0]);
+    }
+
+    #[test]
+    fn flags_that_older_windows_leaves_clear_are_not_told() {
+        let older = snapshots(&[run(1, 1, 10)]);
+        let newer = snapshots(&[PageRun { hook: PAGE_IN_MEMORY_24H2, ..run(1, 1, 10) }]);
+        let version_4 = snapshots(&[PageRun { version: 4, ..run(1, 1, 10) }]);
+        assert_eq!([&older, &version_4, &newer].map(|all| all[0].tells_non_tradeable()), [false, false, true]);
+        let builds = [0, 7601, 17_763, 18_362, 26_100];
+        assert_eq!(builds.map(|build| older[0].tells_cold(build)), [true, false, false, true, true]);
+        assert!(builds.iter().all(|build| newer[0].tells_cold(*build) && version_4[0].tells_cold(*build)));
     }
 
     #[test]

@@ -12,6 +12,12 @@ use crate::units::{Nanos, count, counted};
 /// Time between records of one sequence, at most. Between two sequences the kernel walks over its names and ranges.
 const AT_ONCE: Nanos = Nanos(10_000_000);
 
+/// Pages that a snapshot may have fewer than another one: single page frames are retired when they are found to be broken, and so few
+/// change no table. Memory that is added to a machine, or taken from it, comes in blocks of many MiB.
+const fn slack(pages: u64) -> u64 {
+    if pages / 1024 > 16 { pages / 1024 } else { 16 }
+}
+
 /// The page sequences of a trace.
 #[derive(Debug, Clone, Default)]
 pub struct PageSequences {
@@ -21,6 +27,13 @@ pub struct PageSequences {
     pub repeated: u64,
     /// Page records that were left out, because their PFN is impossible.
     pub impossible: u64,
+    /// Number of the snapshot with most page frames, the first of them.
+    largest: usize,
+}
+
+/// Page frames of a snapshot.
+const fn frames(snapshot: &Snapshot) -> u64 {
+    snapshot.pages.saturating_sub(snapshot.duplicates)
 }
 
 impl PageSequences {
@@ -30,7 +43,25 @@ impl PageSequences {
         let snapshots = snapshots(runs);
         let pages = |runs: &[PageRun]| runs.iter().map(|run| u64::from(run.pages)).sum::<u64>();
         let repeated = pages(runs) - snapshots.iter().map(|snapshot| pages(&snapshot.runs)).sum::<u64>();
-        PageSequences { snapshots, repeated, impossible }
+        let by_frames = snapshots.iter().enumerate().rev().max_by_key(|(_, snapshot)| frames(snapshot));
+        let largest = by_frames.map_or(0, |(index, _)| index);
+        PageSequences { snapshots, repeated, impossible, largest }
+    }
+
+    /// That a snapshot lacks pages that another one of the trace has. RAM does not shrink, so the larger one is believed.
+    pub(crate) fn fewer(&self, snapshot: &Snapshot) -> Option<Warning> {
+        let all = frames(self.snapshots.get(self.largest)?);
+        let lacking = all.saturating_sub(frames(snapshot));
+        let index = self.snapshots.partition_point(|other| other.first < snapshot.first);
+        (lacking > slack(all)).then(|| {
+            let text = format!(
+                "snapshot {index} has {} fewer than snapshot {}: unless memory was added to the machine or taken from it between them, \
+                 page records are missing",
+                counted(lacking, "page", "pages"),
+                self.largest
+            );
+            Warning::grave(RESIDENT_SET.name, "sequence_too_few", text).of(lacking)
+        })
     }
 
     /// Lines on records that cannot be pages, and on sequences of which only a part is there.

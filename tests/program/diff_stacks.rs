@@ -282,3 +282,51 @@ fn that_a_side_has_no_stacks_is_said_once() {
     assert!(of("LEFT: ")[0].contains("no record of the trace has a stack"), "{found:#}");
     assert!(of("RIGHT: ").iter().all(|text| !text.contains("no record")), "{found:#}");
 }
+
+/// Without stacks all samples are in one row, `[no stack]`, and two traces were equal by it, whatever ran.
+#[test]
+fn sides_without_stacks_are_not_equal_by_code() {
+    const BARE: &str = "cpu-compressed.etl";
+    let one_line = |ran: &Ran| ran.err.split_whitespace().collect::<Vec<_>>().join(" ");
+    let says = "neither side has a stack of what is compared";
+    for more in [
+        &["--of", "samples"][..],
+        &["--of", "samples", "--strict", "--tolerance", "2%"],
+        &["--of", "samples", "--format", "json"],
+        &["--of", "samples", "--group-by", "module"],
+        &["--of", "samples", "--group-by", "process,function", "--measure", "total"],
+        &["--of", "samples", "--group-by", "process", "--where", "function=!x*"],
+        &["--of", "cswitch"],
+    ] {
+        let ran = run(&[&["diff", BARE, BARE, "-q"], more].concat());
+        assert!(ran.code == 4 && ran.out.is_empty() && one_line(&ran).contains(says), "{more:?}: {ran:?}");
+    }
+    // So too of pages and of what was allocated.
+    for (trace, more) in [
+        (OTHER, &["--group-by", "function"][..]),
+        (OTHER, &["--where", "module=!x*"]),
+        ("refset-small.etl", &["--refset", "--group-by", "module"]),
+        ("alloc-x86.etl", &["--allocations", "--group-by", "process,stack"]),
+    ] {
+        let ran = run(&[&["diff", trace, trace, "-q"], more].concat());
+        assert!(ran.code == 4 && one_line(&ran).contains(says), "{trace} {more:?}: {ran:?}");
+    }
+    // No code is needed to compare by process.
+    let (code, found) = diff(&[BARE, BARE, "--of", "samples", "--group-by", "process"]);
+    assert_eq!((code, &found["equal"]), (0, &json!(true)), "{found:#}");
+    // One side with stacks differs from one without.
+    let (code, found) = diff(&[OTHER, TRACE, "--of", "samples"]);
+    assert_eq!((code, &found["equal"]), (1, &json!(false)), "{found:#}");
+}
+
+/// The trace has stacks, but not of the events that the condition chooses.
+#[test]
+fn events_without_stacks_are_not_equal_by_code() {
+    let chosen = |by: &str| {
+        let ran =
+            run(&["diff", TRACE, TRACE, "-q", "--of", "samples", "--where", "function=[no stack]", "--group-by", by]);
+        (ran.code, ran.err.contains("neither side has a stack"))
+    };
+    assert_eq!(chosen("function"), (4, true));
+    assert_eq!(chosen("process"), (0, false));
+}

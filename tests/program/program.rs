@@ -99,7 +99,7 @@ pub fn out(arguments: &[&str]) -> String {
 
 /// What stands on standard error beside what makes numbers of fixtures wrong: also `-q` leaves this.
 pub fn beside_losses(err: &str) -> String {
-    const LOSSES: [&str; 13] = [
+    const LOSSES: [&str; 15] = [
         "repurposed since boot fall",
         " PFNs between the first",
         "of context switches is broken",
@@ -113,6 +113,8 @@ pub fn beside_losses(err: &str) -> String {
         "the account differs",
         "events and end rundown disagree",
         "names no process",
+        "have no ReadyThread record before them",
+        "of which no event tells the name",
     ];
     let is_loss = |line: &&str| LOSSES.iter().any(|loss| line.contains(loss));
     err.lines().filter(|line| !is_loss(line)).collect()

@@ -341,7 +341,7 @@ fn context_switches_that_are_missing_make_times_of_waiting_doubtful() {
     let json: Value = serde_json::from_str(&of(lacking, &["--format", "json"]).out).expect("JSON");
     assert!(json["warnings"].to_string().contains(text), "{}", json["warnings"]);
     assert_eq!(of(lacking, &["--to", "0.010"]).code, 0, "before the first one");
-    let compared = run(&["diff", lacking, whole, "--of", "cswitch", "--strict"]);
+    let compared = run(&["diff", lacking, whole, "--of", "cswitch", "--group-by", "process", "--strict"]);
     assert!(
         compared.code == 3 && (compared.out + &compared.err).contains("the chain of context switches is"),
         "{broken:?}"

@@ -128,8 +128,6 @@ impl<'t> AllocationValues<'t> {
             .fold(0, u64::saturating_add);
         let total_unknown = unknown_start(trace, all).filter(|_| budget.measure != Measure::GrowthPerMinute);
         Ok(Value {
-            unowned,
-            unnamed: unowned,
             total_unknown,
             pages: amount(&selected.total).unsigned_abs(),
             total: amount(&all.total).unsigned_abs(),
@@ -142,7 +140,8 @@ impl<'t> AllocationValues<'t> {
                 .map(|row| Row { labels: row.labels.clone(), pages: amount(&row.figures) })
                 .collect(),
             ..Value::default()
-        })
+        }
+        .with_unowned(unowned))
     }
 }
 

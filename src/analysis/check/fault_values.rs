@@ -3,7 +3,7 @@
 use super::budget::{Budget, Conditions, Measure};
 use super::measured_value::{Row, Value, length};
 use super::required_data::Evidence;
-use super::unknown_owners::{UNKNOWN, of_unknown};
+use super::unknown_owners::{of_unknown, unknown};
 use crate::analysis::faults::{Dimension, FaultQuery, FaultSet, HardFigures, HardKind, HardSet};
 use crate::analysis::stacks::STARTS_MISSING;
 use crate::dimensions::{Condition, Dimension as _, Label};
@@ -39,7 +39,7 @@ fn of_unnamed_files(conditions: &[Condition<Dimension>]) -> Option<Vec<Condition
     // Those of a kind that is chosen count already.
     let rest = HardKind::ALL.map(HardKind::name).into_iter().filter(|name| !kind.patterns.could_pass(&[name]));
     let rest = Condition::fixed(Dimension::Kind, &rest.collect::<Vec<_>>().join(";"));
-    Some(others.map(copy).chain([rest, Condition::fixed(Dimension::File, UNKNOWN)]).collect())
+    Some(others.map(copy).chain([rest, unknown(Dimension::File)]).collect())
 }
 
 impl<'t> FaultValues<'t> {
@@ -124,8 +124,6 @@ impl<'t> FaultValues<'t> {
         let unknown_sets = self.of_unknown.get(&budget.name).into_iter().flatten();
         let unowned = unknown_sets.map(|set| amount(&set.hard)).fold(0, u64::saturating_add);
         Ok(Value {
-            unowned,
-            unnamed: unowned,
             pages: amount(hard),
             total: amount(&all.hard),
             total_unknown: unknown(&all.hard),
@@ -133,6 +131,7 @@ impl<'t> FaultValues<'t> {
             rows: rows.iter().map(row).collect(),
             span_ns: length(all.window_times),
             ..Value::default()
-        })
+        }
+        .with_unowned(unowned))
     }
 }

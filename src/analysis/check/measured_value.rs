@@ -41,6 +41,8 @@ pub struct Value {
     pub(crate) unknown_ns: u64,
     /// What is of threads, processes and files of which nobody knows whether they meet the conditions: it is in the total.
     pub(crate) unowned: u64,
+    /// The same where it is only a doubt, because something meets the conditions for certain.
+    pub(crate) perhaps: u64,
     /// What of that is of processes whose name is not known: one that nothing matches can be among them.
     pub(crate) unnamed: u64,
     /// True when nothing meets the conditions, and a name may be wrong.
@@ -53,6 +55,14 @@ pub(super) fn length((from, to): (Nanos, Nanos)) -> Option<u64> {
 }
 
 impl Value {
+    /// With what is of processes and files that no record names. Where nothing else meets the conditions, that may be what they mean.
+    pub(super) fn with_unowned(self, amount: u64) -> Value {
+        match self.pages {
+            0 => Value { unowned: amount, unnamed: amount, ..self },
+            _ => Value { perhaps: amount, ..self },
+        }
+    }
+
     /// That both are sums over times of other lengths, by more than a tenth.
     pub(super) fn other_length(&self, earlier: &Value) -> Option<String> {
         let (span, before) = (self.span_ns?, earlier.span_ns?);

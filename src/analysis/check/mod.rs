@@ -237,7 +237,7 @@ fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Resu
     };
     result.value = Some(value.pages);
     result.warnings = [&value.unmatched[..], &value.doubts[..]].concat();
-    let bounds = Bounds::new(value, budget.measure.unit());
+    let bounds = Bounds::new(value, budget.measure);
     if value.has_no_match {
         // What meets the conditions can be of a process without a name.
         let unnamed = bounds.may_exceed(budget.max).filter(|_| budget.optional && value.unnamed > 0);
@@ -257,6 +257,9 @@ fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Resu
     let no_total = value.total_unknown.as_ref().filter(|_| budget.has_shares());
     let known = if no_total.is_some() { budget.without_shares() } else { budget.clone() };
     result.limits = judge(&known, value.pages, value.total, runs);
+    if value.perhaps > 0 {
+        result.warnings.extend(Bounds::perhaps(value, budget.measure).may_exceed(budget.max));
+    }
     let may_reach = undecided_min(&mut result.limits, &bounds);
     result.verdict = worst(result.limits.iter().map(|limit| limit.verdict));
     // A limit that cannot be judged makes the budget invalid, unless another one is exceeded for certain.

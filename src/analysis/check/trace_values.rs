@@ -7,7 +7,7 @@ use crate::analysis::check::fault_values::FaultValues;
 use crate::analysis::check::measured_value::length;
 pub use crate::analysis::check::measured_value::{Row, Value};
 use crate::analysis::check::required_data::{Evidence, unrecorded, unrecorded_interrupts, unrecorded_wakeups};
-use crate::analysis::check::unknown_owners::{UNKNOWN, of_unknown};
+use crate::analysis::check::unknown_owners::{of_unknown, unknown};
 use crate::analysis::refset::ReferenceSet;
 use crate::analysis::refset::query::{Dimension as ReferenceDimension, Query};
 use crate::analysis::refset::reason::AccessReason;
@@ -208,12 +208,16 @@ impl<'t> ResidentValues<'t> {
                     .to_owned(),
             );
         }
+        if let Some(fewer) = trace.page_sequences().fewer(snapshot) {
+            return Err(fewer.text);
+        }
         let impossible = trace.page_sequences().impossible;
         if impossible > 0 {
             let records = counted(impossible, "page record names a PFN", "page records name PFNs");
             return Err(format!("{records} that no machine has: the page sequence is damaged"));
         }
-        if let Some(unknown) = warnings::of_pool_tags(trace, &[], conditions) {
+        let last = trace.snapshots().iter().position(|other| other.first == snapshot.first);
+        if let Some(unknown) = warnings::of_untold(trace, last.as_slice(), &[], conditions).next() {
             return Err(unknown.text);
         }
         let stacks = stacks_for(trace, &PAGES_BY, conditions, &budget.symbols);
@@ -237,7 +241,7 @@ impl<'t> ResidentValues<'t> {
         let pages = selected(context, all, conditions);
         let unknown = of_unknown(conditions).into_iter().map(|of| selected(context, all, &of).values().sum::<u64>());
         let unowned = unknown.fold(0, u64::saturating_add);
-        Ok(Value { unowned, unnamed: unowned, ..of_pages(context, pages, snapshot.pages, doubts) })
+        Ok(of_pages(context, pages, snapshot.pages, doubts).with_unowned(unowned))
     }
 }
 
@@ -354,7 +358,7 @@ impl ReferenceValues {
                 let of_stacks = |doubt: &&Warning| doubt.code == "stacks_incomplete" && selected.chooses_stacks();
                 let doubts = selected.warnings.iter().filter(of_stacks).map(|doubt| doubt.text.clone()).collect();
                 let unowned = self.unowned(trace, budget, conditions)?;
-                Ok(Value { doubts, unowned, unnamed: unowned, ..held(&selected, budget.measure, set) })
+                Ok(Value { doubts, ..held(&selected, budget.measure, set) }.with_unowned(unowned))
             }
         }
     }
@@ -369,7 +373,7 @@ impl ReferenceValues {
         conditions: &[Condition<ReferenceDimension>],
     ) -> Result<u64, String> {
         let set = self.0.as_ref().map_err(String::clone)?;
-        let is_unknown = Condition::fixed(ReferenceDimension::PROCESS, UNKNOWN);
+        let is_unknown = unknown(ReferenceDimension::PROCESS);
         let has_any = set.rows.iter().any(|row| is_unknown.matches(row.labels.first()));
         let questions = if has_any { of_unknown(conditions) } else { Vec::new() };
         questions.iter().try_fold(0u64, |sum, of| {

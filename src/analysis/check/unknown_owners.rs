@@ -1,13 +1,14 @@
 //! What can be of a value though no record says so: of processes that nobody names, of files without names, time of unknown threads. Where it
 //! could take the value beyond a limit, the limit is not judged.
 
-use super::budget::{Limit, MeasureUnit, WHOLE};
+use super::budget::{Limit, Measure, MeasureUnit, WHOLE};
 use super::measured_value::Value;
 use crate::dimensions::{Condition, Dimension, FileFacet, ProcessFacet};
+use crate::pattern::Patterns;
 use crate::units::{count, counted, milliseconds, needs_nanoseconds};
 
 /// What labels of processes and files that no record names begin with.
-pub(super) const UNKNOWN: &str = "Unknown*";
+const UNKNOWN: &str = "Unknown*";
 
 /// Labels of what is not known: of a process id or a file object, of other facts.
 const LABELS: [&str; 2] = ["Unknown (1)", "Unknown"];
@@ -23,7 +24,7 @@ pub(super) fn of_unknown<D: Dimension>(conditions: &[Condition<D>]) -> Vec<Vec<C
     let places: Vec<usize> = (0..).zip(conditions).filter(|(_, of)| is_of_names(of)).map(|(place, _)| place).collect();
     let with = |replaced: &[usize]| {
         let condition = |(place, condition): (usize, &Condition<D>)| match replaced.contains(&place) {
-            true => Condition::fixed(condition.dimension, UNKNOWN),
+            true => unknown(condition.dimension),
             false => Condition { patterns: condition.patterns.clone(), ..Condition::fixed(condition.dimension, "") },
         };
         conditions.iter().enumerate().map(condition).collect()
@@ -32,12 +33,17 @@ pub(super) fn of_unknown<D: Dimension>(conditions: &[Condition<D>]) -> Vec<Vec<C
     places.iter().map(|place| with(&[*place])).chain(all).collect()
 }
 
+/// What is not known of a dimension, as `--where` takes it: what belongs to nobody or to several is none of it.
+pub(super) fn unknown<D: Dimension>(dimension: D) -> Condition<D> {
+    Condition { patterns: Patterns::of_labels(UNKNOWN), ..Condition::fixed(dimension, "") }
+}
+
 /// A value that is not known exactly, in the unit of limits.
 pub(super) struct Bounds {
     value: u64,
     most: u64,
     total: u64,
-    unit: MeasureUnit,
+    measure: Measure,
     /// Time in which it is not known which threads ran: in no total.
     of_threads: u64,
     /// What is of unknown processes and files: in the total.
@@ -45,12 +51,19 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    /// Of a value in this unit.
-    pub fn new(value: &Value, unit: MeasureUnit) -> Bounds {
-        let scaled = |amount: u64| amount.saturating_mul(unit.scale());
+    /// Of a value of this measure.
+    pub fn new(value: &Value, measure: Measure) -> Bounds {
+        let scaled = |amount: u64| amount.saturating_mul(measure.unit().scale());
         let [own, of_threads, unowned] = [value.pages, value.unknown_ns, value.unowned].map(scaled);
         let most = own.saturating_add(of_threads).saturating_add(unowned);
-        Bounds { value: own, most, total: scaled(value.total), unit, of_threads, unowned }
+        Bounds { value: own, most, total: scaled(value.total), measure, of_threads, unowned }
+    }
+
+    /// What can be of a value that meets its limits for certain otherwise.
+    pub fn perhaps(value: &Value, measure: Measure) -> Bounds {
+        let unowned = value.perhaps.saturating_mul(measure.unit().scale());
+        let known = Bounds::new(value, measure);
+        Bounds { most: known.most.saturating_add(unowned), unowned, ..known }
     }
 
     /// Why it is not known whether it is within `max`.
@@ -93,8 +106,10 @@ impl Bounds {
     /// What nobody knows the owner of.
     fn unknown(&self, text: &impl Fn(u64) -> String) -> String {
         let ran = || format!("which threads ran is unknown for {}", text(self.of_threads));
-        let owned = || match self.unit {
-            MeasureUnit::Time => format!("the process of threads is unknown for {}", text(self.unowned)),
+        let owned = || match self.measure {
+            Measure::CpuTime | Measure::ReadyTime | Measure::WaitTime => {
+                format!("the process of threads is unknown for {}", text(self.unowned))
+            }
             _ => format!("no record names the process or the file of {}", text(self.unowned)),
         };
         match (self.of_threads, self.unowned) {
@@ -108,7 +123,7 @@ impl Bounds {
     fn texts(&self, pairs: &[(u64, u64)]) -> impl Fn(u64) -> String + use<> {
         let signed = |nanos| i64::try_from(nanos).unwrap_or(i64::MAX);
         let is_fine = pairs.iter().any(|(one, other)| needs_nanoseconds(signed(*one), signed(*other)));
-        let unit = self.unit;
+        let unit = self.measure.unit();
         move |amount| match unit {
             MeasureUnit::Time => milliseconds(signed(amount), is_fine),
             MeasureUnit::Faults => counted(amount, "fault", "faults"),
@@ -125,13 +140,13 @@ mod tests {
     #[test]
     fn time_of_unknown_threads_can_take_a_value_above_its_limit() {
         let value = Value { pages: 20_000_000, unknown_ns: 5_000_000, ..Value::default() };
-        let reason = |max| Bounds::new(&value, MeasureUnit::Time).may_exceed(Some(Limit::Bytes(max)));
+        let reason = |max| Bounds::new(&value, Measure::CpuTime).may_exceed(Some(Limit::Bytes(max)));
         let told = reason(21_000_000).expect("a reason");
         assert!(told.contains("5.000 ms, so the value is 20.000 ms to 25.000 ms, and max is 21.000 ms"), "{told}");
         // Exceeded for certain, and not exceeded for certain.
         assert_eq!((reason(19_999_999), reason(25_000_000)), (None, None));
         // A share is of all, and the same time is of all then: 20 of 100 ms is less than a fifth of them, 25 of 105 ms is more.
-        let part = Bounds::new(&Value { total: 100_000_000, ..value }, MeasureUnit::Time);
+        let part = Bounds::new(&Value { total: 100_000_000, ..value }, Measure::CpuTime);
         let share = |share| part.may_exceed(Some(Limit::Share(share)));
         let told = share(200_000).expect("a reason");
         assert!(told.contains("20.000 ms to 25.000 ms, and max is 21.000 ms then"), "{told}");
@@ -144,7 +159,7 @@ mod tests {
     #[test]
     fn pages_of_unknown_processes_are_told_in_bytes() {
         let value = Value { pages: 2, unowned: 3, total: 10, ..Value::default() };
-        let bounds = Bounds::new(&value, MeasureUnit::Pages);
+        let bounds = Bounds::new(&value, Measure::Pages);
         let told = bounds.may_exceed(Some(Limit::Bytes(4 * 4096))).expect("a reason");
         assert_eq!(
             told,

@@ -72,12 +72,13 @@ impl<'t> ResidentSide<'t> {
             }
             _ => choice.indices(snapshots)?.first().copied(),
         };
-        let mut warnings = warnings::of_snapshots(trace, &snapshot.into_iter().collect::<Vec<_>>());
+        let indices: Vec<usize> = snapshot.into_iter().collect();
+        let mut warnings = warnings::of_snapshots(trace, &indices);
         let rows: Vec<ResidentDimension> = dimensions.iter().filter_map(|d| d.resident(false)).collect();
         let chosen = of_resident(conditions, false);
         let stacks = stacks_for(trace, &rows, &chosen, symbols);
         warnings.extend(stacks.iter().flat_map(warnings::of_stacks));
-        warnings.extend(warnings::of_pool_tags(trace, &rows, &chosen));
+        warnings.extend(warnings::of_untold(trace, &indices, &rows, &chosen));
         warnings.extend(warnings::of_services(trace, &rows, &chosen));
         let compared = snapshot.and_then(|index| snapshots.get(index));
         warnings.extend(near.zip(compared).and_then(|(near, snapshot)| {

@@ -34,7 +34,6 @@ use crate::load::trace_parts::Parts;
 use crate::moment::Moment;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::FAULTS;
-use crate::trace::trust::readiness::of_names;
 use disk_requests::Requests;
 use file_key_names::KeyNames;
 use labels::Named;
@@ -85,9 +84,7 @@ impl FaultSet {
         let soft = soft(&records, &by_process, trace, &counted);
         let ranges = read.map(|(asked, read)| RangeSet::new(trace, &counted, &read, &hard, (asked, snapshot)));
         let figures = counted.hard_figures(&hard);
-        let mut warnings = warnings::warnings(trace, &records, &requests);
-        warnings.extend(named.owners.doubt(FAULTS.name));
-        warnings.extend(of_names(&files.records, &FAULTS));
+        let mut warnings = warnings::warnings(trace, &records, &requests, (&named.owners, &files));
         let early = range.count_before(query.from.as_ref(), records.hard.iter().map(|fault| fault.moment.time));
         warnings.extend(warnings::early(early, &records, range, query.from.as_ref()));
         let (disk, unfinished) = (counted.request_figures(&requests), counted.unfinished(&unfinished));

@@ -1,15 +1,17 @@
 //! What makes the numbers doubtful.
 
 use super::disk_requests::Request;
+use super::file_key_names::KeyNames;
 use super::rows::{HardFigures, RequestFigures};
 use crate::analysis::resident::warnings::of_snapshots;
+use crate::analysis::stacks::Owners;
 use crate::analysis::time_grid::{TickRange, before_start, recording_end};
 use crate::event::disk_io::DiskEvent;
 use crate::load::fault_records::FaultRecords;
 use crate::model::window::Bound;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::FAULTS;
-use crate::trace::trust::readiness::undescribed;
+use crate::trace::trust::readiness::{of_names, undescribed};
 use crate::trace::trust::warning::{Warning, Warnings};
 use crate::units::{Nanos, count, counted};
 
@@ -23,8 +25,15 @@ fn length_of(trace: &Trace) -> u64 {
 }
 
 /// What the records of faults and requests are wrong in, and what is not there.
-pub(super) fn warnings(trace: &Trace, records: &FaultRecords, requests: &[Request]) -> Warnings {
+pub(super) fn warnings(
+    trace: &Trace,
+    records: &FaultRecords,
+    requests: &[Request],
+    (owners, files): (&Owners<'_>, &KeyNames),
+) -> Warnings {
     let mut all = trace.trust().warnings();
+    all.extend(owners.doubt(FAULTS.name));
+    all.extend(of_names(&files.records, &FAULTS));
     if records.short > 0 {
         let short = counted(records.short, "disk record is", "disk records are");
         let text = format!("{short} shorter than the layout: not counted");

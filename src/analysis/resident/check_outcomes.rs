@@ -40,7 +40,7 @@ impl Checks {
             outcome("lost buffers", true, self.lost_part()),
             Outcome::new("gaps", true, self.too_many_gaps().into_iter().chain(self.like_pages()).collect()),
             outcome("duplicates", true, self.repeated()),
-            outcome("size of RAM", self.ram_pages.is_some(), self.too_few()),
+            Outcome::new("size of RAM", self.ram_pages.is_some() || self.fewer.is_some(), self.too_few().collect()),
         ];
         outcomes.push(self.of_lists());
         outcomes.push(outcome("combined pages", self.combined_mmstats.is_some(), self.combined_differ()));
@@ -59,7 +59,7 @@ impl Checks {
 
     /// What of the sequence is missing for certain.
     pub(crate) fn missing_part(&self) -> Option<String> {
-        self.lost_part().or_else(|| self.too_few()).map(|warning| warning.text)
+        self.lost_part().or_else(|| self.too_few().next()).map(|warning| warning.text)
     }
 
     fn compared(&self, what: &str, counted: u64, expected: u64) -> Compared {
@@ -101,10 +101,14 @@ impl Checks {
         (self.duplicates > 0).then(|| grave("sequence_duplicates", self.duplicates, text()))
     }
 
-    fn too_few(&self) -> Option<Warning> {
-        let ram = self.ram_pages.filter(|&ram| self.pages + self.pages / 20 + 4096 < ram)?;
-        let text = format!("the sequence has {} pages, the machine has {}", count(self.pages), count(ram));
-        Some(grave("sequence_too_few", ram - self.pages, text))
+    /// Fewer pages than the machine has, or than another snapshot of the trace.
+    fn too_few(&self) -> impl Iterator<Item = Warning> {
+        let ram = self.ram_pages.filter(|&ram| self.pages + self.pages / 20 + 4096 < ram);
+        let below_ram = ram.map(|ram| {
+            let text = format!("the sequence has {} pages, the machine has {}", count(self.pages), count(ram));
+            grave("sequence_too_few", ram - self.pages, text)
+        });
+        below_ram.into_iter().chain(self.fewer.clone())
     }
 
     fn combined_differ(&self) -> Option<Warning> {
@@ -232,6 +236,7 @@ mod tests {
             reading: KeyReading::of_version(4),
             named_files: Default::default(),
             keyed: (50, 0),
+            fewer: None,
         }
     }
 

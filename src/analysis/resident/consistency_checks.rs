@@ -18,6 +18,7 @@ use crate::model::rundown::RundownKind;
 use crate::model::snapshot::Snapshot;
 use crate::trace::Trace;
 use crate::trace::trust::loss::DescribedHole;
+use crate::trace::trust::warning::Warning;
 use crate::units::Nanos;
 
 /// The counts for the checks; they do not depend on the query.
@@ -149,6 +150,8 @@ pub struct Checks {
     pub reading: KeyReading,
     /// Active private pages with a key, and of them those whose key names no process.
     pub keyed: (u64, u64),
+    /// That another snapshot of the trace has more pages.
+    pub(super) fewer: Option<Warning>,
     /// Of how many files the names are known.
     pub(super) named_files: NamedFiles,
 }
@@ -183,6 +186,7 @@ impl Checks {
             version: snapshot.version,
             reading: KeyReading::of_version(snapshot.version),
             keyed: (0, 0),
+            fewer: trace.page_sequences().fewer(snapshot),
             named_files: NamedFiles::default(),
         }
     }

@@ -159,7 +159,8 @@ impl ResidentSet {
         let checks: Vec<(usize, &Checks)> = sets.iter().map(|set| (set.index, &set.checks)).collect();
         let mut warnings = warnings::of_checks(trace, &checks);
         warnings.extend(stacks.iter().flat_map(warnings::of_stacks));
-        warnings.extend(warnings::of_pool_tags(trace, &query.group_by, &query.conditions));
+        let indices: Vec<usize> = sets.iter().map(|set| set.index).collect();
+        warnings.extend(warnings::of_untold(trace, &indices, &query.group_by, &query.conditions));
         warnings.extend(warnings::of_services(trace, &query.group_by, &query.conditions));
         Ok(ResidentSet {
             warnings,

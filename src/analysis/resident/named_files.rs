@@ -3,18 +3,17 @@
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::etl::EtlFile;
 use crate::model::file_names::NameRecords;
-use crate::model::snapshot::{Snapshot, batches_of};
+use crate::model::snapshot::Snapshot;
 use crate::trace::analysis_needs::RESIDENT_SET;
 use crate::trace::trust::readiness::of_names;
 use crate::trace::trust::warning::Warning;
 use crate::units::{count, counted};
 use std::collections::BTreeSet;
 
-/// Pages that are looked at: enough for a share, and in no time also where there are billions.
-const LOOKED_AT: u64 = 1 << 13;
-
-/// Runs of pages that are looked at, each in a buffer that may have to be unpacked.
+/// Runs of pages that are looked at, each in a buffer that may have to be unpacked, and pages of each: enough for a share, and in no time
+/// also where there are billions.
 const RUNS: usize = 32;
+const IN_RUN: u32 = 256;
 
 /// Fewer files tell nothing of a rundown.
 const FEWEST: usize = 10;
@@ -33,23 +32,11 @@ pub(super) struct NamedFiles {
 impl NamedFiles {
     /// Of a snapshot: of all of its pages, or of some runs of them.
     pub fn look(etl: &EtlFile, context: &SnapshotContext<'_>, snapshot: &Snapshot) -> NamedFiles {
-        let is_all = snapshot.pages <= LOOKED_AT;
-        let (step, most) = match is_all {
-            true => (1, u32::MAX),
-            false => (snapshot.runs.len().div_ceil(RUNS), (LOOKED_AT / RUNS as u64) as u32),
-        };
-        if context.files.names.is_empty() {
-            return NamedFiles::default(); // Nothing names files, which is said elsewhere.
-        }
-        let (mut scratch, mut keys) = (Vec::new(), BTreeSet::new());
-        for run in snapshot.runs.iter().step_by(step) {
-            let mut part = *run;
-            part.pages = part.pages.min(most);
-            let area = etl.area(run.buffer as usize, &mut scratch);
-            batches_of(&area, &part, |pages| {
-                keys.extend(pages.iter().filter(|page| page.is_file_backed()).map(|page| page.file_key()));
-            });
-        }
+        let mut keys = BTreeSet::new();
+        snapshot.look_at_some(etl, RUNS, IN_RUN, |pages| {
+            keys.extend(pages.iter().filter(|page| page.is_file_backed()).map(|page| page.file_key()));
+        });
+        let is_all = snapshot.pages <= RUNS as u64 * u64::from(IN_RUN);
         let unnamed = keys.iter().filter(|key| context.files.index(**key).is_none()).count();
         NamedFiles { files: keys.len(), unnamed, is_all, records: context.files.records }
     }

@@ -6,8 +6,9 @@ use crate::analysis::resident::page_dimensions::Dimension;
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::dimensions::{Condition, ProcessFacet};
+use crate::event::hooks::{PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2};
 use crate::load::trace_parts::Parts;
-use crate::model::snapshot::Snapshot;
+use crate::model::snapshot::{FIRST_BUILD_WITH_COLD, Snapshot};
 use crate::trace::Trace;
 use crate::trace::analysis_needs::RESIDENT_SET;
 use crate::trace::trust::readiness::undescribed;
@@ -58,7 +59,10 @@ pub(crate) fn of_checks(trace: &Trace, checks: &[(usize, &Checks)]) -> Warnings 
     warnings.extend(trace.page_sequences().warnings(&trace.etl().clock));
     for (index, of) in checks {
         let name = (checks.len() > 1).then(|| format!("snapshot {index}"));
-        let named = |warning: Warning| name.iter().fold(warning, |warning, name| warning.named(name));
+        let named = |warning: Warning| match &name {
+            Some(name) if !warning.text.starts_with(&**name) => warning.named(name),
+            _ => warning,
+        };
         warnings.extend(of.failures().into_iter().chain(of.named_files.warnings()).map(named));
     }
     warnings.extend(trace.page_sequences().repetition());
@@ -86,18 +90,36 @@ pub(crate) fn of_stacks(stacks: &CommitStacks) -> Warnings {
     none.into_iter().chain(some).chain(of_symbols(stacks)).collect()
 }
 
-/// That no record tells which tags pages of the pool have, where rows or conditions ask for them.
-pub(crate) fn of_pool_tags(
+/// What the records do not tell of pages, where rows or conditions ask for it: tags of the pool, and flags that older Windows leaves clear.
+pub(crate) fn of_untold(
     trace: &Trace,
+    snapshots: &[usize],
     dimensions: &[Dimension],
     conditions: &[Condition<Dimension>],
-) -> Option<Warning> {
-    let is_asked_for = dimensions.contains(&Dimension::PoolTag)
-        || conditions.iter().any(|condition| condition.dimension == Dimension::PoolTag);
-    (is_asked_for && trace.spaces().pool.is_empty()).then(|| {
-        let text = "no record of the pool is in the trace: which tags (pool_tag) its pages have is unknown";
-        Warning::note(RESIDENT_SET.name, "not_recorded", text.to_owned())
-    })
+) -> impl Iterator<Item = Warning> {
+    let is_asked_for =
+        |of: Dimension| dimensions.contains(&of) || conditions.iter().any(|condition| condition.dimension == of);
+    let is_untold = |tells: fn(&Snapshot, u32) -> bool| {
+        let mut chosen = snapshots.iter().filter_map(|&index| trace.snapshots().get(index));
+        chosen.any(|snapshot| !tells(snapshot, trace.etl().header.os_build))
+    };
+    let tags = (is_asked_for(Dimension::PoolTag) && trace.spaces().pool.is_empty())
+        .then(|| "no record of the pool is in the trace: which tags (pool_tag) its pages have is unknown".to_owned());
+    let non_tradeable = (is_asked_for(Dimension::NonTradeable) && is_untold(|of, _| of.tells_non_tradeable())).then(|| {
+        format!(
+            "the page records ({PAGE_IN_MEMORY}) do not tell which pages are non-tradeable (non_tradeable): only those of \
+             {PAGE_IN_MEMORY_24H2} do, of Windows 11 24H2 and later, and \"false\" of others is no answer"
+        )
+    });
+    let cold = (is_asked_for(Dimension::Cold) && is_untold(Snapshot::tells_cold)).then(|| {
+        format!(
+            "the page records of build {} of Windows do not tell which pages are cold: only those of version 1903 (build \
+             {FIRST_BUILD_WITH_COLD}) and later do",
+            trace.etl().header.os_build
+        )
+    });
+    let untold = [tags, non_tradeable, cold].into_iter().flatten();
+    untold.map(|text| Warning::note(RESIDENT_SET.name, "not_recorded", text))
 }
 
 /// That nothing lists services, where rows or conditions ask for them.

@@ -53,6 +53,8 @@ pub enum Label {
 /// The number of [`Label::NoStack`] among the frames.
 pub const NO_STACK: u32 = 0;
 
+/// What stands for the function of events without a stack.
+pub(crate) const NO_STACK_TEXT: &str = "[no stack]";
 /// What stands for all addresses outside of modules where they cannot be compared.
 const UNKNOWN: &str = "[unknown]";
 
@@ -425,7 +427,7 @@ impl Names {
             Label::Folded(module) => self.texts.get(module).to_owned(),
             Label::Address(_) if self.hides_addresses => UNKNOWN.to_owned(),
             Label::Address(address) => format!("0x{address:x}"),
-            Label::NoStack => "[no stack]".to_owned(),
+            Label::NoStack => NO_STACK_TEXT.to_owned(),
         }
     }
 

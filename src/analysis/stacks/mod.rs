@@ -46,7 +46,7 @@ pub(crate) use event_log::EventLog;
 pub(crate) use event_stacks::EventStacks;
 #[cfg(feature = "cli")]
 pub(crate) use frame_names::Label as FrameLabel;
-pub(crate) use frame_names::Names;
+pub(crate) use frame_names::{NO_STACK_TEXT, Names};
 pub(crate) use loaded_code::AddressSpaces;
 pub(crate) use process_labels::{Owners, STARTS_MISSING};
 #[cfg(feature = "cli")]
@@ -212,7 +212,10 @@ fn warnings(
 }
 
 /// Names the processors that have no context switch, neither to a thread nor to the idle one.
-fn silent_processors(trace: &Trace, events: &Events) -> Option<Warning> {
+fn silent_processors(trace: &Trace, events: &Events, of: &EventChoice) -> Option<Warning> {
+    if *of != EventChoice::ContextSwitches {
+        return None;
+    }
     let header = &trace.etl().header;
     let has_buffers_of_processors = header.mode & MODE_NO_PER_PROCESSOR == 0;
     let processors = if has_buffers_of_processors { header.processors.min(MOST_PROCESSORS) } else { 0 };
@@ -243,14 +246,13 @@ impl StackSet {
         let mut names = Names::new(&parts.addresses, session_pointer(trace.etl()));
         names.hides_addresses = query.compared;
         counting.count(&mut names, &events, &stacks, &of);
-        let left_out = events.left_out;
-        let silent = (of.0 == EventChoice::ContextSwitches).then(|| silent_processors(trace, &events)).flatten();
+        let (left_out, silent) = (events.left_out, silent_processors(trace, &events, &of.0));
         drop((events, stacks));
         names.close();
         let (searches, told) = symbol_use::read(&mut names, &query.symbols);
         let (span_ns, interval_ns) = (counting.span_ns(&trace.etl().clock), counting.interval_ns);
         let beyond = counting.samples.doubt(trace, STACK_EVENTS.name, query);
-        let doubts = beyond.into_iter().chain(silent).chain(counting.owners.doubt(STACK_EVENTS.name));
+        let doubts = [beyond, silent, counting.owners.doubt(STACK_EVENTS.name)].into_iter().flatten();
         let Counting { rows, processes, threads, missing_switches, .. } = counting;
         parts.frames = FrameTrie::default();
         query.fold.iter().for_each(|modules| names.fold(modules));

@@ -97,9 +97,8 @@ impl<'t> Owners<'t> {
     pub fn doubt(&self, analysis: &'static str) -> Option<Warning> {
         let (missing, there) = self.starts_missing;
         let text = format!(
-            "no record tells the start of {}, whose ends or listings are in the trace; {}: of which process their events are is taken from \
-             the record after them",
-            counted(missing, "thread", "threads"),
+            "{} in no record, though their ends or listings are; {}: of which process their events are is taken from the record after them",
+            counted(missing, "start of a thread is", "starts of threads are"),
             counted(there, "start is there", "starts are there"),
         );
         records_missing(analysis, STARTS_MISSING, self.starts_missing, text)

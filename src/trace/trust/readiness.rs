@@ -13,7 +13,7 @@ use crate::trace::analysis_needs::{
     ANALYSES, AnalysisNeeds, CPU, DESCRIBING, FAULTS, PFN_DATABASE, REFERENCE_SET, RESIDENT_SET, Recorded, STACKS,
     Things,
 };
-use crate::trace::trust::warning::{Warning, Warnings, records_missing};
+use crate::trace::trust::warning::{Warning, Warnings, are_most, records_missing};
 use crate::units::{count, counted};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -120,6 +120,9 @@ fn holds_any(survey: &Survey, mut hooks: impl Iterator<Item = HookId>) -> bool {
     hooks.any(|hook| survey.kernel_count(hook) > 0)
 }
 
+/// Of fewer processes it is no wonder that only some have a thing. No Windows runs with so few.
+const MANY_PROCESSES: u64 = 8;
+
 /// Things of which it is not known what there was before the trace.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NotDescribed {
@@ -158,7 +161,7 @@ pub(crate) fn not_described(survey: &Survey) -> impl Iterator<Item = NotDescribe
         let few = match records {
             0 if holds_any(survey, things.changes()) => None,
             0 => return None,
-            _ if records.saturating_mul(2) < processes => Some((records, processes)),
+            _ if processes >= MANY_PROCESSES && records.saturating_mul(2) < processes => Some((records, processes)),
             _ => return None,
         };
         Some(NotDescribed { recorded, things: things.name, few })
@@ -204,14 +207,14 @@ pub(crate) const NAMES_MISSING: &str = "file_name_records_missing";
 /// Why it is not known when processes ended, where more ends are missing than are there.
 pub(crate) fn unknown_ends(processes: &Processes) -> Option<String> {
     let (missing, there) = processes.ends_missing();
-    (missing > there).then(|| ends_text(missing, there))
+    are_most(missing, there).then(|| ends_text(missing, there))
 }
 
 fn ends_text(missing: u64, there: u64) -> String {
     format!(
-        "no record tells the end of {}, whose ids other processes have later or which the list of processes at the end lacks; {}: \
-         what ended with them counts as going on",
-        counted(missing, "process", "processes"),
+        "{} in no record: another process has the id later, or the list of processes at the end lacks it; {}: what ended with them \
+         counts as going on",
+        counted(missing, "end of a process is", "ends of processes are"),
         counted(there, "end is there", "ends are there"),
     )
 }

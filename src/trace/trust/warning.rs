@@ -213,6 +213,11 @@ pub(crate) fn symbols_missing(
     told.into_iter().map(move |text| Warning::note(analysis, "symbols_missing", text))
 }
 
+/// More records are missing than are there, and not a single one.
+pub(crate) fn are_most(missing: u64, there: u64) -> bool {
+    missing > there.max(1)
+}
+
 /// That records are missing, of which others are there: with the first code where more are missing, with the second from a quarter on. A few
 /// are always of what began or ended before or after the recording.
 pub(crate) fn records_missing(
@@ -221,7 +226,7 @@ pub(crate) fn records_missing(
     (missing, there): (u64, u64),
     text: String,
 ) -> Option<Warning> {
-    let warning = match missing > there {
+    let warning = match are_most(missing, there) {
         true => Warning::grave(analysis, most, text),
         false => Warning::note(analysis, some, text),
     };
