@@ -49,7 +49,7 @@ fn weights_of_more_time_than_there_is_are_told() {
         assert!(sound.code == 0 && !format!("{sound:?}").contains("stand for"), "{sound:?}");
         assert!(wrong.code == 3 && format!("{wrong:?}").contains(SAYS), "{wrong:?}");
     }
-    let diff = run(&["diff", good, bad, "--of", "samples", "--strict", "--format", "json"]);
+    let diff = run(&["diff", good, bad, "--of", "samples", "--group-by", "process", "--strict", "--format", "json"]);
     assert!(diff.code == 3 && diff.out.contains("RIGHT: the samples stand for 1.400 s"), "{diff:?}");
     let info = run(&["info", bad, "--strict"]);
     assert!(info.code == 3 && info.out.contains("the samples stand for 1.400 s"), "{info:?}");

@@ -17,6 +17,8 @@ use crate::load::stacks::second_walk::EventChoice;
 use crate::load::stacks::stack_events::{Chosen, Class, Events, Owner, StackEvent};
 use crate::moment::{At, Moment};
 use crate::trace::Trace;
+use crate::trace::analysis_needs::STACK_EVENTS;
+use crate::trace::trust::warning::Warning;
 use crate::units::Ticks;
 use foldhash::HashMap as FastMap;
 
@@ -74,6 +76,12 @@ impl<'a> Counting<'a> {
     /// From the first to the last event that counts.
     pub fn span_ns(&self, clock: &Clock) -> u64 {
         self.span.map_or(0, |(first, last)| u64::try_from(clock.nanos(last).0 - clock.nanos(first).0).unwrap_or(0))
+    }
+
+    /// What makes the sums doubtful.
+    pub fn doubts(&self, trace: &Trace, query: &StackQuery) -> Vec<Warning> {
+        let of_samples = self.samples.doubt(trace, STACK_EVENTS.name, query);
+        of_samples.into_iter().chain(self.owners.doubt(STACK_EVENTS.name)).collect()
     }
 
     /// Before the first event.

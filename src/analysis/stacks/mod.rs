@@ -251,8 +251,7 @@ impl StackSet {
         names.close();
         let (searches, told) = symbol_use::read(&mut names, &query.symbols);
         let (span_ns, interval_ns) = (counting.span_ns(&trace.etl().clock), counting.interval_ns);
-        let beyond = counting.samples.doubt(trace, STACK_EVENTS.name, query);
-        let doubts = [beyond, silent, counting.owners.doubt(STACK_EVENTS.name)].into_iter().flatten();
+        let doubts = counting.doubts(trace, query).into_iter().chain(silent);
         let Counting { rows, processes, threads, missing_switches, .. } = counting;
         parts.frames = FrameTrie::default();
         query.fold.iter().for_each(|modules| names.fold(modules));
