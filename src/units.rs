@@ -16,7 +16,12 @@ pub(crate) const MOST_BYTES: u64 = MOST_PAGES * PAGE_BYTES;
 
 /// True for pages that a machine with so much RAM can have in it; counters are read one after the other.
 pub(crate) fn fits_in_ram(pages: u64, ram_pages: Option<u64>) -> bool {
-    pages <= ram_pages.map_or(MOST_PAGES, |ram| ram.saturating_add(ram / 16).saturating_add(4096).min(MOST_PAGES))
+    pages <= most_pages(ram_pages)
+}
+
+/// The most pages that fit.
+pub(crate) fn most_pages(ram_pages: Option<u64>) -> u64 {
+    ram_pages.map_or(MOST_PAGES, |ram| ram.saturating_add(ram / 16).saturating_add(4096).min(MOST_PAGES))
 }
 
 /// A count with separators: `4,194,304`.

@@ -35,9 +35,9 @@ impl Verdict {
         }
     }
 
-    /// What a record of pool (`0x0e20`, `0x0e21`) does.
-    pub fn of_pool(address: u64, bytes: u64) -> Verdict {
-        if address == 0 || bytes > MOST_BYTES { Verdict::Impossible } else { Verdict::Allocates }
+    /// What a record of pool (`0x0e20`, `0x0e21`) does; `most_bytes`: no allocation of the machine is larger.
+    pub fn of_pool(address: u64, bytes: u64, most_bytes: u64) -> Verdict {
+        if address == 0 || bytes > most_bytes { Verdict::Impossible } else { Verdict::Allocates }
     }
 
     /// Of `0x1021`, and of the new block of `0x1022`.
@@ -114,7 +114,12 @@ mod tests {
             [Verdict::Impossible; 5]
         );
         assert_eq!([p8(1 << 52, 0x2000), p8(1 << 48, 0x1000)], [Verdict::AllocatesNothing, Verdict::Allocates]);
-        assert_eq!([Verdict::of_block(16, 1 << 52), Verdict::of_pool(16, 1 << 52)], [Verdict::Impossible; 2]);
+        assert_eq!(
+            [Verdict::of_block(16, 1 << 52), Verdict::of_pool(16, 1 << 52, MOST_BYTES)],
+            [Verdict::Impossible; 2]
+        );
+        let of_pool = |bytes| Verdict::of_pool(16, bytes, 1 << 30);
+        assert_eq!([of_pool(1 << 30), of_pool((1 << 30) + 1)], [Verdict::Allocates, Verdict::Impossible]);
         let p4 = |base| of(base, 4096, 0x1000, PointerSize::P4);
         assert_eq!([p4(0xffff_f000), p4(0xffff_f001)], [Verdict::Allocates, Verdict::Impossible]);
     }

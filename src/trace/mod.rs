@@ -8,6 +8,7 @@ pub(crate) mod analysis_needs;
 #[cfg(feature = "cli")]
 pub(crate) mod machine;
 pub mod page_sequences;
+pub(crate) mod ram_size;
 mod recorded_by_keyword;
 pub(crate) mod recording;
 pub mod trust;

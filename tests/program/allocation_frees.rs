@@ -2,9 +2,9 @@
 
 use crate::program::run;
 use etl_writer::payloads::memory::{COMMIT, RESERVE, virtual_alloc, virtual_free, virtual_rundown};
-use etl_writer::payloads::pool;
+use etl_writer::payloads::pool::{self, BigPool, Counted};
 use etl_writer::payloads::process::{self, Process};
-use etl_writer::{Ptr::P8, Rec, Session, Trace, file_of};
+use etl_writer::{Ptr::P8, Put, Rec, Session, Trace, file_of, guid};
 use serde_json::Value;
 
 fn of_records(records: impl IntoIterator<Item = Rec>) -> tempfile::NamedTempFile {
@@ -88,6 +88,98 @@ fn what_is_allocated_twice_proves_that_frees_are_missing() {
     let free = virtual_free(P8, 0x10_0000, 0, 40, 0x8000);
     let (code, warnings) = told(&of_records((0..120).map(reserved).chain([free])), "commit");
     assert!(code == 3 && warnings.contains("113 of 120 allocations of commit are"), "{warnings}");
+}
+
+#[test]
+fn what_is_freed_twice_proves_that_allocations_are_missing() {
+    let of = |missing: u64| {
+        let rounds = (0..400u64).flat_map(move |number| {
+            let is_missing = (10..10 + missing).contains(&number);
+            (!is_missing).then(|| allocated(number % 2)).into_iter().chain([freed(number % 2)])
+        });
+        of_records(rounds)
+    };
+    let (code, warnings) = told(&of(0), "pool");
+    assert!(code == 0 && !warnings.contains("that no record allocated"), "{warnings}");
+    let (code, warnings) = told(&of(39), "pool");
+    assert!(
+        code == 0 && warnings.contains("39 of 400 frees of pool are of blocks that no record allocated"),
+        "{warnings}"
+    );
+    assert!(reason(&of(39), "pool").contains("shorter than a second"));
+    let many = of(60);
+    let (code, warnings) = told(&many, "pool");
+    assert!(
+        code == 3 && warnings.contains("60 of 400 frees of pool are of blocks that no record allocated"),
+        "{warnings}"
+    );
+    assert!(reason(&many, "pool").contains("no record allocated"));
+    let none = of_records((0..150).map(freed));
+    let (code, warnings) = told(&none, "pool");
+    assert!(code == 3 && warnings.contains("no allocation of pool is in the trace, beside 150 frees"), "{warnings}");
+    // Each address is freed once: these can be from before the trace.
+    let before = of_records((0..150).map(freed).chain([allocated(200)]));
+    let (code, warnings) = told(&before, "pool");
+    assert!(code == 0 && !warnings.contains("that no record allocated"), "{warnings}");
+}
+
+/// In a heap that was created in the trace nothing is from before it.
+#[test]
+fn frees_in_a_new_heap_prove_that_allocations_are_missing() {
+    let class = guid("222962ab-6180-4b88-a825-346b75f2a24a");
+    let rec = |kind: u8, put: &mut Put| Rec::full(P8, class, kind, 2, put.done()).by(7, 40);
+    let created = |heap: u64| rec(32, Put::new(P8).ptr(heap).u32(0));
+    let allocated = |heap: u64, number: u64| rec(33, Put::new(P8).ptr(heap).ptr(48).ptr(0x1_0000 + number * 64).u32(3));
+    let freed = |heap: u64, number: u64| rec(36, Put::new(P8).ptr(heap).ptr(0x1_0000 + number * 64).u32(3));
+    let of = |is_new: bool, first: u64| {
+        let began = Process::new(40, "app.exe").rec(P8, 4, process::START);
+        let begin = [began].into_iter().chain(is_new.then(|| created(0x1000)));
+        of_records(
+            begin.chain((first..200).map(|number| allocated(0x1000, number))).chain((0..200).map(|n| freed(0x1000, n))),
+        )
+    };
+    for (is_new, first, wanted) in [(false, 50, 0), (true, 0, 0), (true, 50, 3)] {
+        let (code, warnings) = told(&of(is_new, first), "heap");
+        assert_eq!(
+            (code, warnings.contains("50 of 200 frees of heap are of blocks")),
+            (wanted, wanted == 3),
+            "{warnings}"
+        );
+    }
+    assert!(reason(&of(true, 50), "heap").contains("no record allocated"));
+    // No block of it was allocated at all.
+    let (code, warnings) = told(
+        &of_records(
+            [created(0x1000)].into_iter().chain((0..120).map(|n| freed(0x1000, n))).chain([allocated(0x2000, 1)]),
+        ),
+        "heap",
+    );
+    assert!(code == 3 && warnings.contains("120 of 120 frees of heap are of blocks"), "{warnings}");
+}
+
+/// The end lists 30 allocations of which a record or the snapshot at the start tells, and that are not there by the records.
+#[test]
+fn an_end_snapshot_proves_that_allocations_are_missing() {
+    let entry = |number: u64| BigPool {
+        address: 0xffff_a000_0000_0000 + number * 0x1000,
+        bytes: 64,
+        tag: *b"Test",
+        non_paged: false,
+    };
+    let listed = |hook: u16| {
+        let entries: Vec<BigPool> = (0..30).map(entry).collect();
+        pool::big_pool(P8, hook, None, Counted::Padded, &entries)
+    };
+    let of = |missing: u64| {
+        let again = (missing..30).map(allocated);
+        of_records([listed(0x0e2a)].into_iter().chain((0..30).map(freed)).chain(again).chain([listed(0x0e2b)]))
+    };
+    for (missing, wanted) in [(3, 0), (4, 3)] {
+        let (code, warnings) = told(&of(missing), "pool");
+        let says = format!("{missing} of 30 allocations of the end snapshot are in no record");
+        assert!(code == wanted && warnings.contains(&says), "{warnings}");
+    }
+    assert!(reason(&of(4), "pool").contains("in no record"));
 }
 
 /// One process has a megabyte too much by the records, the other one too little: the sums are equal.

@@ -6,15 +6,19 @@ use etl_writer::payloads::perf::interval;
 use etl_writer::{Rec, Session, Trace, file_of};
 use serde_json::Value;
 
-/// A sample of thread 44 each millisecond, for a fifth of a second on the only processor; each record stands for `count` of them.
-fn doubts(count: u16) -> Vec<String> {
+/// A sample of thread 44 each millisecond, so many of them on the only processor; each record stands for `count` samples.
+fn trace(samples: u64, count: u16) -> tempfile::NamedTempFile {
     let session = Session { processors: 1, ..Session::windows10() };
     let t0 = session.t0;
     let mut records = vec![interval(P8, 2, 0x0f49, 0, 10_000, 10_000).at(t0 + 10)];
     let payload = [&0xffff_f800_0000_1000u64.to_le_bytes()[..], &44u32.to_le_bytes(), &count.to_le_bytes(), &[0, 0]];
     let sample = Rec::perf(P8, 0x0f2e, 2, payload.concat());
-    records.extend((1..=200).map(|n| sample.clone().at(t0 + 10_000 * n)));
-    let file = file_of(&Trace::new(session).push_all(records).finish());
+    records.extend((1..=samples).map(|n| sample.clone().at(t0 + 10_000 * n)));
+    file_of(&Trace::new(session).push_all(records).finish())
+}
+
+fn doubts(count: u16) -> Vec<String> {
+    let file = trace(200, count);
     let path = file.path().to_str().expect("UTF-8");
     let json: Value = serde_json::from_str(&run(&["cpu", path, "-q", "--format", "json"]).out).expect("JSON");
     assert_eq!(json["samples"]["events"], 200, "{json}");
@@ -26,4 +30,62 @@ fn doubts(count: u16) -> Vec<String> {
 fn samples_of_more_time_than_there_is_are_told() {
     assert_eq!(doubts(1), Vec::<String>::new());
     assert_eq!(doubts(7), ["samples_beyond_window"]);
+}
+
+/// Wherever the weights of samples are shown as time.
+#[test]
+fn weights_of_more_time_than_there_is_are_told() {
+    const SAYS: &str = "the samples stand for 1.400 s, and the window has";
+    let [good, bad] = [1, 7].map(|count| trace(200, count));
+    let [good, bad] = [&good, &bad].map(|file| file.path().to_str().expect("UTF-8"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let profile = folder.path().join("p.json");
+    let profile = profile.to_str().expect("UTF-8");
+    let forms: [&[&str]; 3] =
+        [&["--format", "json"], &["--format", "collapsed", "--weight"], &["--format", "firefox", "-o", profile]];
+    for form in forms {
+        let of = |path| run(&[&["stacks", path, "--of", "samples", "--strict"], form].concat());
+        let (sound, wrong) = (of(good), of(bad));
+        assert!(sound.code == 0 && !format!("{sound:?}").contains("stand for"), "{sound:?}");
+        assert!(wrong.code == 3 && format!("{wrong:?}").contains(SAYS), "{wrong:?}");
+    }
+    let diff = run(&["diff", good, bad, "--of", "samples", "--group-by", "process", "--strict", "--format", "json"]);
+    assert!(diff.code == 3 && diff.out.contains("RIGHT: the samples stand for 1.400 s"), "{diff:?}");
+    let info = run(&["info", bad, "--strict"]);
+    assert!(info.code == 3 && info.out.contains("the samples stand for 1.400 s"), "{info:?}");
+    // Only what is in the window.
+    let part = run(&["stacks", bad, "--from", "0.1", "--to", "0.15", "--strict", "--format", "json"]);
+    assert!(part.code == 3 && part.out.contains("and the window has 0.050 s of 1 processors"), "{part:?}");
+}
+
+/// Nothing is measured by a few milliseconds: a note, which leaves the code 0.
+#[test]
+fn a_short_recording_has_a_note() {
+    let file = trace(30, 7);
+    let ran = run(&["stacks", file.path().to_str().expect("UTF-8"), "-q", "--strict", "--format", "json"]);
+    assert!(ran.code == 0 && ran.err.is_empty() && ran.out.contains("the samples stand for 0.210 s"), "{ran:?}");
+    assert!(!ran.out.contains("is wrong, and so are times"), "{ran:?}");
+}
+
+/// Exact times by context switches beside samples that cannot be.
+#[test]
+fn samples_beside_context_switches_are_told_too() {
+    use etl_writer::payloads::process::{self, Process};
+    let session = Session { processors: 1, ..Session::windows10() };
+    let t0 = session.t0;
+    let mut records = vec![interval(P8, 2, 0x0f49, 0, 200_000, 200_000).at(t0 + 10)];
+    records.push(Process::new(40, "app.exe").rec(P8, 4, process::DC_START).at(t0 + 11));
+    for n in 1..=200u64 {
+        let [new, old] = if n % 2 == 0 { [44u32, 0] } else { [0, 44] };
+        let switch = [&new.to_le_bytes()[..], &old.to_le_bytes(), &[0; 16]].concat();
+        records.push(Rec::system(P8, 0x0524, 4, switch).at(t0 + 10_000 * n - 5));
+        let payload = [&0xffff_f800_0000_1000u64.to_le_bytes()[..], &44u32.to_le_bytes(), &[1, 0, 0, 0]].concat();
+        records.push(Rec::perf(P8, 0x0f2e, 2, payload).at(t0 + 10_000 * n));
+    }
+    let file = file_of(&Trace::new(session).push_all(records).finish());
+    let path = file.path().to_str().expect("UTF-8");
+    for line in [&["stacks", path, "--of", "samples", "--strict"][..], &["info", path, "--strict"]] {
+        let ran = run(line);
+        assert!(ran.code == 3 && ran.out.contains("the samples stand for 4.000 s"), "{ran:?}");
+    }
 }

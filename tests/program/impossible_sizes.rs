@@ -1,6 +1,7 @@
 //! Sizes that no machine has are left out and told, by each command that would add them up.
 
 use crate::program::run;
+use crate::trust::{fixture, places, with};
 use etl_writer::payloads::counters::{MemInfo, working_sets};
 use etl_writer::payloads::memory::{COMMIT, RESERVE, hard_fault, virtual_alloc};
 use etl_writer::payloads::pool;
@@ -76,4 +77,41 @@ fn allocations_and_reads_that_no_machine_has_are_left_out() {
     let faults = json(vec![fault(4096), fault(0xffff_f000)], &["faults"]);
     assert!(warns(&faults, "1 record of a read or write is left out"), "{}", faults["warnings"]);
     assert_eq!((&faults["hard"]["bytes"], &faults["hard"]["events"]), (&4096.into(), &1.into()));
+}
+
+#[test]
+fn pool_that_is_larger_than_the_machine_is_left_out() {
+    let block = |number: u64, bytes: u64| {
+        pool::pool(P8, pool::ALLOC, 1, *b"Test", bytes, 0xffff_a000_0000_0000 + number * 0x1000)
+    };
+    let of = |memory_mb: Option<u32>, more: &[&str]| {
+        let machine = memory_mb.map(|memory_mb| Cpu { memory_mb, ..Cpu::default() }.rec(P8, 3));
+        json(machine.into_iter().chain([block(0, 64), block(1, 4 << 30)]).collect(), more)
+    };
+    for more in [&["allocations", "--of", "pool"][..], &["stacks", "--of", "pool"]] {
+        let (small, large, unknown) = (of(Some(1024), more), of(Some(8192), more), of(None, more));
+        assert!(warns(&small, "left out: 1 impossible record"), "{}", small["warnings"]);
+        assert!(!warns(&large, "impossible") && !warns(&unknown, "impossible"), "{}", large["warnings"]);
+    }
+    assert_eq!(of(Some(1024), &["allocations", "--of", "pool"])["total"]["allocated_bytes"], 64);
+}
+
+/// No record says how much RAM it has, but its page sequences do: 17 MiB.
+#[test]
+fn a_reference_set_leaves_such_pool_out() {
+    const SIZE: usize = 32 + 8; // behind the header
+    let whole = fixture("refset-proved.etl");
+    let mut bytes = whole.clone();
+    let place = places(&whole, &[0x0e20]).first().expect("pool").start + SIZE;
+    bytes[place..place + 4].copy_from_slice(&[0xff; 4]);
+    let accessed = |bytes: &[u8]| {
+        let ran = with("refset", bytes, &["--format", "json"]);
+        let json: Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran:?}"));
+        (json["balance"]["accessed"].as_u64(), warns(&json, "left out: 1 impossible record of pool"))
+    };
+    let (before, after) = (accessed(&whole), accessed(&bytes));
+    assert!(!before.1 && after.1);
+    assert!(before.0.is_some() && after.0 <= before.0, "{before:?} {after:?}");
+    let pool = with("allocations", &bytes, &["--of", "pool", "--format", "json"]).out;
+    assert!(pool.contains("left out: 1 impossible record"), "{pool}");
 }

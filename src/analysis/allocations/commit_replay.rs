@@ -7,7 +7,7 @@ use super::labels::ABSENT;
 use super::piece::Reason;
 use super::piece_end::Closing;
 use super::process_lifetimes::{LifeId, Owner};
-use super::replay_result::{Check, Replayed};
+use super::replay_result::{Check, FreedAgain, Replayed};
 use super::resident_pages::{PagesOf, ResidentPages};
 use crate::etl::time_slice::slices;
 use crate::load::allocation_kinds::{AllocationKind, ListedRegion, whole};
@@ -179,6 +179,7 @@ impl<'t> Replay<'t> {
             at_start: commit.sources.iter().map(|(source, number)| (source.name(), *number)).collect(),
             records,
             allocated_again: counts.allocated_again,
+            freed_again: FreedAgain::default(),
             check: (!commit.end.is_empty()).then_some(Check::Commit(commit.check)),
             of_unknown_start: commit.of_unknown_start,
             resident_in_commit: commit.resident_in_commit,

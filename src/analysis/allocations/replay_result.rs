@@ -12,6 +12,8 @@ pub struct Replayed {
     pub records: Vec<(&'static str, u64)>,
     /// Records that allocate what was live already: the one that freed it is missing.
     pub allocated_again: u64,
+    /// Frees of blocks that were freed already: the record that allocated one is missing.
+    pub freed_again: FreedAgain,
     /// The check against the end rundown.
     pub check: Option<Check>,
     /// Processes of which nobody tells what they had committed before the trace.
@@ -38,4 +40,20 @@ pub struct PoolCheck {
     pub live: u64,
     /// Those that are not.
     pub missing: u64,
+}
+
+/// Frees of addresses at which no record allocated anything since they were freed, or since their heap was created.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FreedAgain {
+    /// How many.
+    pub frees: u64,
+    /// True where that is estimated by some of the addresses.
+    pub is_estimated: bool,
+}
+
+impl std::ops::AddAssign for FreedAgain {
+    fn add_assign(&mut self, other: FreedAgain) {
+        self.frees = self.frees.saturating_add(other.frees);
+        self.is_estimated |= other.is_estimated;
+    }
 }

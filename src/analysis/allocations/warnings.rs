@@ -50,6 +50,7 @@ pub fn warnings(
         warnings.push(note("frees_estimated", text).of(estimated));
     }
     warnings.extend(missing_frees(of, replayed.allocated_again, [number("allocations"), number("frees")]));
+    warnings.extend(missing_allocations(of, replayed, [number("allocations"), number("frees")]));
     warnings.extend(undated_frees(trust).map(|text| note("frees_undated", text.into())));
     warnings.extend(unknown_start(of, replayed));
     warnings.extend(trust.not_there_for(analysis, missing));
@@ -109,6 +110,41 @@ fn missing_frees(of: AllocationKind, again: u64, [allocations, frees]: [u64; 2])
     (again > 0).then(|| warning.of(again))
 }
 
+/// Code of allocations that the records lack: budgets are `invalid` then.
+pub const ALLOCATIONS_MISSING: &str = "allocations_missing";
+
+/// What it does to the numbers.
+const TOO_LITTLE: &str = "records of allocations are missing, and growth is too small by them";
+
+/// Allocations of blocks that no record tells.
+fn missing_allocations(of: AllocationKind, replayed: &Replayed, [allocations, frees]: [u64; 2]) -> Option<Warning> {
+    let (analysis, name, again) = (of.needs().name, of.name(), replayed.freed_again);
+    if of != AllocationKind::Commit && allocations == 0 && frees >= MANY_ALLOCATIONS {
+        let text = format!(
+            "no allocation of {name} is in the trace, beside {} frees: allocations were not recorded, or were lost",
+            count(frees)
+        );
+        return Some(Warning::grave(analysis, ALLOCATIONS_MISSING, text));
+    }
+    let about = if again.is_estimated { "about " } else { "" };
+    let since = match of {
+        AllocationKind::Heap => ", though their address was freed before, or their heap created",
+        _ => ", though their address was freed before",
+    };
+    let text = format!(
+        "{about}{} of {} frees of {name} are of blocks that no record allocated",
+        count(again.frees),
+        count(frees)
+    );
+    let is_many = frees >= MANY_ALLOCATIONS && again.frees.saturating_mul(10) > frees;
+    let warning = if is_many {
+        Warning::grave(analysis, ALLOCATIONS_MISSING, format!("{text}{since}: {TOO_LITTLE}"))
+    } else {
+        Warning::note(analysis, "freed_again", text)
+    };
+    (again.frees > 0).then(|| warning.of(again.frees))
+}
+
 /// What was lost at no known time: a buffer that is missing between others has one, and tells nothing of the rest.
 fn undated_frees(trust: &TrustReport) -> Option<&'static str> {
     let loss = trust.loss_of_all();
@@ -135,7 +171,7 @@ fn unknown_start(of: AllocationKind, replayed: &Replayed) -> Option<Warning> {
         }
         AllocationKind::Pool => {
             format!(
-                "no pool snapshot at the start tells what was allocated before: but for what the end shows, it is in no sum, and {growth}"
+                "no pool snapshot tells what was allocated before: but for that of the end it is in no sum, and {growth}"
             )
         }
         AllocationKind::Heap => {
@@ -153,6 +189,9 @@ pub const FAR_FROM_RUNDOWN: &str = "far_from_rundown";
 
 /// Differences of fewer bytes are small ones.
 const FEW_BYTES: u128 = 16 * PAGE_BYTES as u128;
+
+/// So many allocations of an end snapshot that a tenth of them is no chance.
+const MANY_LISTED: u64 = 20;
 
 /// By how much the sums differ, where that is more than a tenth, or processes, more than a quarter of the sum together: too much of one does not
 /// make up for too little of another.
@@ -206,11 +245,19 @@ pub fn warnings_at_end(of: AllocationKind, doubtful_bytes: u128, check: Option<C
             count(check.processes),
             bytes(check.difference_bytes),
         )),
-        Some(Check::Pool(check)) if check.missing > 0 => Some(format!(
-            "pool at the end: {} of {} allocations of the end snapshot are in no record",
-            count(check.missing),
-            count(check.entries),
-        )),
+        Some(Check::Pool(check)) if check.missing > 0 => {
+            let text = format!(
+                "pool at the end: {} of {} allocations of the end snapshot are in no record",
+                count(check.missing),
+                count(check.entries),
+            );
+            if check.entries >= MANY_LISTED && check.missing.saturating_mul(10) > check.entries {
+                let warning = Warning::grave(of.needs().name, ALLOCATIONS_MISSING, format!("{text}: {TOO_LITTLE}"));
+                warnings.push(warning.of(check.missing));
+                return warnings;
+            }
+            Some(text)
+        }
         _ => None,
     };
     warnings.extend(differs.map(|text| note(differs_from_rundown, text)));

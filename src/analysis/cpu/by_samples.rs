@@ -3,10 +3,10 @@
 //! Sources: `docs/cpu.md` ("By samples").
 
 use crate::analysis::cpu::query::{CpuOrder, CpuQuery, Dimension};
-use crate::analysis::cpu::sample_coverage::{Sample, SampleCoverage, beyond_capacity};
+use crate::analysis::cpu::sample_coverage::{Sample, SampleCoverage};
 use crate::analysis::cpu::sampled_and_exact::interval;
 use crate::analysis::cpu::thread_labels::{IDLE, names_one};
-use crate::analysis::stacks::{Names, Owners, ProfileIntervals, Texts};
+use crate::analysis::stacks::{Names, Owners, ProfileIntervals, Texts, TimeOfSamples};
 use crate::analysis::table::{Group, Measured, Node, Table, Value};
 use crate::analysis::time_grid::{TickRange, before_start};
 use crate::dimensions::process_dimensions::{ProcessCode, ProcessFacts};
@@ -148,6 +148,9 @@ impl Key {
     }
 }
 
+/// Codes of what is told of a trace by which nobody asked for times.
+const OF_TRACE: [&str; 4] = ["by_samples", "samples_missing", "some_samples_missing", "samples_beyond_window"];
+
 impl SampledUse {
     /// That times are estimated; `None` for a trace that has context switches, or no samples.
     pub(crate) fn estimates(trace: &Trace) -> Option<Warning> {
@@ -158,14 +161,13 @@ impl SampledUse {
         can_be.then(|| Warning::note(CPU.name, "by_samples", text.to_owned()))
     }
 
-    /// That times of the whole trace are by samples, and which are missing; nothing for a trace that has context switches, or no samples.
+    /// That times of the whole trace are by samples, and which are missing, where there are no context switches; of any trace, that samples stand
+    /// for more time than there is.
     pub(crate) fn warnings_of_trace(trace: &Trace) -> Warnings {
-        let own = SampledUse::answer(trace, &CpuQuery::default()).ok().flatten();
-        let warnings = own.map(|set| set.warnings).unwrap_or_default();
-        warnings
-            .into_iter()
-            .filter(|warning| warning.is_of(&["by_samples", "samples_missing", "some_samples_missing"]))
-            .collect()
+        match SampledUse::answer(trace, &CpuQuery::default()).ok().flatten() {
+            Some(set) => set.warnings.into_iter().filter(|warning| warning.is_of(&OF_TRACE)).collect(),
+            None => beyond_capacity(trace).into_iter().collect(),
+        }
     }
 
     /// Answers a query by samples; `None` for a trace that has context switches, or no samples, and for what only switch-ins have.
@@ -203,7 +205,8 @@ impl SampledUse {
         warnings.push(estimates);
         let early = range.count_before(query.from.as_ref(), samples.iter().map(|sample| sample.moment.time));
         warnings.extend(before_start(CPU.name, &[(early, ["sample", "samples"])]));
-        warnings.extend(beyond_capacity(trace, range, (all.events, all.time_ns)));
+        let time = TimeOfSamples { records: all.events, time_ns: all.time_ns };
+        warnings.extend(time.beyond_capacity(trace, CPU.name, range));
         warnings.extend(coverage.warnings(clock));
         warnings.extend(undescribed(trace.survey(), trace.processes(), &CPU));
         warnings.extend(services_unknown(trace.system(), CPU.name, query.needs_services()));
@@ -277,6 +280,22 @@ fn leave_idle_out(node: &mut Node<RowSamples>, levels: usize) {
         node.measure.leaves_idle_out = true;
         node.parts.iter_mut().for_each(|part| leave_idle_out(part, below));
     }
+}
+
+/// That the samples of a trace stand for more time than there is.
+fn beyond_capacity(trace: &Trace) -> Option<Warning> {
+    if trace.survey().kernel_count(SAMPLED_PROFILE) == 0 {
+        return None;
+    }
+    let (_, range) = TickRange::of_recording(trace, None, None).ok()?;
+    let parts = StackParts::new(trace.etl());
+    let mut intervals = ProfileIntervals::new(&parts.intervals);
+    let mut time = TimeOfSamples::default();
+    for At { moment, value: (sample, _) } in samples(trace).iter().filter(|sample| range.holds(sample.moment.time)) {
+        let time_ns = intervals.nanos(*moment).saturating_mul(sample.count.into());
+        time += TimeOfSamples { records: 1, time_ns };
+    }
+    time.beyond_capacity(trace, CPU.name, range)
 }
 
 /// All samples in record order, with their processors.

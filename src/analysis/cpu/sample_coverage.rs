@@ -1,6 +1,7 @@
 //! Of how much time there are samples: those that are missing would have met somebody, and shares of the others say nothing of it.
 
 use crate::analysis::cpu::replay::sample_counts::SampleGaps;
+use crate::analysis::stacks::processors;
 use crate::analysis::time_grid::TickRange;
 use crate::etl::clock::Clock;
 use crate::etl::log_file_header::MODE_NO_PER_PROCESSOR;
@@ -37,13 +38,6 @@ pub(crate) struct SampleCoverage {
     longest: (Ticks, Ticks),
     /// The interval, where no event names it.
     assumed_ns: Option<u64>,
-}
-
-/// How many processors there are; `None` where records do not tell their processor.
-fn processors(trace: &Trace) -> Option<u32> {
-    let header = &trace.etl().header;
-    let of_header = Some(header.processors).filter(|_| header.mode & MODE_NO_PER_PROCESSOR == 0);
-    trace.survey().machine_processors.or(of_header).filter(|processors| *processors > 0)
 }
 
 /// More processors than this no Windows has.
@@ -195,21 +189,4 @@ fn named(all: &[String]) -> String {
     let more = all.len().saturating_sub(NAMED);
     let shown = all.get(..all.len().min(NAMED)).unwrap_or_default().join(", ");
     if more > 0 { format!("{shown} and {more} more") } else { shown }
-}
-
-/// Samples stand for more time than the processors have in the window.
-pub(super) fn beyond_capacity(trace: &Trace, range: TickRange, (samples, time_ns): (u64, u64)) -> Option<Warning> {
-    let processors = processors(trace)?;
-    let window_ns = u128::from(range.ticks()) * 1_000_000_000 / u128::from(trace.etl().clock.frequency_hz.max(1));
-    let capacity = window_ns * u128::from(processors);
-    // The timer is set to the nearest interval that the hardware has, and each processor can have a sample at both ends.
-    let interval = u128::from(time_ns / samples.max(1));
-    let most = capacity + capacity / 20 + interval * u128::from(processors);
-    let text = format!(
-        "the samples stand for {:.3} s, and the window has {:.3} s of {processors} processors: the profile interval or the number of \
-         samples in a record is wrong, and so are times",
-        time_ns as f64 / 1e9,
-        capacity as f64 / 1e9,
-    );
-    (u128::from(time_ns) > most).then(|| Warning::grave(CPU.name, "samples_beyond_window", text))
 }

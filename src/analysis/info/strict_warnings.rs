@@ -19,7 +19,7 @@ use crate::trace::trust::warning::{OF_TRACE, Warnings};
 const OF_READINESS: [&str; 4] = ["not_recorded", "not_left", "heaps_not_recorded", "by_samples"];
 
 /// How often the records are read at most: once for each of the questions.
-pub(crate) const READS: u64 = 9;
+pub(crate) const READS: u64 = 11;
 
 /// The warnings of all analyses that can run. One that cannot run says nothing: it has no numbers.
 pub(super) fn warnings(trace: &Trace) -> Warnings {

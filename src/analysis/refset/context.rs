@@ -37,6 +37,8 @@ pub struct ReplayContext<'h> {
     pub services: Option<&'h Services>,
     /// Which events the trace holds of those that not every recording has.
     pub optional_events: OptionalEvents,
+    /// No allocation of pool is larger.
+    pub most_pool_bytes: u64,
     /// The window.
     pub window: Window,
     /// What averages are over.

@@ -36,6 +36,7 @@ use crate::dimensions::ProcessFacet;
 use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::event::hooks::{IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX, PAGEFILE_SECTION_DELETE, REMOVE_FROM_WS};
+use crate::load::allocation_rules::LeftOut;
 use crate::load::space_events::UnrolledSpaces;
 use crate::load::trace_parts::Parts;
 use crate::model::drive_paths::DrivePaths;
@@ -47,6 +48,7 @@ use crate::model::window::{Ends, Window, recorder_marks};
 use crate::moment::Moment;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::REFERENCE_SET;
+use crate::trace::ram_size::most_pool_bytes;
 use crate::trace::trust::readiness::Need;
 use crate::trace::trust::readiness::of_names;
 use crate::trace::trust::warning::{Warnings, services_unknown};
@@ -99,6 +101,8 @@ pub struct ReferenceSet {
     pub ranges_at_stop: u64,
     /// Events of pool and ranges to which the others are missing.
     pub(crate) unmatched: Unmatched,
+    /// Records of pool that cannot be true.
+    pub(crate) left_out: LeftOut,
     /// The comparison with the final sequence; `None` without one.
     pub verification: Option<Verification>,
     /// Why there is no comparison.
@@ -173,6 +177,7 @@ impl ReferenceSet {
             lifetimes: &lifetimes,
             services: services.as_ref(),
             optional_events: OptionalEvents { removals: has(REMOVE_FROM_WS), sections: has(PAGEFILE_SECTION_DELETE) },
+            most_pool_bytes: most_pool_bytes(trace),
             timeline: query.timeline.map(|step| TimelineQuery::new(&etl.clock, &window, step, query)).transpose()?,
             window,
             span,
@@ -253,6 +258,7 @@ impl ReferenceSet {
             pool_at_stop: outcome.outside_at_stop.0,
             ranges_at_stop: outcome.outside_at_stop.1,
             unmatched: outcome.outside.unmatched,
+            left_out: outcome.left_out,
             verification: None,
             unverified: None,
             dimensions: query.group_by.clone(),

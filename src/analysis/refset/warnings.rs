@@ -60,6 +60,10 @@ impl ReferenceSet {
             warnings.push(grave("accesses_unattributed", text).of(unattributed));
         }
         warnings.extend(self.unmatched_outside());
+        warnings.extend((self.left_out.sum() > 0).then(|| {
+            let text = format!("left out: {} of pool", self.left_out.counts().join(", "));
+            note("records_left_out", text).of(self.left_out.sum())
+        }));
         warnings.extend(self.difference_at_the_end(max_residue));
         warnings.extend(self.mem_info_ws.as_ref().filter(|sets| sets.residue > max_residue).map(|sets| {
             let text = format!(

@@ -26,6 +26,7 @@ use crate::analysis::info::TraceInfo;
 use crate::analysis::memory::MemorySet;
 use crate::analysis::refset::ReferenceSet;
 use crate::analysis::resident::ResidentSet;
+use crate::analysis::stacks::BEYOND_CAPACITY;
 use crate::error::Error;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
@@ -101,6 +102,8 @@ impl Overview {
         ];
         let of_allocations = allocations.iter().flat_map(|part| &part.kinds).flat_map(|kind| &kind.set.warnings);
         warnings.add(of_parts.into_iter().flatten().flatten().chain(of_allocations).cloned());
+        let of_stacks = stacks.iter().flat_map(|part| &part.kinds).flat_map(|kind| &kind.warnings);
+        warnings.add(of_stacks.filter(|warning| warning.is_of(&BEYOND_CAPACITY)).cloned());
         Overview { info, warnings, marks, resident, reference, memory, cpu, faults, allocations, stacks }
     }
 }

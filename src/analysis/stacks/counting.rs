@@ -5,6 +5,7 @@ use super::named_slices::{self, NamedSlice};
 use super::process_labels::Owners;
 use super::query::{Dimension, Kind, StackQuery};
 use super::rows::{Key, Row, StackId, Threads};
+use super::sample_capacity::TimeOfSamples;
 use super::sampling_intervals::ProfileIntervals;
 use super::stack_matching::Attached;
 use super::text_interner::Texts;
@@ -16,6 +17,8 @@ use crate::load::stacks::second_walk::EventChoice;
 use crate::load::stacks::stack_events::{Chosen, Class, Events, Owner, StackEvent};
 use crate::moment::{At, Moment};
 use crate::trace::Trace;
+use crate::trace::analysis_needs::STACK_EVENTS;
+use crate::trace::trust::warning::Warning;
 use crate::units::Ticks;
 use foldhash::HashMap as FastMap;
 
@@ -29,6 +32,8 @@ pub(super) struct Counting<'a> {
     span: Option<(Ticks, Ticks)>,
     /// The shortest and the longest profile interval of samples.
     pub interval_ns: Option<(u64, u64)>,
+    /// All samples of the window.
+    pub samples: TimeOfSamples,
     /// True where each thread is counted on its own.
     pub wants_thread: bool,
     wants_processor: bool,
@@ -73,6 +78,12 @@ impl<'a> Counting<'a> {
         self.span.map_or(0, |(first, last)| u64::try_from(clock.nanos(last).0 - clock.nanos(first).0).unwrap_or(0))
     }
 
+    /// What makes the sums doubtful.
+    pub fn doubts(&self, trace: &Trace, query: &StackQuery) -> Vec<Warning> {
+        let of_samples = self.samples.doubt(trace, STACK_EVENTS.name, query);
+        of_samples.into_iter().chain(self.owners.doubt(STACK_EVENTS.name)).collect()
+    }
+
     /// Before the first event.
     pub fn new(trace: &'a Trace, parts: &'a Parts, query: &StackQuery) -> Counting<'a> {
         let wants = |dimension: Dimension| {
@@ -85,6 +96,7 @@ impl<'a> Counting<'a> {
             window: (Moment::FIRST, Moment::LAST),
             span: None,
             interval_ns: None,
+            samples: TimeOfSamples::default(),
             wants_thread: wants(Dimension::Thread),
             wants_processor: wants(Dimension::Processor),
             rows: Numbered::default(),
@@ -124,6 +136,7 @@ impl<'a> Counting<'a> {
                     let interval = weights.intervals.in_force();
                     let (least, most) = self.interval_ns.unwrap_or((interval, interval));
                     self.interval_ns = Some((least.min(interval), most.max(interval)));
+                    self.samples += TimeOfSamples { records: 1, time_ns: weight.unwrap_or(0) };
                 }
                 self.event((event, events.class(&event.value)), (stack, *id), &chosen, weight);
             }

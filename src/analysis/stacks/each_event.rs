@@ -57,7 +57,7 @@ fn each_of(
     (name, of): (&'static str, &Kind),
     each: &mut dyn FnMut(&ListedEvent<'_>) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let mut events = Events::new(trace.etl(), &parts.parts, &of.0);
+    let mut events = Events::new(trace.etl(), &parts.parts, &of.0, of.most_pool_bytes(trace));
     let Joined { stacks, .. } = stack_matching::join(parts, &mut events);
     let mut weights = Weights::new(parts, &events);
     let unit = of.weight();

@@ -13,6 +13,8 @@ use crate::load::stacks::second_walk::EventChoice;
 use crate::load::stacks::stack_events::Events;
 use crate::moment::Moment;
 use crate::trace::Trace;
+use crate::trace::analysis_needs::STACK_EVENTS;
+use crate::trace::trust::warning::Warning;
 use foldhash::HashMap as FastMap;
 
 /// Events of a kind in a window, in record order.
@@ -32,6 +34,8 @@ pub(crate) struct EventLog {
     pub events: Vec<Logged>,
     /// The unit of their weights; time is in ticks, of samples in nanoseconds.
     pub weight: Weight,
+    /// That samples stand for more time than there is.
+    pub doubt: Option<Warning>,
     /// Warnings of the search for symbols, and what counts as no event.
     pub told: Vec<String>,
 }
@@ -49,7 +53,7 @@ impl EventLog {
         choice: &EventChoice,
     ) -> Result<EventLog, Error> {
         let of = Kind(choice.clone());
-        let mut events = Events::new(trace.etl(), &records.parts, choice);
+        let mut events = Events::new(trace.etl(), &records.parts, choice, of.most_pool_bytes(trace));
         let Joined { stacks, counts } = stack_matching::join(records, &mut events);
         if !events.has_chosen() {
             return Err(nothing_of(trace, &of, &kinds(trace, &events, &stacks)));
@@ -66,9 +70,10 @@ impl EventLog {
         let (_, mut told) = symbol_use::read(&mut names, &query.symbols);
         told.extend((left_out.sum() > 0).then(|| format!("{}: left out: {}", of.name(), left_out.counts().join(", "))));
         told.extend(counts.unknown_counts().map(|text| format!("{}: not known: {text}", of.name())));
+        let doubt = counting.samples.doubt(trace, STACK_EVENTS.name, query);
         let Counting { processes, threads, log, rows, .. } = counting;
         let keys = rows.things().iter().map(|row| row.key).collect();
         let Log { events, process_ids } = log.unwrap_or_default();
-        Ok(EventLog { names, processes, threads, process_ids, keys, events, weight: of.weight(), told })
+        Ok(EventLog { names, processes, threads, process_ids, keys, events, weight: of.weight(), doubt, told })
     }
 }

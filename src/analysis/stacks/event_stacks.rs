@@ -17,6 +17,7 @@ use crate::load::stacks::stack_events::{Events, StackEvent};
 use crate::moment::Moment;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
+use crate::units::MOST_BYTES;
 use foldhash::{HashMap as FastMap, HashSet as FastSet};
 
 /// Files of the kernel itself, which every driver calls.
@@ -55,7 +56,7 @@ impl EventStacks {
         is_wanted: impl Fn(RecordId) -> bool,
     ) -> (EventStacks, Vec<String>) {
         let parts = Parts::new(trace.etl());
-        let mut events = Events::new(trace.etl(), &parts.parts, &EventChoice::WithStacks);
+        let mut events = Events::new(trace.etl(), &parts.parts, &EventChoice::WithStacks, MOST_BYTES);
         let Joined { stacks: attached, .. } = stack_matching::join(&parts, &mut events);
         let mut names = Names::new(&parts.addresses, session_pointer(trace.etl()));
         let is_wanted: Vec<bool> = events.classes().iter().map(|class| is_wanted(class.kind)).collect();

@@ -25,6 +25,7 @@ mod profile_tracks;
 mod query;
 mod recent_names;
 mod rows;
+mod sample_capacity;
 mod sampling_intervals;
 mod stack_labels;
 mod stack_matching;
@@ -55,6 +56,7 @@ pub use query::{Kind, StackQuery, Weight};
 pub use rows::{FunctionRow, ModuleRow, ProcessRow, SelfAndTotal, Totals};
 #[cfg(feature = "cli")]
 pub(crate) use rows::{Key, StackId, Threads};
+pub(crate) use sample_capacity::{BEYOND_CAPACITY, TimeOfSamples, processors};
 pub(crate) use sampling_intervals::ProfileIntervals;
 pub(crate) use stack_labels::StackLabels;
 pub use stack_matching::JoinCounts;
@@ -231,7 +233,7 @@ impl StackSet {
         trace.gather(crate::trace::Parts::SYSTEM);
         let mut parts = Parts::new(trace.etl());
         let of = query.of.clone().unwrap_or_else(|| default_kind(trace));
-        let mut events = Events::new(trace.etl(), &parts.parts, &of.0);
+        let mut events = Events::new(trace.etl(), &parts.parts, &of.0, of.most_pool_bytes(trace));
         let Joined { stacks, counts } = stack_matching::join(&parts, &mut events);
         parts.parts = PartList::default(); // joined: their room is for what is counted now
         let kinds = kinds(trace, &events, &stacks);
@@ -249,7 +251,7 @@ impl StackSet {
         names.close();
         let (searches, told) = symbol_use::read(&mut names, &query.symbols);
         let (span_ns, interval_ns) = (counting.span_ns(&trace.etl().clock), counting.interval_ns);
-        let doubts = [silent, counting.owners.doubt(STACK_EVENTS.name)].into_iter().flatten();
+        let doubts = counting.doubts(trace, query).into_iter().chain(silent);
         let Counting { rows, processes, threads, missing_switches, .. } = counting;
         parts.frames = FrameTrie::default();
         query.fold.iter().for_each(|modules| names.fold(modules));

@@ -12,6 +12,8 @@ use crate::model::window::Bound;
 use crate::pattern::Patterns;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
+use crate::trace::ram_size::most_pool_bytes;
+use crate::units::MOST_BYTES;
 use std::collections::BTreeSet;
 use uuid::Uuid;
 
@@ -111,6 +113,11 @@ impl Weight {
 }
 
 impl Kind {
+    /// No allocation of pool is larger, where the kind is pool.
+    pub(super) fn most_pool_bytes(&self, trace: &Trace) -> u64 {
+        if self.0 == EventChoice::Pool { most_pool_bytes(trace) } else { MOST_BYTES }
+    }
+
     /// A kind by its name, `0xHHHH` or `GUID/ID`.
     ///
     /// # Errors

@@ -14,6 +14,7 @@ use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::STACK_EVENTS;
 use crate::trace::trust::warning::{Warnings, symbols_missing};
+use crate::units::MOST_BYTES;
 use foldhash::HashMap as FastMap;
 
 /// What the frames of a trace need.
@@ -39,7 +40,7 @@ impl SymbolNeeds {
     pub fn answer(trace: &Trace, folders: &SymbolFolders) -> Result<SymbolNeeds, Error> {
         trace.gather(crate::trace::Parts::SYSTEM);
         let parts = Parts::new(trace.etl());
-        let mut events = Events::new(trace.etl(), &parts.parts, &EventChoice::Samples);
+        let mut events = Events::new(trace.etl(), &parts.parts, &EventChoice::Samples, MOST_BYTES);
         let Joined { stacks, .. } = stack_matching::join(&parts, &mut events);
         let mut names = Names::new(&parts.addresses, session_pointer(trace.etl()));
         let mut lists: FastMap<PathId, u64> = FastMap::default();

@@ -97,8 +97,8 @@ pub fn kind_of(id: RecordId) -> RecordId {
 }
 
 impl Events {
-    /// Walks over all records.
-    pub fn new(etl: &EtlFile, parts: &PartList, choice: &EventChoice) -> Events {
+    /// Walks over all records; `most_pool_bytes`: no allocation of pool is larger.
+    pub fn new(etl: &EtlFile, parts: &PartList, choice: &EventChoice, most_pool_bytes: u64) -> Events {
         let mut stamps: Vec<Ticks> = parts.all().par_iter().filter_map(|part| parts.time_of_event(part)).collect();
         // Nearly in order already.
         stamps.par_sort();
@@ -106,7 +106,7 @@ impl Events {
         let has_clr_stacks = parts.has_clr_stacks();
         let rank = ranks(&etl.buffers);
         let readers = etl.fold_groups(
-            || Reader { stamps: &stamps, place: 0, has_clr_stacks, choice, events: Events::default() },
+            || Reader { stamps: &stamps, place: 0, has_clr_stacks, choice, most_pool_bytes, events: Events::default() },
             |reader, area| {
                 let processor = area.buffer.processor;
                 for_each_moment(area, &rank, etl.before_first(), |raw, hook, moment| {
@@ -146,6 +146,7 @@ struct Reader<'r> {
     place: usize,
     has_clr_stacks: bool,
     choice: &'r EventChoice,
+    most_pool_bytes: u64,
     events: Events,
 }
 
@@ -236,7 +237,8 @@ impl Reader<'_> {
                 self.allocated(verdict, found.byte_count.into(), of_thread(found.thread_id))
             }
             (EventChoice::Pool, Some(Event::Pool { action: PoolAction::Alloc, piece })) => {
-                self.allocated(Verdict::of_pool(piece.address, piece.size_bytes), piece.size_bytes, of_header)
+                let verdict = Verdict::of_pool(piece.address, piece.size_bytes, self.most_pool_bytes);
+                self.allocated(verdict, piece.size_bytes, of_header)
             }
             (EventChoice::Heap, _) => match HeapRecord::read(&Payload::of(record)?).ok()?.value {
                 HeapRecord::Alloc(found) => {

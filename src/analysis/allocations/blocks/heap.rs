@@ -22,6 +22,8 @@ pub struct HeapCounts {
     pub no_process: u64,
     /// Frees of blocks from before the trace: their size is not known.
     pub unknown_frees: u64,
+    /// Those of them in heaps that were created in the trace, and in which no record allocated a block.
+    pub frees_of_new_heaps: u64,
     /// Allocations and reallocations that failed.
     pub left_out: LeftOut,
     /// Allocations at the address of a live block.
@@ -42,6 +44,8 @@ struct Heap {
     label: u32,
     /// True when a block was allocated since it was created.
     has_blocks: bool,
+    /// True when it was created in the trace.
+    is_new: bool,
 }
 
 /// The heaps of all processes, but what is live.
@@ -53,6 +57,8 @@ pub struct Heaps {
     recent: Vec<u32>,
     /// Those with blocks.
     of_life: FastMap<LifeId, FastSet<u32>>,
+    /// Those that were created in the trace.
+    created: FastSet<(LifeId, u64)>,
     /// Processes with a record.
     pub lives: FastSet<LifeId>,
     /// Counters.
@@ -80,12 +86,22 @@ impl Heaps {
         };
         let known = self.number(life, record.heap);
         match record.action {
-            BlockAction::HeapCreate => self.gone(known, record.moment, Reason::Lost, steps),
+            BlockAction::HeapCreate => {
+                self.gone(known, record.moment, Reason::Lost, steps);
+                self.note_created(life, record.heap, known);
+            }
             BlockAction::HeapDestroy => self.gone(known, record.moment, Reason::HeapDestroy, steps),
             BlockAction::Free if record.address == 0 => {}
             BlockAction::Free => match known {
-                Some(number) => steps.push(Step::new(record.moment, (number, record.address, 0), What::Free)),
-                None => self.counts.unknown_frees += 1,
+                Some(number) => {
+                    let step = Step::new(record.moment, (number, record.address, 0), What::Free);
+                    let is_of_new_heap = self.all.get(number as usize).is_some_and(|heap| heap.is_new);
+                    steps.push(Step { is_of_new_heap, ..step });
+                }
+                None => {
+                    self.counts.unknown_frees += 1;
+                    self.counts.frees_of_new_heaps += u64::from(self.created.contains(&(life, record.heap)));
+                }
             },
             BlockAction::Alloc | BlockAction::ReallocNew | BlockAction::ReallocOld => {
                 let verdict = Verdict::of_block(record.address, record.bytes);
@@ -131,9 +147,16 @@ impl Heaps {
     fn add(&mut self, life: LifeId, handle: u64, counting: &mut Counting<'_>) -> u32 {
         let number = self.all.len() as u32;
         let label = counting.labels.heap(handle);
-        self.all.push(Heap { life, handle, label, has_blocks: false });
+        let is_new = self.created.contains(&(life, handle));
+        self.all.push(Heap { life, handle, label, has_blocks: false, is_new });
         self.numbers.insert((life, handle), number);
         number
+    }
+
+    fn note_created(&mut self, life: LifeId, handle: u64, known: Option<u32>) {
+        self.created.insert((life, handle));
+        let heap = known.and_then(|number| self.all.get_mut(number as usize));
+        heap.into_iter().for_each(|heap| heap.is_new = true);
     }
 
     fn note_blocks(&mut self, number: u32) {

@@ -8,6 +8,7 @@
 //!
 //! What has an order of its own (2 and 4) is done by one thread; the other reads and looks up.
 
+mod freed_addresses;
 mod heap;
 mod live_blocks;
 mod partition;
@@ -16,7 +17,7 @@ mod step;
 
 use super::counting::Counting;
 use super::process_lifetimes::LifeId;
-use super::replay_result::{Check, Replayed};
+use super::replay_result::{Check, FreedAgain, Replayed};
 use crate::etl::time_slice::slices;
 use crate::event::Phase;
 use crate::load::allocation_kinds::{AllocationKind, AllocationRundowns, whole};
@@ -25,6 +26,7 @@ use crate::load::pool_rundown::ListedPool;
 use crate::load::record_runs::RecordRuns;
 use crate::moment::Moment;
 use crate::trace::Trace;
+use crate::trace::ram_size::most_pool_bytes;
 use crate::units::Ticks;
 use heap::Heaps;
 use live_blocks::Live;
@@ -75,7 +77,7 @@ pub fn replay(
         }
         _ => {
             let entries = rundowns.pool.iter().map(|entry| (entry.moment, Trigger::Entry(entry.value)));
-            (Kind::Pool(Pool::new(&rundowns.pool)), entries.collect())
+            (Kind::Pool(Pool::new(&rundowns.pool, most_pool_bytes(trace))), entries.collect())
         }
     };
     // Entries of one record keep their order.
@@ -85,9 +87,12 @@ pub fn replay(
     let mut books = Books { kind: kind_state, counting, triggers, next_trigger, allocations: 0, frees: 0 };
     let mut parts = Parts::default();
     books.go_through(trace, &AllocationReader::new(trace.etl(), kind), &mut parts);
+    let freed_again = parts.freed_again();
     books.close_rest(parts);
     let has_start_snapshot = rundowns.pool.iter().any(|entry| entry.value.phase == Phase::DcStart);
-    books.replayed(has_start_snapshot)
+    let replayed = books.replayed(has_start_snapshot);
+    let freed_again = FreedAgain { frees: freed_again.frees + replayed.freed_again.frees, ..freed_again };
+    Replayed { freed_again, ..replayed }
 }
 
 impl Books<'_, '_> {
@@ -226,11 +231,13 @@ impl Books<'_, '_> {
                 let impossible = counts.left_out.impossible;
                 records.extend((impossible > 0).then_some(("malformed", impossible)));
                 let lives = &self.counting.lives;
+                let freed_again = FreedAgain { frees: counts.frees_of_new_heaps, ..FreedAgain::default() };
+                let allocated_again = counts.allocated_again;
                 let is_born = |life: &&LifeId| lives.get(**life).is_some_and(|life| life.begin.is_some());
                 let born = heaps.lives.iter().filter(is_born).count() as u64;
                 let sources = [("born", born), ("unknown", heaps.lives.len() as u64 - born)];
                 let at_start = sources.into_iter().filter(|(_, number)| *number > 0).collect();
-                Replayed { at_start, records, allocated_again: counts.allocated_again, ..Replayed::default() }
+                Replayed { at_start, records, allocated_again, freed_again, ..Replayed::default() }
             }
         }
     }

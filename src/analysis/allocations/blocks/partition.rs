@@ -1,5 +1,7 @@
 //! The live blocks of a part.
 
+use super::super::replay_result::FreedAgain;
+use super::freed_addresses::FreedAddresses;
 use super::live_blocks::{Blocks, Live, Sought};
 use super::step::{GROUP, PARTS, Step, Steps, What};
 use foldhash::HashMap as FastMap;
@@ -93,6 +95,13 @@ impl Parts {
         parts.map(|(number, part)| part.look_up_all(steps.of_part(number), steps.count_of(number))).collect()
     }
 
+    /// Frees of what was freed already, of all parts.
+    pub fn freed_again(&self) -> FreedAgain {
+        let mut all = FreedAgain::default();
+        self.parts.iter().for_each(|part| all += part.freed.again());
+        all
+    }
+
     /// All blocks, by the number of their heap and their address.
     pub fn into_blocks(self) -> impl Iterator<Item = (u32, u64, Live)> {
         self.parts.into_iter().flat_map(Part::into_blocks)
@@ -112,6 +121,7 @@ struct Part {
     recent: [Option<(u32, u32)>; RECENT],
     /// Tables of heaps that are gone.
     unused: Vec<u32>,
+    freed: FreedAddresses,
 }
 
 impl Part {
@@ -135,6 +145,7 @@ impl Part {
                 for (step, sought) in steps.iter().zip(sought) {
                     let live =
                         sought.and_then(|(table, sought)| self.tables.get_mut(table as usize)?.step(step, sought));
+                    self.freed.note(step, live.is_some());
                     is_live |= if live.is_some() { bit } else { 0 };
                     bit = bit.rotate_left(1);
                     found.live.extend(live);

@@ -24,7 +24,7 @@ pub struct PoolCounts {
     pub mismatched: u64,
     /// Allocations at the address of a live block.
     pub allocated_again: u64,
-    /// Records of address 0.
+    /// Records of address 0, or of more than the machine has.
     pub left_out: LeftOut,
 }
 
@@ -40,6 +40,8 @@ pub struct Pool {
     /// Addresses that end snapshots list, and that a record or the start snapshot had.
     asked: FastSet<Key>,
     met: FastSet<Key>,
+    /// No allocation of the machine is larger.
+    most_bytes: u64,
     /// Lives that stand for processes that are not alive.
     unknown: FastMap<u32, LifeId>,
     /// Counters.
@@ -49,13 +51,13 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// With the snapshots of the trace.
-    pub fn new(listed: &[At<ListedPool>]) -> Pool {
+    /// With the snapshots of the trace; `most_bytes`: no allocation is larger.
+    pub fn new(listed: &[At<ListedPool>], most_bytes: u64) -> Pool {
         let end = |at: &&At<ListedPool>| at.value.phase == Phase::DcEnd;
         let key = |at: &At<ListedPool>| (at.value.session_id.unwrap_or(ABSENT), at.value.entry.address);
         let asked: FastSet<Key> = listed.iter().filter(end).map(key).collect();
         let check = (!asked.is_empty()).then(PoolCheck::default);
-        Pool { asked, check, ..Pool::default() }
+        Pool { asked, check, most_bytes, ..Pool::default() }
     }
 
     /// An entry of a snapshot.
@@ -85,7 +87,7 @@ impl Pool {
 
     /// A record.
     pub fn prepare(&mut self, record: &BlockRecord, counting: &mut Counting<'_>, steps: &mut Steps) {
-        let verdict = Verdict::of_pool(record.address, record.bytes);
+        let verdict = Verdict::of_pool(record.address, record.bytes, self.most_bytes);
         if verdict != Verdict::Allocates {
             return self.counts.left_out.note(verdict);
         }

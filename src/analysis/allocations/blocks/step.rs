@@ -48,6 +48,8 @@ pub struct Step {
     pub label: u32,
     /// True for paged pool.
     pub is_paged: bool,
+    /// True for a free in a heap that was created in the trace.
+    pub is_of_new_heap: bool,
     /// What happens.
     pub what: What,
 }
@@ -55,7 +57,8 @@ pub struct Step {
 impl Step {
     /// At a block.
     pub fn new(moment: Moment, (heap, address, bytes): (u32, u64, u64), what: What) -> Step {
-        Step { moment, address, bytes, heap, code: ListId(0), label: 0, is_paged: false, what }
+        let (is_paged, is_of_new_heap) = (false, false);
+        Step { moment, address, bytes, heap, code: ListId(0), label: 0, is_paged, is_of_new_heap, what }
     }
 
     /// The opening of its block.

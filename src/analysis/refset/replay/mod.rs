@@ -34,6 +34,7 @@ use crate::analysis::refset::totals::timeline::GroupsOverTime;
 use crate::etl::EtlFile;
 use crate::etl::buffer_order::ranks;
 use crate::etl::time_slice::{TimeSlice, slices};
+use crate::load::allocation_rules::LeftOut;
 use crate::load::working_set_changes::EventRange;
 use crate::model::working_set_owner::{Owner, OwnerId};
 use crate::moment::Moment;
@@ -52,6 +53,8 @@ pub struct ReplayResult<'h, S = ()> {
     pub groups: Option<GroupsOverTime<'h>>,
     /// Records in the window of what each working set has.
     pub recorded_sets: u64,
+    /// Records of pool that cannot be true.
+    pub left_out: LeftOut,
     /// What each owner held, also those that ended.
     pub tallies: Vec<(OwnerId, HeldStatistics)>,
     /// Pool and ranges at the end.
@@ -146,6 +149,7 @@ impl<'h, S: AccessStack> Replay<'h, S> {
             totals: ShardTotals::default(),
             groups: GroupsOverTime::new(context),
             recorded_sets: 0,
+            left_out: LeftOut::default(),
             tallies: Vec::new(),
             outside: OutsideWorkingSets::default(),
             outside_at_stop: (0, 0),
@@ -255,6 +259,7 @@ impl<'h, S: AccessStack> Replay<'h, S> {
         for reader in readers {
             outcome.totals.balance += reader.balance;
             outcome.recorded_sets += reader.recorded_sets;
+            outcome.left_out += reader.left_out;
         }
         outcome
     }

@@ -18,6 +18,7 @@ use crate::event::pool::PoolAction;
 use crate::event::section::SectionPhase;
 use crate::event::working_set_change::WorkingSetEvent;
 use crate::event::{Event, Phase};
+use crate::load::allocation_rules::{LeftOut, Verdict};
 use crate::load::working_set_changes::{EventHeader, EventVisitor};
 use crate::moment::Moment;
 use crate::units::is_kernel_address;
@@ -66,6 +67,8 @@ pub struct SliceReader<'a, S = ()> {
     pub balance: Balance,
     /// Records in the window of what each working set has.
     pub recorded_sets: u64,
+    /// Records of pool that cannot be true.
+    pub left_out: LeftOut,
     /// Pool and page ranges.
     pub outside: Vec<OutsideEvent>,
     /// Deleted sections: ranges of prototype PTEs.
@@ -86,6 +89,7 @@ impl<'a, S: AccessStack> SliceReader<'a, S> {
             last_stack: 0,
             balance: Balance::default(),
             recorded_sets: 0,
+            left_out: LeftOut::default(),
             outside: Vec::new(),
             deleted_sections: Vec::new(),
         }
@@ -200,6 +204,11 @@ impl<S: AccessStack> EventVisitor for SliceReader<'_, S> {
             }
             Event::PageRangeAccess(range) => OutsideKind::of_range(&range, true),
             Event::PageRangeRelease(range) => OutsideKind::of_range(&range, false),
+            Event::Pool { action: PoolAction::Alloc | PoolAction::Free, piece }
+                if piece.size_bytes > self.context.most_pool_bytes =>
+            {
+                return self.left_out.note(Verdict::Impossible);
+            }
             // What is smaller than a page shares its page with other pool.
             Event::Pool { action: PoolAction::Alloc, piece } if piece.size_bytes >= PAGE_BYTES => {
                 OutsideKind::PoolAllocate(piece.address, piece.size_bytes.div_ceil(PAGE_BYTES))
