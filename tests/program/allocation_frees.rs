@@ -199,3 +199,22 @@ fn commit_that_is_wrong_in_both_directions_is_told() {
     let (code, warnings) = told(&of_records(records([3 * size, size])), "commit");
     assert!(code == 3 && warnings.contains("process by process, in 2 of 2 processes, by 2,097,152"), "{warnings}");
 }
+
+/// A process whose end is missing had its commit until the end of the trace, in no comparison with the end rundown.
+#[test]
+fn commit_of_a_process_that_the_end_rundown_does_not_list_is_told() {
+    const END: u16 = 0x0281;
+    let size = 0x10_0000;
+    let records = |ends: bool| {
+        let began = [40, 48].map(|id| Process::new(id, "app.exe").rec(P8, 4, process::START));
+        let own = [40, 48].map(|id| virtual_alloc(P8, 0x100_0000, size, id, RESERVE | COMMIT));
+        let ended = ends.then(|| Process::new(48, "app.exe").rec(P8, 4, process::END));
+        began.into_iter().chain(own).chain(ended).chain([virtual_rundown(P8, END, 0x100_0000, size, 40, 0, size)])
+    };
+    let (code, warnings) = told(&of_records(records(true)), "commit");
+    assert!(code == 0 && !warnings.contains("end rundown"), "{warnings}");
+    let (code, warnings) = told(&of_records(records(false)), "commit");
+    let says = "1,048,576 bytes by the records (and 1,048,576 bytes in 1 process that the end rundown does not list)";
+    assert!(code == 3 && warnings.contains(says), "{warnings}");
+    assert!(reason(&of_records(records(false)), "commit").contains(says));
+}
