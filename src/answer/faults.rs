@@ -206,7 +206,7 @@ fn hard_line(set: &FaultSet, unit: TimeUnit) -> String {
     )
 }
 
-/// `1,231 disk requests, 56 MiB, 1.2 MiB of it read again; the disks worked 1.80 s, responses took 20 s; at most 12 open at once on a disk`.
+/// `1,231 disk requests, 56 MiB, 1.2 MiB of it read again; the disks worked 1.80 s on them, responses took 20 s; at most 12 open at once on a disk`.
 fn disk_line(set: &FaultSet, unit: TimeUnit) -> String {
     let disk = &set.disk;
     let queue = match disk.queue() {
@@ -214,7 +214,7 @@ fn disk_line(set: &FaultSet, unit: TimeUnit) -> String {
         None => "how many were open at once is unknown".to_owned(),
     };
     format!(
-        "{}, {}, {} of it read again; the disks worked {}, responses took {}; {queue}",
+        "{}, {}, {} of it read again; the disks worked {} on them, responses took {}; {queue}",
         counted(disk.operations, "disk request", "disk requests"),
         numbers::bytes(disk.bytes),
         numbers::bytes(disk.bytes_again),

@@ -317,6 +317,7 @@ impl<'e> SchedulingReader<'e> {
         let begin = found.events.len();
         let file = usize::from(area.buffer.file);
         let mut latest = found.latest_of(area.buffer.file);
+        let mut previous = latest;
         let mut reader = BufferReader { found, wait_reasons: self.wait_reasons, is_sorted: true };
         let rank = order_of(&self.rank, area, 0);
         let (mut records, mut time, mut heads) = (area.records(), self.etl.before_first(), KnownHeads::default());
@@ -335,10 +336,11 @@ impl<'e> SchedulingReader<'e> {
             } else {
                 break;
             };
-            if taken.is_some() && moment.time < latest {
-                (reader.is_sorted, reader.found.went_back) = (false, reader.found.went_back + 1);
-            } else if taken.is_some() {
-                latest = moment.time;
+            if taken.is_some() {
+                // All that follow one with a time far ahead are earlier than it; out of its place is the one after it.
+                reader.found.went_back += u64::from(moment.time < previous);
+                reader.is_sorted &= moment.time >= latest;
+                (previous, latest) = (moment.time, latest.max(moment.time));
             }
         }
         let is_sorted = reader.is_sorted;

@@ -125,6 +125,7 @@ impl ProcessSet {
         Ok(ProcessSet {
             warnings: (trust.warnings().into_iter())
                 .chain(undescribed)
+                .chain(before_start(trace))
                 .chain(of_sequence)
                 .chain(commit.warnings)
                 .chain(commit_unknown.and_then(|unknown| in_no_sum(unknown, processes.len() as u64)))
@@ -149,6 +150,20 @@ fn undescribed(trace: &Trace) -> Option<Warning> {
     let described = PROCESS_EVENTS.iter().any(|&hook| trace.survey().kernel_count(hook) > 0);
     let text = "no process event is in the trace (keyword ProcessThread): names, parents, sessions, starts and ends are unknown";
     (!described).then(|| Warning::note(PROCESS_LIST.name, "processes_undescribed", text.to_owned()))
+}
+
+/// A line on starts and ends before the trace begins, which its list of running processes would not have.
+fn before_start(trace: &Trace) -> Option<Warning> {
+    let origin = trace.etl().clock.origin;
+    let times = |process: &Instance| [process.start_time(), process.end_time()].into_iter().flatten();
+    let early = trace.processes().instances.iter().flat_map(times).filter(|time| *time < origin).count() as u64;
+    let text = || {
+        let times = counted(early, "start or end of a process is", "starts and ends of processes are");
+        format!(
+            "{times} before the stamp of the log-file header: times less than 0, which are damaged or of another file"
+        )
+    };
+    (early > 0).then(|| Warning::note(PROCESS_LIST.name, "processes_before_start", text()).of(early))
 }
 
 /// A line on pages whose process is not in the trace.

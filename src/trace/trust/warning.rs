@@ -54,6 +54,7 @@ const CODES: &[(&str, bool)] = &[
     ("rundown_missing", true),
     ("rundown_incomplete", true),
     ("process_ends_missing", true),
+    ("processes_before_start", false),
     ("some_process_ends_missing", false),
     ("file_name_records_missing", true),
     ("thread_starts_missing", true),
