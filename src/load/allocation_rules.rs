@@ -37,7 +37,10 @@ impl Verdict {
 
     /// What a record of pool (`0x0e20`, `0x0e21`) does; `most_bytes`: no allocation of the machine is larger.
     pub fn of_pool(address: u64, bytes: u64, most_bytes: u64) -> Verdict {
-        if address == 0 || bytes > most_bytes { Verdict::Impossible } else { Verdict::Allocates }
+        // Addresses of 32 bits end at 4 GiB; those of 64 bits begin far above.
+        let end = if address >> 32 == 0 { 1 << 32 } else { u64::MAX };
+        let is_beyond = address.checked_add(bytes).is_none_or(|after| after > end);
+        if address == 0 || bytes > most_bytes || is_beyond { Verdict::Impossible } else { Verdict::Allocates }
     }
 
     /// Of `0x1021`, and of the new block of `0x1022`.

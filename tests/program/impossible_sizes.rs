@@ -115,3 +115,53 @@ fn a_reference_set_leaves_such_pool_out() {
     let pool = with("allocations", &bytes, &["--of", "pool", "--format", "json"]).out;
     assert!(pool.contains("left out: 1 impossible record"), "{pool}");
 }
+
+/// The same of ranges of pages: one of 16 TiB was accessed in 17 MiB.
+#[test]
+fn a_reference_set_leaves_such_ranges_out() {
+    const PAGES: usize = 32 + 16; // behind the header
+    let whole = fixture("refset-proved.etl");
+    let ranges = places(&whole, &[0x0278]);
+    let mut bytes = whole.clone();
+    let place = ranges.first().expect("a range").start + PAGES;
+    bytes[place..place + 8].copy_from_slice(&(1u64 << 32).to_le_bytes());
+    let ran = with("refset", &bytes, &["--format", "json"]);
+    let json: Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran:?}"));
+    assert!(warns(&json, "left out: 1 impossible record of pool and page ranges"), "{}", json["warnings"]);
+    assert!(json["balance"]["accessed"].as_u64().is_some_and(|pages| pages < 1 << 20), "{}", json["balance"]);
+}
+
+/// Not one release of a kind: all that was ever accessed counts as held.
+#[test]
+fn ranges_without_any_release_are_told() {
+    let mut bytes = fixture("refset-proved.etl");
+    places(&bytes, &[0x0279]).iter().for_each(|at| bytes[at.start + 6..at.start + 8].copy_from_slice(&[0xff, 0x0f]));
+    let told = |bytes: &[u8]| with("refset", bytes, &[]).out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told(&bytes).contains("ranges has a release"), "{}", told(&bytes));
+    assert!(!told(&fixture("refset-proved.etl")).contains("has a release"));
+}
+
+/// Frees of other sizes than what they free: those of blocks from before the trace made the growth what they said.
+#[test]
+fn frees_of_other_sizes_are_told() {
+    let block = |action, number: u64, bytes: u64| {
+        pool::pool(P8, action, 1, *b"Test", bytes, 0xffff_a000_0000_0000 + number * 0x1000)
+    };
+    let of = |more: u64| {
+        let pairs = (0..120)
+            .flat_map(|n| [block(pool::ALLOC, n, 64), block(pool::FREE, n, 64 + if n % 5 == 0 { more } else { 0 })]);
+        json(pairs.collect(), &["allocations", "--of", "pool"])
+    };
+    let says = "24 of 120 frees of pool are of another size or tag";
+    assert!(warns(&of(4096), says) && !warns(&of(0), says), "{}", of(4096)["warnings"]);
+}
+
+/// A block of a 32-bit machine that ends beyond its addresses.
+#[test]
+fn pool_beyond_the_addresses_of_the_machine_is_left_out() {
+    let block = |address: u64, bytes: u64| pool::pool(P8, pool::ALLOC, 1, *b"Test", bytes, address);
+    let of =
+        |address| json(vec![block(0x9500_0000, 64), block(address, 0x8000_0000)], &["allocations", "--of", "pool"]);
+    assert!(warns(&of(0x9503_0000), "left out: 1 impossible record"), "{}", of(0x9503_0000)["warnings"]);
+    assert!(!warns(&of(0x7000_0000), "impossible") && !warns(&of(0xffff_a000_0000_0000), "impossible"));
+}

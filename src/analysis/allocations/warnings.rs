@@ -51,6 +51,7 @@ pub fn warnings(
     }
     warnings.extend(missing_frees(of, replayed.allocated_again, [number("allocations"), number("frees")]));
     warnings.extend(missing_allocations(of, replayed, [number("allocations"), number("frees")]));
+    warnings.extend(frees_that_differ(of, number("mismatched"), number("frees")));
     warnings.extend(undated_frees(trust).map(|text| note("frees_undated", text.into())));
     warnings.extend(unknown_start(of, replayed));
     warnings.extend(trust.not_there_for(analysis, missing));
@@ -108,6 +109,23 @@ fn missing_frees(of: AllocationKind, again: u64, [allocations, frees]: [u64; 2])
         Warning::note(analysis, "allocated_again", text)
     };
     (again > 0).then(|| warning.of(again))
+}
+
+/// Code of frees that say something else than their allocations: budgets are `invalid` then.
+pub const FREES_DIFFER: &str = "frees_differ";
+
+/// Frees of another size or tag than what was allocated at their address: those of blocks from before the trace, whose sizes are all that
+/// tells of them, are no better.
+fn frees_that_differ(of: AllocationKind, mismatched: u64, frees: u64) -> Option<Warning> {
+    let text = format!(
+        "{} of {} frees of {} are of another size or tag than what was allocated at their address: growth and what was there before the \
+         trace are wrong",
+        count(mismatched),
+        count(frees),
+        of.name()
+    );
+    let is_many = frees >= MANY_ALLOCATIONS && mismatched.saturating_mul(10) > frees;
+    is_many.then(|| Warning::grave(of.needs().name, FREES_DIFFER, text).of(mismatched))
 }
 
 /// Code of allocations that the records lack: budgets are `invalid` then.

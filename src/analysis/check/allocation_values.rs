@@ -5,7 +5,8 @@ use super::measured_value::{Row, Value};
 use super::required_data::Evidence;
 use super::unknown_owners::of_unknown;
 use crate::analysis::allocations::{
-    ALLOCATIONS_MISSING, AllocationQuery, AllocationSet, Dimension, FAR_FROM_RUNDOWN, FREES_UNKNOWN, Figures,
+    ALLOCATIONS_MISSING, AllocationQuery, AllocationSet, Dimension, FAR_FROM_RUNDOWN, FREES_DIFFER, FREES_UNKNOWN,
+    Figures,
 };
 use crate::dimensions::{Condition, Dimension as _};
 use crate::load::allocation_kinds::AllocationKind;
@@ -98,8 +99,9 @@ impl<'t> AllocationValues<'t> {
         if let Some(fault) = self.evidence.fault(what, hooks, time, &budget.conditions) {
             return Err(fault);
         }
-        let is_missing =
-            |doubt: &&Warning| doubt.is_of(&[FAR_FROM_RUNDOWN, ALLOCATIONS_MISSING]) || doubt.is_of(&FREES_UNKNOWN);
+        let is_missing = |doubt: &&Warning| {
+            doubt.is_of(&[FAR_FROM_RUNDOWN, ALLOCATIONS_MISSING, FREES_DIFFER]) || doubt.is_of(&FREES_UNKNOWN)
+        };
         if let Some(doubt) = all.warnings.iter().find(is_missing) {
             return Err(doubt.text.clone());
         }

@@ -61,7 +61,7 @@ impl ReferenceSet {
         }
         warnings.extend(self.unmatched_outside());
         warnings.extend((self.left_out.sum() > 0).then(|| {
-            let text = format!("left out: {} of pool", self.left_out.counts().join(", "));
+            let text = format!("left out: {} of pool and page ranges", self.left_out.counts().join(", "));
             note("records_left_out", text).of(self.left_out.sum())
         }));
         warnings.extend(self.difference_at_the_end(max_residue));
@@ -79,19 +79,29 @@ impl ReferenceSet {
 
     /// Releases that nothing told before, and accesses of what was held: the account of pool and ranges is not whole.
     fn unmatched_outside(&self) -> Option<Warning> {
-        let Unmatched { released_pages, held_again } = self.unmatched;
+        // So few can be held until the end.
+        const FEW: u64 = 10;
+        let Unmatched { released_pages, held_again, ranges, pool } = self.unmatched;
+        let never = |(taken, gone): (u64, u64), what: &str| {
+            (taken > FEW && gone == 0).then(|| format!("none of {} {what} has a release", count(taken)))
+        };
         let released =
             || format!("{} of ranges were released that nothing told before", counted(released_pages, "page", "pages"));
         let again = || {
             let places = counted(held_again, "range or block of pool was", "ranges and blocks of pool were");
             format!("{places} accessed again without a release")
         };
-        let told = [(released_pages > 0).then(released), (held_again > 0).then(again)];
+        let told = [
+            (released_pages > 0).then(released),
+            (held_again > 0).then(again),
+            never(ranges, "ranges"),
+            never(pool, "allocations of pool"),
+        ];
         let told: Vec<String> = told.into_iter().flatten().collect();
         (!told.is_empty()).then(|| {
             let text =
                 format!("pool and ranges, which are in no working set, are not known in full: {}", told.join("; "));
-            note("outside_unmatched", text).of(released_pages.max(held_again))
+            note("outside_unmatched", text).of(released_pages.max(held_again).max(1))
         })
     }
 

@@ -114,6 +114,7 @@ const CODES: &[(&str, bool)] = &[
     ("frees_undated", false),
     ("differs_from_rundown", false),
     ("far_from_rundown", true),
+    ("frees_differ", true),
     // A window that the recording does not fill.
     ("window_beyond_recording", false),
     ("records_before_start", true),

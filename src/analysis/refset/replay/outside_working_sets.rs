@@ -50,6 +50,10 @@ pub struct Unmatched {
     pub released_pages: u64,
     /// Accesses of a range, and allocations of pool, at a place that is held: its release is missing.
     pub held_again: u64,
+    /// Accesses of ranges, and their releases.
+    pub ranges: (u64, u64),
+    /// Allocations of pool, and frees.
+    pub pool: (u64, u64),
 }
 
 /// Pool and ranges that are held, in pages.
@@ -87,6 +91,7 @@ impl OutsideWorkingSets {
         match event.kind {
             OutsideKind::PoolAllocate(address, pages) => {
                 let pages = sound(pages);
+                self.unmatched.pool.0 += 1;
                 accessed(AccessReason::PoolAllocate, pages);
                 self.pool_pages = self.pool_pages.saturating_add(pages);
                 let before = self.pool.insert(address, pages);
@@ -95,12 +100,14 @@ impl OutsideWorkingSets {
                 self.pool_pages = self.pool_pages.saturating_sub(before);
             }
             OutsideKind::PoolFree(address) => {
+                self.unmatched.pool.1 += 1;
                 let pages = self.pool.remove(&address).unwrap_or(0);
                 released(ReleaseReason::PoolFree, pages);
                 self.pool_pages = self.pool_pages.saturating_sub(pages);
             }
             OutsideKind::RangeAccess(page_use, start, pages) => {
                 let pages = sound(pages);
+                self.unmatched.ranges.0 += 1;
                 accessed(AccessReason::PageRangeAccess, pages);
                 self.range_pages = self.range_pages.saturating_add(pages);
                 let before = self.ranges.insert((page_use, start), pages);
@@ -109,6 +116,7 @@ impl OutsideWorkingSets {
                 self.range_pages = self.range_pages.saturating_sub(before);
             }
             OutsideKind::RangeRelease(page_use, start, pages) => {
+                self.unmatched.ranges.1 += 1;
                 let held = self.ranges.get_mut(&(page_use, start));
                 let gone = pages.min(held.as_ref().map_or(0, |held| **held));
                 self.unmatched.released_pages = self.unmatched.released_pages.saturating_add(sound(pages - gone));
@@ -164,7 +172,7 @@ mod tests {
             pages.apply(&window, &OutsideEvent { moment: Moment { time: Ticks(1), order: 0 }, kind }, &mut flows);
         }
         assert_eq!((pages.pool_pages, pages.range_pages), (4, 500));
-        let unmatched = Unmatched { released_pages: 12 + (1 << 32), held_again: 1 };
+        let unmatched = Unmatched { released_pages: 12 + (1 << 32), held_again: 1, ..pages.unmatched };
         assert_eq!((pages.unmatched, pages.emptied().unmatched, pages.emptied().pool_pages), (unmatched, unmatched, 0));
         assert_eq!(flows.releases[ReleaseReason::PoolFree as usize], 0);
         assert_eq!(flows.releases[ReleaseReason::PageRangeRelease as usize], 12 + (1 << 32));

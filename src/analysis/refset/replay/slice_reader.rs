@@ -202,10 +202,16 @@ impl<S: AccessStack> EventVisitor for SliceReader<'_, S> {
                     self.keep(recorded, moment);
                 });
             }
+            Event::PageRangeAccess(range) | Event::PageRangeRelease(range)
+                if range.pages > self.context.most_pool_bytes / PAGE_BYTES =>
+            {
+                return self.left_out.note(Verdict::Impossible);
+            }
             Event::PageRangeAccess(range) => OutsideKind::of_range(&range, true),
             Event::PageRangeRelease(range) => OutsideKind::of_range(&range, false),
             Event::Pool { action: PoolAction::Alloc | PoolAction::Free, piece }
-                if piece.size_bytes > self.context.most_pool_bytes =>
+                if Verdict::of_pool(piece.address, piece.size_bytes, self.context.most_pool_bytes)
+                    == Verdict::Impossible =>
             {
                 return self.left_out.note(Verdict::Impossible);
             }
