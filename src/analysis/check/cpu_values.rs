@@ -45,6 +45,9 @@ impl<'t> CpuValues<'t> {
         if let Some(fault) = self.evidence.fault("the trace", &[CSWITCH], all.window_times, &budget.conditions) {
             return Err(fault);
         }
+        if let Some(early) = all.warnings.iter().find(|warning| warning.code == "records_before_start") {
+            return Err(early.text.clone());
+        }
         if let Some(reason) = unknown_threads(all).or_else(|| unknown_waits(all, budget.measure)) {
             return Err(reason);
         }

@@ -13,6 +13,7 @@ use crate::analysis::refset::query::{Dimension as ReferenceDimension, Query};
 use crate::analysis::refset::reason::AccessReason;
 use crate::analysis::refset::warnings::{ACCOUNT_IS_WRONG, DISPROVED_BY_PAGES};
 use crate::analysis::resident::count_pages;
+use crate::analysis::resident::known_things::{DRIVERS_UNKNOWN, FILES_UNNAMED, HEAPS_MISSING};
 use crate::analysis::resident::page_dimensions::{Dimension as ResidentDimension, DimensionCode};
 use crate::analysis::resident::query::{SnapshotChoice, stacks_for};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
@@ -25,7 +26,7 @@ use crate::event::hooks::*;
 use crate::load::allocation_kinds::AllocationKind;
 use crate::model::snapshot::Snapshot;
 use crate::symbols::folders::SymbolFolders;
-use crate::trace::analysis_needs::{FILES, REFERENCE_SET, RESIDENT_SET};
+use crate::trace::analysis_needs::{FILES, HEAPS, IMAGES, REFERENCE_SET, RESIDENT_SET, Recorded};
 use crate::trace::machine::Machine;
 use crate::trace::trust::readiness::NAMES_MISSING;
 use crate::trace::trust::warning::{Warning, Warnings};
@@ -150,6 +151,17 @@ fn but_not_recorded(warnings: &[Warning]) -> Warnings {
     warnings.iter().filter(is_told).cloned().collect()
 }
 
+/// The things of which a warning says that they are not known.
+fn unknown_things(warning: &Warning) -> Option<(&'static Recorded, &'static str, String)> {
+    let of: (&'static Recorded, &str) = match warning.code {
+        FILES_UNNAMED | NAMES_MISSING => (&FILES, "file names"),
+        HEAPS_MISSING => (&HEAPS, "heap ranges"),
+        DRIVERS_UNKNOWN => (&IMAGES, "images"),
+        _ => return None,
+    };
+    Some((of.0, of.1, warning.text.clone()))
+}
+
 /// What rows of the resident set are grouped by.
 const PAGES_BY: [ResidentDimension; 2] = [ResidentDimension::PROCESS, ResidentDimension::Category];
 
@@ -160,8 +172,8 @@ type PagesByCodes = BTreeMap<Vec<DimensionCode>, u64>;
 struct ResidentValues<'t> {
     trace: &'t Trace,
     snapshot: Result<&'t Snapshot, String>,
-    /// Why the names of files are not known.
-    unnamed_files: Option<String>,
+    /// Things that are not known, and why.
+    unknown: Vec<(&'static Recorded, &'static str, String)>,
     /// Without stacks, which each budget can have others of.
     context: Option<SnapshotContext<'t>>,
     /// All pages, by the dimensions that budgets have conditions on.
@@ -170,25 +182,24 @@ struct ResidentValues<'t> {
 
 impl<'t> ResidentValues<'t> {
     fn new(trace: &'t Trace, all: &mut TraceValues) -> ResidentValues<'t> {
-        let mut unnamed_files = None;
+        let mut unknown = Vec::new();
         let snapshot = trace.need_snapshots().map_err(|error| error.brief()).and_then(|snapshots| {
             let indices = SnapshotChoice::Last.indices(snapshots).unwrap_or_default();
             let warnings = warnings::of_snapshots(trace, &indices);
-            unnamed_files = warnings
-                .iter()
-                .find(|warning| ["files_unnamed", NAMES_MISSING].contains(&warning.code))
-                .map(|warning| warning.text.clone());
+            unknown.extend(warnings.iter().filter_map(unknown_things));
             all.warnings.add(but_not_recorded(&warnings));
             let last = indices.first().and_then(|index| snapshots.get(*index));
             last.ok_or_else(|| "it has no whole snapshot".to_owned())
         });
-        ResidentValues { trace, snapshot, unnamed_files, context: None, counted: BTreeMap::new() }
+        ResidentValues { trace, snapshot, unknown, context: None, counted: BTreeMap::new() }
     }
 
     fn value(&mut self, budget: &Budget, conditions: &[Condition<ResidentDimension>]) -> Result<Value, String> {
         let (trace, snapshot) = (self.trace, *self.snapshot.as_ref().map_err(String::clone)?);
         let mut evidence = Evidence::new(trace, &RESIDENT_SET);
-        self.unnamed_files.iter().for_each(|reason| evidence.add_unknown(&FILES, "file names", reason.clone()));
+        self.unknown
+            .iter()
+            .for_each(|(recorded, things, reason)| evidence.add_unknown(recorded, things, reason.clone()));
         let time = (trace.time(snapshot.first.time), trace.time(snapshot.last_time));
         if let Some(fault) = evidence.fault("the page sequence", &PAGES, time, &budget.conditions) {
             return Err(fault);

@@ -13,8 +13,20 @@ use crate::trace::Trace;
 use crate::trace::analysis_needs::CPU;
 use crate::trace::trust::readiness::{Need, undescribed};
 use crate::trace::trust::warning::{Warning, Warnings, no_switches_of, symbols_missing};
-use crate::units::{count, counted};
+use crate::units::{Nanos, count, counted};
 use std::collections::BTreeSet;
+
+/// That the window, which begins with the first context switch, begins before the recording.
+fn switches_before_start(trace: &Trace, range: TickRange) -> Option<Warning> {
+    let from = trace.time(range.from);
+    (from.0 < 0).then(|| {
+        let text = format!(
+            "the first context switch is {:.3} s before the stamp of the log-file header: times from there on are of no recording",
+            Nanos(-from.0).seconds()
+        );
+        Warning::grave(CPU.name, "records_before_start", text)
+    })
+}
 
 /// One line each, most important first. `of_symbols` are those of the search for symbols.
 pub fn warnings(
@@ -29,6 +41,7 @@ pub fn warnings(
     let mut warnings = trust.warnings();
     let note = |code, text| Warning::note(CPU.name, code, text);
     warnings.extend(beyond_switches(trace, range));
+    warnings.extend(switches_before_start(trace, range));
     warnings.extend(unknown(processors, range, etl).into_iter().map(|text| note("threads_unknown", text)));
     let sum = |of: fn(&Processor) -> u64| processors.iter().map(of).sum::<u64>();
     let breaks = sum(|processor| processor.breaks);

@@ -234,7 +234,7 @@ mod tests {
             meminfo_age: Some(Nanos(0)),
             version: 4,
             reading: KeyReading::of_version(4),
-            named_files: Default::default(),
+            known_things: Default::default(),
             keyed: (50, 0),
             fewer: None,
         }

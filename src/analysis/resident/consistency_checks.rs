@@ -2,7 +2,7 @@
 
 use crate::analysis::resident::batch_classify::KeyStats;
 use crate::analysis::resident::category_counts::CategoryCounts;
-use crate::analysis::resident::named_files::NamedFiles;
+use crate::analysis::resident::known_things::KnownThings;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::etl::EtlFile;
 use crate::etl::record_id::RecordId;
@@ -152,8 +152,8 @@ pub struct Checks {
     pub keyed: (u64, u64),
     /// That another snapshot of the trace has more pages.
     pub(super) fewer: Option<Warning>,
-    /// Of how many files the names are known.
-    pub(super) named_files: NamedFiles,
+    /// Of what that pages lie in nothing is known.
+    pub(super) known_things: KnownThings,
 }
 
 impl Checks {
@@ -187,7 +187,7 @@ impl Checks {
             reading: KeyReading::of_version(snapshot.version),
             keyed: (0, 0),
             fewer: trace.page_sequences().fewer(snapshot),
-            named_files: NamedFiles::default(),
+            known_things: KnownThings::default(),
         }
     }
 
@@ -223,7 +223,7 @@ impl Checks {
             meminfo_age: meminfo.map(|at| Nanos(nanos(snapshot.first.time).0 - nanos(at.moment.time).0)),
             reading: context.owners.reading,
             keyed: (base.stats.keyed, base.stats.unnamed),
-            named_files: NamedFiles::look(trace.etl(), context, snapshot),
+            known_things: KnownThings::look(trace, context, snapshot),
             ..Checks::of_context(context, snapshot, trace)
         }
     }

@@ -14,7 +14,7 @@ mod count_snapshot;
 pub mod explain;
 pub mod first_screen;
 pub(crate) mod group_counts;
-mod named_files;
+pub(crate) mod known_things;
 pub mod page_counts;
 pub mod page_dimensions;
 pub mod query;

@@ -114,6 +114,8 @@ pub struct SnapshotContext<'h> {
     pfn_database: RangesByAddress<()>,
     /// What pool tags stand for.
     pub(crate) pool_tags: PoolTags,
+    /// Processes that have regions and no heap range, and all that have regions.
+    pub heaps: (u64, u64),
     /// Ranges and threads on which events and end rundown disagree, with the process.
     pub contradictions: Vec<(u32, Contradiction)>,
     /// Who committed what, where stacks are asked for.
@@ -131,11 +133,12 @@ impl<'h> SnapshotContext<'h> {
         let (file_names, hives, moment) = (&trace.files().names, trace.hives(), snapshot.first);
         let (processes, rundowns) = rayon::join(|| trace.processes(), || trace.rundowns());
         let reading = trace.owner_keys().reading(snapshot.version, snapshot.pointer);
-        let spaces = || -> Vec<(Leaves, Vec<Contradiction>)> {
+        let spaces = || -> Vec<(Leaves, Vec<Contradiction>, (bool, bool))> {
             let space = |reader: &mut SpaceReader, process: &Instance| {
                 let events = events.by_process_id.get(&process.process_id).filter(|_| process.is_alive(moment))?;
                 let state = space_at(events.read(etl, reader), process, moment, rundowns);
-                Some((Leaves::new(FlatRanges::new(&state.space)), state.contradictions))
+                let has = (!state.space.regions.is_empty(), !state.space.heaps.is_empty());
+                Some((Leaves::new(FlatRanges::new(&state.space)), state.contradictions, has))
             };
             let spaces = processes.instances.par_iter().map_init(SpaceReader::default, space);
             spaces.map(Option::unwrap_or_default).collect()
@@ -149,7 +152,11 @@ impl<'h> SnapshotContext<'h> {
         };
         // One thread interns all names, so it begins first; the address spaces are built by the other threads.
         let ((files, special_files), built) = rayon::join(names, spaces);
-        let contradictions = (0..).zip(&built).flat_map(|(i, (_, list))| list.iter().map(move |c| (i, *c))).collect();
+        let with_regions = || built.iter().filter(|(.., (has_regions, _))| *has_regions);
+        let without_heap = with_regions().filter(|(.., (_, has_heap))| !has_heap).count() as u64;
+        let heaps = (without_heap, with_regions().count() as u64);
+        let contradictions =
+            (0..).zip(&built).flat_map(|(i, (_, list, _))| list.iter().map(move |c| (i, *c))).collect();
         let kernel = KernelSpace::new(system, events, moment, snapshot.end(), snapshot.pointer);
         let image_names: Vec<&str> = kernel.images.iter().map(|(.., name)| *name).collect();
         let sessions = kernel
@@ -158,12 +165,13 @@ impl<'h> SnapshotContext<'h> {
             .filter(|(.., (kind, _))| matches!(kind, ViewKind::Image | ViewKind::ImageOtherProtection));
         let database = kernel.pfn_database.iter().map(KernelBlock::range).map(|(base, end)| (base, end, ()));
         SnapshotContext {
+            heaps,
             moment,
             pointer: snapshot.pointer,
             processes,
             owners: ProcessTimeline::new(processes, reading, snapshot.pointer).owners_at(moment),
             owned_large_pages: snapshot.version >= 4,
-            spaces: AddressIndex::new(built.into_iter().map(|(leaves, _)| leaves).collect()),
+            spaces: AddressIndex::new(built.into_iter().map(|(leaves, ..)| leaves).collect()),
             special_files: SpecialFiles::new(special_files),
             files,
             images: (0..).zip(kernel.images.iter()).map(|(index, (base, end, _))| (base, end, index)).collect(),

@@ -63,7 +63,7 @@ pub(crate) fn of_checks(trace: &Trace, checks: &[(usize, &Checks)]) -> Warnings 
             Some(name) if !warning.text.starts_with(&**name) => warning.named(name),
             _ => warning,
         };
-        warnings.extend(of.failures().into_iter().chain(of.named_files.warnings()).map(named));
+        warnings.extend(of.failures().into_iter().chain(of.known_things.warnings()).map(named));
     }
     warnings.extend(trace.page_sequences().repetition());
     warnings.extend(trust.not_there_for(RESIDENT_SET.name, &trace.missing(&RESIDENT_SET)));

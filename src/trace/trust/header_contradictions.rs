@@ -6,9 +6,9 @@ use crate::etl::buffer::{Buffer, TYPE_HEADER};
 use crate::etl::clock::ClockKind;
 use crate::etl::file::Scratch;
 use crate::etl::log_file_header::LogFileHeader;
-use crate::etl::record_id::RecordId;
+use crate::etl::record_id::{HookId, RecordId};
 use crate::event::event_names;
-use crate::event::hooks::{LOG_FILE, PROCESS_DC_END};
+use crate::event::hooks::{LOG_FILE, POOL_ALLOC, POOL_FREE, PROCESS_DC_END, PROCESS_END, PROCESS_START};
 use crate::load::event_kind_counts::KindCount;
 use crate::load::survey::Survey;
 use crate::units::{Nanos, PointerSize, Ticks, count, counted};
@@ -115,6 +115,13 @@ const POSSIBLE_HZ: std::ops::RangeInclusive<u64> = 1_000_000..=100_000_000_000;
 
 fn impossible_clock(etl: &EtlFile) -> Option<Contradiction> {
     let clock = &etl.clock;
+    if clock.kind == ClockKind::Qpc && etl.header.perf_frequency_hz == 0 {
+        let text = format!(
+            "THE CLOCK IS UNKNOWN: the log-file header says 0 ticks a second, and {} are assumed. All times, rates and windows can be wrong",
+            count(clock.frequency_hz)
+        );
+        return Some(("clock_impossible", text));
+    }
     let is_impossible = clock.kind == ClockKind::Qpc && !POSSIBLE_HZ.contains(&clock.frequency_hz);
     is_impossible.then(|| {
         let text = format!(
@@ -128,6 +135,9 @@ fn impossible_clock(etl: &EtlFile) -> Option<Contradiction> {
 /// Groups of hook ids whose events tell what the machine did while it was recorded: disks, memory, threads, samples and interrupts,
 /// heaps. Others are also written at the stop or by a merge.
 pub(super) const OF_THE_RECORDING: [u8; 5] = [0x01, 0x02, 0x05, 0x0f, 0x10];
+/// Events of other groups that tell the same.
+const ALSO: [HookId; 4] = [POOL_ALLOC, POOL_FREE, PROCESS_START, PROCESS_END];
+
 /// The end in the header is of a clock that ticks 64 times a second at the slowest, and is written a moment after the last record.
 const LEAST_BEYOND: Nanos = Nanos(100_000_000);
 
@@ -139,7 +149,7 @@ fn beyond_end(etl: &EtlFile, survey: &Survey) -> Option<Contradiction> {
     let length = Nanos(i128::from(end.0.checked_sub(etl.header.start_time.0).filter(|length| *length > 0)?) * 100);
     let least = LEAST_BEYOND.0.max(length.0 / 100);
     let beyond = |kind: &&KindCount| {
-        let of_it = matches!(kind.id, RecordId::Kernel(hook) if OF_THE_RECORDING.contains(&hook.group()));
+        let of_it = matches!(kind.id, RecordId::Kernel(hook) if OF_THE_RECORDING.contains(&hook.group()) || ALSO.contains(&hook));
         of_it && etl.clock.nanos(kind.last).0 - length.0 > least
     };
     let latest = survey.kinds.iter().filter(beyond).max_by_key(|kind| kind.last)?;

@@ -47,6 +47,8 @@ const CODES: &[(&str, bool)] = &[
     ("rundown_disagrees", true),
     ("keys_name_no_process", true),
     ("files_unnamed", true),
+    ("heaps_missing", true),
+    ("drivers_unknown", false),
     ("sequence_broken", true),
     ("sequence_fragments", false),
     ("records_like_pages", false),

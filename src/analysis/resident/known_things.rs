@@ -1,0 +1,116 @@
+//! Of what that pages lie in nothing is known: files without names, processes without heaps, a kernel without images. A rundown of which a
+//! part was lost says so nowhere else.
+
+use crate::analysis::resident::snapshot_context::SnapshotContext;
+use crate::model::file_names::NameRecords;
+use crate::model::snapshot::Snapshot;
+use crate::trace::Trace;
+use crate::trace::analysis_needs::{HEAPS, IMAGES, RESIDENT_SET, Recorded};
+use crate::trace::trust::readiness::of_names;
+use crate::trace::trust::warning::Warning;
+use crate::units::{count, counted};
+use std::collections::BTreeSet;
+
+/// Runs of pages that are looked at, each in a buffer that may have to be unpacked, and pages of each: enough for a share, and in no time
+/// also where there are billions.
+const RUNS: usize = 32;
+const IN_RUN: u32 = 256;
+
+/// Code of processes that have no heap range.
+pub(crate) const HEAPS_MISSING: &str = "heaps_missing";
+
+/// Code of a kernel without images.
+pub(crate) const DRIVERS_UNKNOWN: &str = "drivers_unknown";
+
+/// Code of files without names.
+pub(crate) const FILES_UNNAMED: &str = "files_unnamed";
+
+/// Fewer files tell nothing of a rundown.
+const FEWEST: usize = 10;
+
+/// What pages lie in, and what of it is known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct KnownThings {
+    files: usize,
+    unnamed: usize,
+    /// False where only some of the pages were looked at.
+    is_all: bool,
+    /// Records of names that are missing.
+    records: NameRecords,
+    /// Processes with regions and no heap range, and all with regions.
+    heaps: (u64, u64),
+    /// True where no image of the kernel is known, though images were recorded.
+    lacks_kernel: bool,
+}
+
+impl KnownThings {
+    /// Of a snapshot: of all of its pages, or of some runs of them.
+    pub fn look(trace: &Trace, context: &SnapshotContext<'_>, snapshot: &Snapshot) -> KnownThings {
+        let missing = trace.missing(&RESIDENT_SET);
+        let has = |recorded: &Recorded| !missing.iter().any(|need| need.keyword == recorded.keyword);
+        let known = KnownThings {
+            heaps: if has(&HEAPS) { context.heaps } else { (0, 0) },
+            lacks_kernel: has(&IMAGES) && context.image_names.is_empty(),
+            ..KnownThings::default()
+        };
+        if context.files.names.is_empty() {
+            return known; // Nothing names files, which is said elsewhere.
+        }
+        let mut keys = BTreeSet::new();
+        snapshot.look_at_some(trace.etl(), RUNS, IN_RUN, |pages| {
+            keys.extend(pages.iter().filter(|page| page.is_file_backed()).map(|page| page.file_key()));
+        });
+        let is_all = snapshot.pages <= RUNS as u64 * u64::from(IN_RUN);
+        let unnamed = keys.iter().filter(|key| context.files.index(**key).is_none()).count();
+        KnownThings { files: keys.len(), unnamed, is_all, records: context.files.records, ..known }
+    }
+
+    /// What makes their names doubtful.
+    pub fn warnings(self) -> impl Iterator<Item = Warning> {
+        let of_names = of_names(&self.records, &RESIDENT_SET).into_iter();
+        of_names.chain(self.too_many_unnamed()).chain(self.too_few_heaps()).chain(self.no_kernel())
+    }
+
+    /// That processes without a heap are more than those that have none: each that runs a program of Windows' own kind has one.
+    fn too_few_heaps(self) -> Option<Warning> {
+        let (lacking, all) = self.heaps;
+        let text = format!(
+            "{} of {} processes with regions have no heap range: the rundown of heap ranges is not whole, and their pages count as VirtualAlloc",
+            count(lacking),
+            count(all)
+        );
+        let is_too_many = lacking > 2 && lacking.saturating_mul(10) > all;
+        is_too_many.then(|| Warning::grave(RESIDENT_SET.name, HEAPS_MISSING, text).of(lacking))
+    }
+
+    /// That no image of the kernel is known: no machine runs without one.
+    fn no_kernel(self) -> Option<Warning> {
+        let text = "no image of the kernel is known, beside those of processes: pages of drivers count as SystemPage";
+        self.lacks_kernel.then(|| Warning::note(RESIDENT_SET.name, DRIVERS_UNKNOWN, text.to_owned()))
+    }
+
+    /// That too many have no name: more than a third of them. Some are always of files that no record tells.
+    fn too_many_unnamed(self) -> Option<Warning> {
+        let is_too_many = self.files >= FEWEST && self.unnamed.saturating_mul(3) > self.files;
+        let [files, unnamed] = [self.files as u64, self.unnamed as u64];
+        let of = if self.is_all { "" } else { " looked at" };
+        let text = format!(
+            "no record names {} of the {}{of}: their pages count as MapFile, those of registry files, of drivers and of the prefetcher too",
+            count(unnamed),
+            counted(files, "file", "files")
+        );
+        is_too_many.then(|| Warning::grave(RESIDENT_SET.name, FILES_UNNAMED, text).of(unnamed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn some_files_without_names_are_usual() {
+        let of = |unnamed, files| KnownThings { files, unnamed, ..KnownThings::default() }.too_many_unnamed();
+        assert!([of(0, 0), of(9, 9), of(10, 30), of(0, 1000)].iter().all(Option::is_none));
+        assert!(of(11, 30).is_some_and(|warning| warning.is_grave && warning.text.contains("11 of the 30 files")));
+    }
+}
