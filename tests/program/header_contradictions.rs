@@ -15,6 +15,8 @@ fn a_header_that_the_records_contradict_is_told_by_every_command() {
     // The time stands at 0x10 in the headers of types 1 to 4, and at 8 in the shortest ones.
     let record = places(&whole, &ACCESSES)[0].start;
     let late = record + if whole[record + 2] <= 4 { 0x10 } else { 8 };
+    let pool = places(&whole, &[0x0e20])[0].start;
+    let late_pool = pool + if whole[pool + 2] <= 4 { 0x10 } else { 8 };
     let stamp = u64::from_le_bytes(whole[late..late + 8].try_into().unwrap()) + 600 * frequency;
     let second = u32::from_le_bytes(whole[..4].try_into().unwrap()) as usize;
     // The next buffer once more with another ReferenceCount (a copy of all bytes is not counted), and one with the number of the
@@ -32,7 +34,9 @@ fn a_header_that_the_records_contradict_is_told_by_every_command() {
         ),
         ("THE CLOCK IS IMPOSSIBLE", changed(0x168, &(-5i64).to_le_bytes())),
         ("THE CLOCK IS IMPOSSIBLE", changed(0x168, &1000i64.to_le_bytes())),
+        ("THE CLOCK IS UNKNOWN", changed(0x168, &0u64.to_le_bytes())),
         ("TIMES CONTRADICT", changed(0x168, &(frequency / 3).to_le_bytes())),
+        ("TIMES CONTRADICT", changed(late_pool, &stamp.to_le_bytes())),
         ("TIMES CONTRADICT", changed(late, &stamp.to_le_bytes())),
         ("A PROCESSOR IS IMPOSSIBLE", changed(second + 0x28, &77u16.to_le_bytes())),
         ("THE POINTER SIZE CONTRADICTS", changed(0x94, &4u32.to_le_bytes())),

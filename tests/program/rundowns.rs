@@ -5,7 +5,7 @@ use crate::program::{fixtures, run};
 use crate::trust::{places, with};
 use etl_writer::payloads::memory::hard_fault;
 use etl_writer::payloads::process::{self, Process};
-use etl_writer::payloads::thread::{self, Thread};
+use etl_writer::payloads::thread::{self, Switch, Thread};
 use etl_writer::{Ptr::P8, Rec, Session, Trace, file_of};
 use std::fs;
 
@@ -163,4 +163,44 @@ fn threads_whose_starts_are_missing_are_of_the_process_after_them() {
         assert!(ran.code == code && ran.out.contains("new.exe (200),10,"), "{starts}: {ran:?}");
         assert_eq!(ran.err.contains("10 starts of threads are in no record"), !starts, "{}", ran.err);
     }
+}
+
+/// Half of the heap ranges: pages of heaps were half of what they are, and the checks passed.
+#[test]
+fn half_of_the_heap_ranges_are_too_few() {
+    let bytes = thinned("resident-small.etl", &[0x0264], |number| number >= 14);
+    let says = "processes with regions have no heap range";
+    let ran = with("resident", &bytes, &["--strict", "--format", "csv"]);
+    assert!(ran.code == 3 && ran.err.contains(says), "{}", ran.err);
+    let (code, verdict, reason) = judged(&bytes, "Win32Heap");
+    assert!((code, &*verdict) == (3, "invalid") && reason.contains(says), "{verdict} {reason}");
+    assert_eq!(judged(&bytes, "NonPagedPool").1, "pass");
+}
+
+/// Images of processes alone: no machine runs without a kernel, and pages of drivers were SystemPage without a word.
+#[test]
+fn a_kernel_without_images_is_told() {
+    let bytes = thinned("resident-small.etl", &[0x1404], |_| false);
+    let says = "no image of the kernel is known";
+    assert!(with("resident", &bytes, &[]).out.contains(says));
+    let (_, verdict, reason) = judged(&bytes, "Driver");
+    assert!(verdict == "invalid" && reason.contains(says), "{verdict} {reason}");
+    assert!(!with("resident", &thinned("resident-small.etl", &[0x1404], |_| true), &[]).out.contains(says));
+}
+
+/// A context switch before the header's start: the window began with it, and all processors ran from there on.
+#[test]
+fn a_context_switch_before_the_recording_is_told() {
+    let t = Session::windows10().t0;
+    let switch = |at: u64, new: u32, old: u32| Switch { new, old, ..Switch::default() }.rec(P8, 4).at(at);
+    let of = |first: u64| {
+        let mut trace = Trace::new(Session { processors: 1, ..Session::windows10() });
+        for record in [switch(first, 8, 0), switch(t + 200_000, 0, 8), switch(t + 300_000, 8, 0)] {
+            trace.add(&record);
+        }
+        let file = file_of(&trace.finish());
+        let ran = run(&["cpu", file.path().to_str().expect("a plain name"), "--strict", "-q", "--format", "csv"]);
+        ran.err.contains("before the stamp of the log-file header")
+    };
+    assert!(of(t - 10_000_000) && !of(t + 10));
 }
