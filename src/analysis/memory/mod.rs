@@ -4,6 +4,7 @@
 mod counter_sparkline;
 pub mod counters;
 pub mod query;
+mod sample_times;
 pub(crate) mod shown_rows;
 pub(crate) mod tables;
 pub mod timeline;
@@ -29,6 +30,7 @@ use crate::trace::trust::warning::Warnings;
 use crate::units::Nanos;
 use counters::{COUNTERS, CounterColumn, CounterSummary, MemorySample, Repurposed, STANDBY};
 use query::{MemoryDimension, MemoryQuery};
+use sample_times::SampleTimes;
 use std::collections::BTreeMap;
 use timeline::MemoryTimeline;
 use virtual_commit::VirtualCommit;
@@ -82,6 +84,8 @@ pub struct MemorySet {
     chosen: Vec<CounterColumn>,
     /// Commit by VirtualAlloc at the moments of a timeline of processes.
     virtual_commit: Option<VirtualCommit>,
+    /// When what was sampled.
+    times: SampleTimes,
     clock: crate::etl::clock::Clock,
 }
 
@@ -108,8 +112,9 @@ impl MemorySet {
         };
         let samples: Vec<MemorySample> = inside.iter().map(sample).collect();
         let working_sets = &counters.working_sets;
-        let WorkingSetTracks { processes, sessions, impossible } =
+        let WorkingSetTracks { processes, sessions, impossible, moments } =
             working_sets::read(etl, working_sets, (trace.processes(), ram), &window, query);
+        let times = sample_times(&etl.clock, &samples, moments);
         let tracks = match query.group_by {
             Some(MemoryDimension::Process) => Some(&processes[..]),
             Some(MemoryDimension::Session) => Some(&sessions[..]),
@@ -143,8 +148,10 @@ impl MemorySet {
             group_by: query.group_by,
             timeline,
             virtual_commit,
+            times,
             clock: etl.clock,
         };
+        set.warnings.extend(set.times.doubts(query.group_by, |of| has(of.records())));
         set.warnings.extend(warnings::fallen(&set.samples));
         set.warnings.extend(warnings::warnings(&set.samples, set.physical.is_some(), has(MEM_INFO), has(MEM_INFO_WS)));
         set.warnings.extend(warnings::left_out(impossible, "working set", "working sets"));
@@ -152,6 +159,11 @@ impl MemorySet {
         set.warnings.extend(of_commit.into_iter().flatten());
         set.warnings.add(of_physical(trace, set.physical));
         Ok(set)
+    }
+
+    /// Times of the samples that the rows are made of, and what they are samples of.
+    pub(crate) fn sample_times(&self) -> (&[Nanos], &'static str) {
+        self.times.of(self.group_by)
     }
 
     /// Time since trace start.
@@ -192,6 +204,15 @@ impl MemorySet {
         let nanos = self.time(track.last.moment).0 - self.time(track.first.moment).0;
         (nanos > 0).then(|| track.growth() as f64 * 1e9 / nanos as f64)
     }
+}
+
+fn sample_times(clock: &crate::etl::clock::Clock, samples: &[MemorySample], sets: [Vec<Moment>; 2]) -> SampleTimes {
+    let [processes, sessions] = sets.map(|moments| {
+        let mut times: Vec<Nanos> = moments.into_iter().map(|moment| clock.nanos(moment.time)).collect();
+        times.dedup();
+        times
+    });
+    SampleTimes { counters: samples.iter().map(|sample| sample.time).collect(), processes, sessions }
 }
 
 /// # Errors

@@ -82,6 +82,7 @@ const CODES: &[(&str, bool)] = &[
     // Memory over time.
     ("counters_fell", true),
     ("lists_exceed_memory", true),
+    ("memory_samples_missing", false),
     // Processors.
     ("switches_broken", true),
     ("window_beyond_switches", true),
