@@ -56,6 +56,8 @@ const CODES: &[(&str, bool)] = &[
     ("process_ends_missing", true),
     ("processes_before_start", false),
     ("some_process_ends_missing", false),
+    ("process_starts_missing", true),
+    ("some_process_starts_missing", false),
     ("file_name_records_missing", true),
     ("thread_starts_missing", true),
     ("some_thread_starts_missing", false),
