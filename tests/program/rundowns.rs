@@ -123,6 +123,47 @@ fn ends_of_processes_that_are_missing_are_told() {
     assert!(code == 0 && !err.contains("in no record"), "{code} {err}");
 }
 
+/// A process whose start is missing got the end of the one that had its id before as its start, and nothing said that starts are missing.
+#[test]
+fn starts_of_processes_that_are_missing_are_told() {
+    let t = Session::windows10().t0;
+    let process =
+        |pid: u32, key: u64, phase| Process { key, ..Process::new(pid, &format!("p{key}.exe")) }.rec(P8, 4, phase);
+    let file = |has_starts: bool| {
+        let before = (1..=3).map(|n| process(100 + n, u64::from(n), process::DC_START));
+        let ended = (1..=3).map(|n| process(100 + n, u64::from(n), process::END));
+        let started = (1..=3).filter(|_| has_starts).map(|n| process(100 + n, u64::from(n + 10), process::START));
+        let after = (1..=3).map(|n| process(100 + n, u64::from(n + 10), process::DC_END));
+        let mut trace = Trace::new(Session { processors: 1, ..Session::windows10() });
+        let all = before.chain(ended).chain(started).chain(after);
+        (0..).zip(all).for_each(|(at, record)| _ = trace.add(&record.at(t + STEP * (at + 1))));
+        file_of(&trace.finish())
+    };
+    let told = |has_starts: bool, more: &[&str]| {
+        let file = file(has_starts);
+        let path = file.path().to_str().expect("a plain name");
+        let ran = run(&[&["processes", path, "--strict", "--format", "csv"], more].concat());
+        (ran.code, ran.err, ran.out)
+    };
+    let columns = ["--columns", "process,start_s"];
+    let (code, err, rows) = told(false, &columns);
+    assert!(code == 3 && err.contains("3 starts of processes are in no record"), "{code} {err}");
+    assert!(rows.contains("p11.exe (101),\n"), "no start is invented: {rows}");
+    let (.., started) = told(false, &["--where", "started=true"]);
+    assert!(started.contains("p11.exe") && !started.contains("p1.exe"), "{started}");
+    let (code, err, rows) = told(true, &columns);
+    assert!(code == 0 && !err.contains("in no record") && !rows.contains("p11.exe (101),\n"), "{code} {err} {rows}");
+
+    // A budget by process of the same trace has no value.
+    let folder = folder(
+        "[[budget]]\nname = \"a\"\nwhere = { process = \"app.exe*\" }\nanalysis = \"faults\"\nmeasure = \"faults\"\nmax = 1000\n",
+    );
+    let bytes = thinned("faults-small.etl", &[0x0301], |_| false);
+    fs::write(folder.path().join("trace.etl"), bytes).expect("a trace");
+    let ran = check(&folder, "trace.etl --budgets budgets.toml --format json");
+    assert!(ran.out.contains("starts of processes are in no record") && ran.code != 0, "{ran:?}");
+}
+
 /// Where the end of a process and of a thread is missing, the next record of the id says whose it is: faults were of the wrong process.
 #[test]
 fn an_id_with_another_name_is_another_process() {

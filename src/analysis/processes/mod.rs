@@ -217,6 +217,7 @@ fn row(trace: &Trace, process: &Instance) -> ProcessRow {
         session_id: process.session_id,
         command_line: known(&process.command_line),
         start: process.start_time().map(|time| trace.time(time)),
+        begin: process.begin_time().map(|time| trace.time(time)),
         end: process.end_time().map(|time| trace.time(time)),
         exit_status: process.exit_status,
         pages: None,
