@@ -135,33 +135,44 @@ fn starts_of_processes_that_are_missing_are_told() {
         let started = (1..=3).filter(|_| has_starts).map(|n| process(100 + n, u64::from(n + 10), process::START));
         let after = (1..=3).map(|n| process(100 + n, u64::from(n + 10), process::DC_END));
         let mut trace = Trace::new(Session { processors: 1, ..Session::windows10() });
-        let all = before.chain(ended).chain(started).chain(after);
+        let of_thread = Thread { pid: 101, tid: 1000, ..Thread::default() }.rec(P8, 3, thread::DC_START);
+        let fault = hard_fault(P8, t + STEP * 5 - 10, 0, 0x10_0000, 0x7000, 1000, 4096);
+        let all = before.chain([of_thread, fault]).chain(ended).chain(started).chain(after);
         (0..).zip(all).for_each(|(at, record)| _ = trace.add(&record.at(t + STEP * (at + 1))));
         file_of(&trace.finish())
     };
     let told = |has_starts: bool, more: &[&str]| {
         let file = file(has_starts);
         let path = file.path().to_str().expect("a plain name");
-        let ran = run(&[&["processes", path, "--strict", "--format", "csv"], more].concat());
-        (ran.code, ran.err, ran.out)
+        let ran = run(&[&["processes", path, "--strict", "--format", "json"], more].concat());
+        let found: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+        let rows = found["processes"].as_array().expect("a list").iter();
+        let rows: Vec<(String, bool)> = rows
+            .map(|row| (row["process"].as_str().unwrap_or_default().to_owned(), row["start_s"].is_null()))
+            .collect();
+        (ran.code, ran.err, rows)
     };
-    let columns = ["--columns", "process,start_s"];
-    let (code, err, rows) = told(false, &columns);
+    let is_of = |rows: &[(String, bool)], name: &str, has_none: bool| rows.contains(&(name.to_owned(), has_none));
+    let (code, err, rows) = told(false, &[]);
     assert!(code == 3 && err.contains("3 starts of processes are in no record"), "{code} {err}");
-    assert!(rows.contains("p11.exe (101),\n"), "no start is invented: {rows}");
+    assert!(is_of(&rows, "p11.exe (101)", true), "no start is invented: {rows:?}");
     let (.., started) = told(false, &["--where", "started=true"]);
-    assert!(started.contains("p11.exe") && !started.contains("p1.exe"), "{started}");
-    let (code, err, rows) = told(true, &columns);
-    assert!(code == 0 && !err.contains("in no record") && !rows.contains("p11.exe (101),\n"), "{code} {err} {rows}");
-
-    // A budget by process of the same trace has no value.
-    let folder = folder(
-        "[[budget]]\nname = \"a\"\nwhere = { process = \"app.exe*\" }\nanalysis = \"faults\"\nmeasure = \"faults\"\nmax = 1000\n",
+    assert!(started.len() == 3 && is_of(&started, "p11.exe (101)", true), "{started:?}");
+    let (code, err, rows) = told(true, &[]);
+    assert!(
+        code == 0 && !err.contains("in no record") && is_of(&rows, "p11.exe (101)", false),
+        "{code} {err} {rows:?}"
     );
-    let bytes = thinned("faults-small.etl", &[0x0301], |_| false);
-    fs::write(folder.path().join("trace.etl"), bytes).expect("a trace");
-    let ran = check(&folder, "trace.etl --budgets budgets.toml --format json");
-    assert!(ran.out.contains("starts of processes are in no record") && ran.code != 0, "{ran:?}");
+
+    // A budget by process has no value then.
+    for (has_starts, verdict) in [(true, "pass"), (false, "invalid")] {
+        let path = file(has_starts);
+        let budget = "[[budget]]\nname = \"a\"\nwhere = { process = \"p1.exe*\" }\nanalysis = \"faults\"\nmeasure = \"hard_faults\"\nmax = \"9\"\n";
+        let (_, budgets) = crate::check_faults::check(path.path().to_str().expect("a plain name"), budget);
+        assert_eq!(budgets[0]["verdict"], verdict, "{budgets:?}");
+        let reason = budgets[0]["reason"].as_str().unwrap_or_default();
+        assert_eq!(reason.contains("starts of processes are in no record"), !has_starts, "{reason}");
+    }
 }
 
 /// Where the end of a process and of a thread is missing, the next record of the id says whose it is: faults were of the wrong process.
