@@ -115,11 +115,7 @@ impl MemorySet {
         let WorkingSetTracks { processes, sessions, impossible, moments } =
             working_sets::read(etl, working_sets, (trace.processes(), ram), &window, query);
         let times = sample_times(&etl.clock, &samples, moments);
-        let tracks = match query.group_by {
-            Some(MemoryDimension::Process) => Some(&processes[..]),
-            Some(MemoryDimension::Session) => Some(&sessions[..]),
-            Some(MemoryDimension::List | MemoryDimension::Priority) | None => None,
-        };
+        let tracks = tracks_of(query.group_by, &processes, &sessions);
         let timeline = MemoryTimeline::new(etl, query, &window, &inside, &samples, tracks)?;
         let virtual_commit = match &timeline {
             Some(MemoryTimeline::Samples(moments) | MemoryTimeline::WorkingSets(moments))
@@ -203,6 +199,19 @@ impl MemorySet {
     pub fn growth_per_second(&self, track: &MemoryTrack) -> Option<f64> {
         let nanos = self.time(track.last.moment).0 - self.time(track.first.moment).0;
         (nanos > 0).then(|| track.growth() as f64 * 1e9 / nanos as f64)
+    }
+}
+
+/// The tracks that rows by process or session are made of.
+fn tracks_of<'t>(
+    rows: Option<MemoryDimension>,
+    processes: &'t [MemoryTrack],
+    sessions: &'t [MemoryTrack],
+) -> Option<&'t [MemoryTrack]> {
+    match rows {
+        Some(MemoryDimension::Process) => Some(processes),
+        Some(MemoryDimension::Session) => Some(sessions),
+        Some(MemoryDimension::List | MemoryDimension::Priority) | None => None,
     }
 }
 
