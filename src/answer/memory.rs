@@ -98,17 +98,16 @@ fn in_line(what: &str, size: usize, table: &Table, unit: Unit) -> Block {
 
 /// `13 samples from 0.000 s to 6.000 s; 22 processes; physical memory 16.00 GiB; sizes in MiB`.
 fn title(set: &MemorySet, unit: Unit) -> String {
-    let samples = match (set.samples.first(), set.samples.last()) {
-        (Some(first), Some(last)) if first.time == last.time => {
-            format!("1 sample at {:.3} s", first.time.seconds())
-        }
-        (Some(first), Some(last)) => format!(
+    let samples = match set.sample_times() {
+        ([time], _) => format!("1 sample at {:.3} s", time.seconds()),
+        ([first, .., last], _) if first == last => format!("1 sample at {:.3} s", first.seconds()),
+        (times @ [first, .., last], _) => format!(
             "{} from {:.3} s to {:.3} s",
-            counted(set.samples.len() as u64, "sample", "samples"),
-            first.time.seconds(),
-            last.time.seconds()
+            counted(times.len() as u64, "sample", "samples"),
+            first.seconds(),
+            last.seconds()
         ),
-        _ => "No samples of page lists in the window".to_owned(),
+        ([], what) => format!("No samples of {what} in the window"),
     };
     let (of_counters, of_processes) = chosen(set);
     if !of_counters && set.timeline.is_none() && set.group_by.is_none() {

@@ -42,7 +42,7 @@ pub fn space_at(events: &[At<SpaceEvent>], instance: &Instance, moment: Moment, 
     }
     // The first start rundown is added to the state by the events; all other rundowns replace it.
     let counts = |episode: &Episode| {
-        (episode.at_end || !episode.is_first) && instance.start_time().is_none_or(|start| start < episode.begin)
+        (episode.at_end || !episode.is_first) && instance.begin_time().is_none_or(|start| start < episode.begin)
     };
     let rundowns_due = ProcessRundown::all(latest.map(|episode| episode.filter(counts)), past, rundowns);
     let mut due: Vec<&ProcessRundown<'_>> = rundowns_due.iter().flatten().collect();

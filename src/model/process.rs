@@ -30,7 +30,7 @@ pub struct Instance {
     pub command_line: Box<str>,
     /// Exit status, from its end event.
     pub exit_status: Option<i32>,
-    /// When it started; [`Moment::FIRST`]: before the trace.
+    /// When it started; [`Moment::FIRST`]: before the trace. Where its start was not logged: when the process before it with its id ended.
     pub begin: Moment,
     /// When it ended; [`Moment::LAST`]: it outlived the trace.
     pub end: Moment,
@@ -42,6 +42,8 @@ pub struct Instance {
     pub from: Moment,
     /// The first moment after that at which they no longer do.
     pub until: Moment,
+    /// True when a start rundown lists it.
+    is_listed_at_start: bool,
     /// True when an end rundown lists it.
     is_listed_at_end: bool,
 }
@@ -57,9 +59,19 @@ impl Instance {
         &self.logged_name
     }
 
-    /// Stamp of its start; `None`: before the trace.
+    /// Stamp of its start; `None`: before the trace, or no record tells it.
     pub fn start_time(&self) -> Option<Ticks> {
+        self.start_logged.then_some(self.begin.time)
+    }
+
+    /// Stamp from which on its id is its own; `None`: since before the trace. Without a record of its start it began at some time after that.
+    pub(crate) fn begin_time(&self) -> Option<Ticks> {
         (self.begin != Moment::FIRST).then_some(self.begin.time)
+    }
+
+    /// Words for a start that no record tells: `before` where it began before the trace.
+    pub(crate) fn unknown_start(&self, before: &str) -> String {
+        if self.begin == Moment::FIRST { before } else { "a time that no record tells" }.to_owned()
     }
 
     /// Stamp of its end; `None`: it outlived the trace.
@@ -79,6 +91,9 @@ pub(crate) fn label(name: &str, process_id: u32) -> String {
     format!("{name} ({process_id})")
 }
 
+/// No Windows runs with fewer processes: a list of fewer is not whole.
+const WHOLE_LIST: u64 = 8;
+
 /// All process instances of a trace.
 #[derive(Debug, Clone, Default)]
 pub struct Processes {
@@ -91,6 +106,10 @@ pub struct Processes {
     pub starts: CreatorThreads,
     /// Processes that ended without a record of it: another one with their id began, or ended.
     ends_missing: u64,
+    /// Processes of which only the end is there, while another one with their id had not ended: they are no instances.
+    only_ended: u64,
+    /// The last record of a list of running processes at the start.
+    listed_until: Option<Moment>,
 }
 
 impl Processes {
@@ -100,7 +119,9 @@ impl Processes {
         history.processes.iter().for_each(|event| by_id.entry(event.value.process_id).or_default().push(event));
         let mut ids: Vec<u32> = by_id.keys().copied().collect();
         ids.sort_unstable();
-        let mut all = Processes::default();
+        let at_start = history.processes.iter().filter(|event| event.value.phase == ProcessPhase::DcStart);
+        let listed_until = at_start.map(|event| event.moment).max();
+        let mut all = Processes { listed_until, ..Processes::default() };
         for id in ids {
             let mut lives: Vec<Instance> = Vec::new();
             let first = all.instances.len();
@@ -150,6 +171,7 @@ impl Processes {
                 start_logged: false,
                 from: Moment::FIRST,
                 until: Moment::LAST,
+                is_listed_at_start: false,
                 is_listed_at_end: false,
             });
         }
@@ -198,7 +220,8 @@ impl Processes {
                 }
                 if let Some(life) = lives.last_mut() {
                     if !same(life) {
-                        self.ends_missing += 1; // and the start of the one that ends now
+                        self.ends_missing += 1;
+                        self.only_ended += 1;
                     }
                     // An event with exactly the moment of the end still belongs to it.
                     life.close(moment, Moment { order: moment.order.saturating_add(1), ..moment });
@@ -216,9 +239,25 @@ impl Processes {
         let unlisted =
             named().filter(|process| process.end == Moment::LAST && !process.is_listed_at_end).count() as u64;
         let there = named().filter(|process| process.end_logged).count() as u64;
-        // No Windows runs with so few processes: the list is not whole.
-        let unlisted = if listed < 8 { 0 } else { unlisted };
+        let unlisted = if listed < WHOLE_LIST { 0 } else { unlisted };
         (self.ends_missing.saturating_add(unlisted), there)
+    }
+
+    /// The same of starts: those of processes whose id another one had before them, and those of processes that ended, or ran at the end,
+    /// and that the list of running ones at the start of the trace lacks.
+    pub(crate) fn starts_missing(&self) -> (u64, u64) {
+        let named = || self.instances.iter().take(self.named);
+        let listed = named().filter(|process| process.is_listed_at_start).count() as u64;
+        // One that ended while the list was logged can be too late for it.
+        let is_unlisted = |process: &Instance| {
+            let is_told = process.is_listed_at_end || process.end_logged && Some(process.end) > self.listed_until;
+            listed >= WHOLE_LIST && !process.is_listed_at_start && is_told
+        };
+        let is_missing =
+            |process: &&Instance| !process.start_logged && (process.begin != Moment::FIRST || is_unlisted(process));
+        let missing = named().filter(is_missing).count() as u64;
+        let there = named().filter(|process| process.start_logged).count() as u64;
+        (missing.saturating_add(self.only_ended), there)
     }
 
     /// Index of the instance with this id that was running at `moment`.
@@ -259,6 +298,7 @@ impl Instance {
 
     /// Adds the facts of an event that no earlier event had.
     fn add_details(&mut self, event: &ProcessEvent) {
+        self.is_listed_at_start |= event.phase == ProcessPhase::DcStart;
         self.is_listed_at_end |= event.phase == ProcessPhase::DcEnd;
         if self.logged_name.is_empty() {
             self.logged_name = event.image_name.clone();
@@ -293,6 +333,7 @@ fn new_instance(before: Option<&Instance>, event: &At<ProcessEvent>, start: Opti
         start_logged: event.phase == ProcessPhase::Start,
         from: before.map_or(Moment::FIRST, |life| life.until),
         until: Moment::LAST,
+        is_listed_at_start: event.phase == ProcessPhase::DcStart,
         is_listed_at_end: event.phase == ProcessPhase::DcEnd,
     }
 }
@@ -366,6 +407,27 @@ mod tests {
         let history = vec![event(0, DcStart, 4, 1), event(1, Start, 4, 1), event(20, DcEnd, 4, 1)];
         let processes = Processes::new(&SystemHistory { processes: history, ..SystemHistory::default() });
         assert_eq!((processes.instances.len(), processes.ends_missing), (1, 0));
+    }
+
+    #[test]
+    fn starts_that_no_record_tells_are_counted() {
+        use ProcessPhase::*;
+        let missing = |events: Vec<At<ProcessEvent>>| {
+            Processes::new(&SystemHistory { processes: events, ..SystemHistory::default() }).starts_missing()
+        };
+        let used_again = vec![event(0, DcStart, 4, 1), event(5, End, 4, 1), event(20, DcEnd, 4, 2)];
+        assert_eq!(missing(used_again.clone()), (1, 0));
+        let processes = Processes::new(&SystemHistory { processes: used_again, ..SystemHistory::default() });
+        let begins = processes.instances.iter().map(|life| (life.start_time(), life.begin_time()));
+        assert_eq!(begins.collect::<Vec<_>>(), [(None, None), (None, Some(Ticks(5)))]);
+        assert_eq!(missing(vec![event(0, DcStart, 4, 1), event(20, End, 4, 2)]), (1, 0));
+        let listed = || (1..9).map(|n| event(n.into(), DcStart, 4 * n, n.into()));
+        let with = |event: At<ProcessEvent>| missing(listed().chain([event]).collect());
+        assert_eq!(with(event(20, DcEnd, 100, 100)), (1, 0));
+        assert_eq!(with(event(20, End, 100, 100)), (1, 0));
+        assert_eq!(with(event(20, Start, 100, 100)), (0, 1));
+        assert_eq!(with(event(7, End, 100, 100)), (0, 0), "it ended while the list was logged");
+        assert_eq!(missing(vec![event(0, DcStart, 4, 1), event(20, DcEnd, 100, 100)]), (0, 0), "no whole list");
     }
 
     #[test]

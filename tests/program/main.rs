@@ -53,6 +53,7 @@ mod limits;
 mod lost_pages;
 mod man;
 mod memory;
+mod memory_samples;
 mod memory_screen;
 mod names;
 mod one_of_each;

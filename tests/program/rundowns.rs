@@ -123,6 +123,58 @@ fn ends_of_processes_that_are_missing_are_told() {
     assert!(code == 0 && !err.contains("in no record"), "{code} {err}");
 }
 
+/// A process whose start is missing got the end of the one that had its id before as its start, and nothing said that starts are missing.
+#[test]
+fn starts_of_processes_that_are_missing_are_told() {
+    let t = Session::windows10().t0;
+    let process =
+        |pid: u32, key: u64, phase| Process { key, ..Process::new(pid, &format!("p{key}.exe")) }.rec(P8, 4, phase);
+    let file = |has_starts: bool| {
+        let before = (1..=3).map(|n| process(100 + n, u64::from(n), process::DC_START));
+        let ended = (1..=3).map(|n| process(100 + n, u64::from(n), process::END));
+        let started = (1..=3).filter(|_| has_starts).map(|n| process(100 + n, u64::from(n + 10), process::START));
+        let after = (1..=3).map(|n| process(100 + n, u64::from(n + 10), process::DC_END));
+        let mut trace = Trace::new(Session { processors: 1, ..Session::windows10() });
+        let of_thread = Thread { pid: 101, tid: 1000, ..Thread::default() }.rec(P8, 3, thread::DC_START);
+        let fault = hard_fault(P8, t + STEP * 5 - 10, 0, 0x10_0000, 0x7000, 1000, 4096);
+        let all = before.chain([of_thread, fault]).chain(ended).chain(started).chain(after);
+        (0..).zip(all).for_each(|(at, record)| _ = trace.add(&record.at(t + STEP * (at + 1))));
+        file_of(&trace.finish())
+    };
+    let told = |has_starts: bool, more: &[&str]| {
+        let file = file(has_starts);
+        let path = file.path().to_str().expect("a plain name");
+        let ran = run(&[&["processes", path, "--strict", "--format", "json"], more].concat());
+        let found: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+        let rows = found["processes"].as_array().expect("a list").iter();
+        let rows: Vec<(String, bool)> = rows
+            .map(|row| (row["process"].as_str().unwrap_or_default().to_owned(), row["start_s"].is_null()))
+            .collect();
+        (ran.code, ran.err, rows)
+    };
+    let is_of = |rows: &[(String, bool)], name: &str, has_none: bool| rows.contains(&(name.to_owned(), has_none));
+    let (code, err, rows) = told(false, &[]);
+    assert!(code == 3 && err.contains("3 starts of processes are in no record"), "{code} {err}");
+    assert!(is_of(&rows, "p11.exe (101)", true), "no start is invented: {rows:?}");
+    let (.., started) = told(false, &["--where", "started=true"]);
+    assert!(started.len() == 3 && is_of(&started, "p11.exe (101)", true), "{started:?}");
+    let (code, err, rows) = told(true, &[]);
+    assert!(
+        code == 0 && !err.contains("in no record") && is_of(&rows, "p11.exe (101)", false),
+        "{code} {err} {rows:?}"
+    );
+
+    // A budget by process has no value then.
+    for (has_starts, verdict) in [(true, "pass"), (false, "invalid")] {
+        let path = file(has_starts);
+        let budget = "[[budget]]\nname = \"a\"\nwhere = { process = \"p1.exe*\" }\nanalysis = \"faults\"\nmeasure = \"hard_faults\"\nmax = \"9\"\n";
+        let (_, budgets) = crate::check_faults::check(path.path().to_str().expect("a plain name"), budget);
+        assert_eq!(budgets[0]["verdict"], verdict, "{budgets:?}");
+        let reason = budgets[0]["reason"].as_str().unwrap_or_default();
+        assert_eq!(reason.contains("starts of processes are in no record"), !has_starts, "{reason}");
+    }
+}
+
 /// Where the end of a process and of a thread is missing, the next record of the id says whose it is: faults were of the wrong process.
 #[test]
 fn an_id_with_another_name_is_another_process() {

@@ -54,7 +54,7 @@ impl CommitOfProcesses {
         };
         // One that began in the trace had nothing before it, and without a record it committed nothing.
         let nothing = ProcessCommit { start: 0, end: 0, peak: Some(0) };
-        let born = |process: &Instance| process.start_time().map(|_| nothing);
+        let born = |process: &Instance| process.begin_time().map(|_| nothing);
         let mut by_instance: Vec<Option<ProcessCommit>> = trace.processes().instances.iter().map(born).collect();
         let bytes = |sum: u128| u64::try_from(sum).unwrap_or(u64::MAX);
         for row in &set.rows {

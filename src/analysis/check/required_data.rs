@@ -22,7 +22,7 @@ use crate::trace::analysis_needs::{
 use crate::trace::trust::damage_time::damaged_times;
 use crate::trace::trust::loss::OF_ANY_TIME;
 use crate::trace::trust::readiness::{
-    is_by_thread, is_pfn_database_unknown, not_described, not_seen, too_many_unread, unknown_ends,
+    is_by_thread, is_pfn_database_unknown, not_described, not_seen, too_many_unread, unknown_ends, unknown_starts,
 };
 use crate::trace::trust::trust_report::{AbsenceReason, TrustReport};
 use crate::units::{Nanos, Ticks, counted};
@@ -74,8 +74,8 @@ struct Undescribed {
 
 fn undescribed(survey: &Survey, processes: &Processes) -> Vec<Undescribed> {
     let keyword = PROCESSES.keyword;
-    let of_ends =
-        unknown_ends(processes).map(|reason| Undescribed { keyword, things: "processes", reason, has_changes: true });
+    let unknown = [unknown_starts(processes), unknown_ends(processes)].into_iter().flatten();
+    let of_processes = unknown.map(|reason| Undescribed { keyword, things: "processes", reason, has_changes: true });
     let absent = not_seen(survey).map(|(recorded, things)| Undescribed {
         keyword: recorded.keyword,
         things: things.name,
@@ -88,7 +88,7 @@ fn undescribed(survey: &Survey, processes: &Processes) -> Vec<Undescribed> {
         reason: things.reason(),
         has_changes: true,
     });
-    of_changes.chain(absent).chain(of_ends).collect()
+    of_changes.chain(absent).chain(of_processes).collect()
 }
 
 /// One file of the recording.

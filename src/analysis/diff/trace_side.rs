@@ -156,7 +156,7 @@ pub(super) fn starts_for(how: Match, traces: [&Trace; 2]) -> [Starts; 2] {
 /// When the processes of a trace started.
 fn starts(trace: &Trace) -> Starts {
     let start =
-        |process: &Instance| process.start_time().map_or(0, |time| u64::try_from(trace.time(time).0).unwrap_or(0) + 1);
+        |process: &Instance| process.begin_time().map_or(0, |time| u64::try_from(trace.time(time).0).unwrap_or(0) + 1);
     trace.processes().instances.iter().map(|process| (process.label(), start(process))).collect()
 }
 

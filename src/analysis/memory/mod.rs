@@ -4,6 +4,7 @@
 mod counter_sparkline;
 pub mod counters;
 pub mod query;
+mod sample_times;
 pub(crate) mod shown_rows;
 pub(crate) mod tables;
 pub mod timeline;
@@ -29,6 +30,7 @@ use crate::trace::trust::warning::Warnings;
 use crate::units::Nanos;
 use counters::{COUNTERS, CounterColumn, CounterSummary, MemorySample, Repurposed, STANDBY};
 use query::{MemoryDimension, MemoryQuery};
+use sample_times::SampleTimes;
 use std::collections::BTreeMap;
 use timeline::MemoryTimeline;
 use virtual_commit::VirtualCommit;
@@ -82,6 +84,8 @@ pub struct MemorySet {
     chosen: Vec<CounterColumn>,
     /// Commit by VirtualAlloc at the moments of a timeline of processes.
     virtual_commit: Option<VirtualCommit>,
+    /// When what was sampled.
+    times: SampleTimes,
     clock: crate::etl::clock::Clock,
 }
 
@@ -108,13 +112,10 @@ impl MemorySet {
         };
         let samples: Vec<MemorySample> = inside.iter().map(sample).collect();
         let working_sets = &counters.working_sets;
-        let WorkingSetTracks { processes, sessions, impossible } =
+        let WorkingSetTracks { processes, sessions, impossible, moments } =
             working_sets::read(etl, working_sets, (trace.processes(), ram), &window, query);
-        let tracks = match query.group_by {
-            Some(MemoryDimension::Process) => Some(&processes[..]),
-            Some(MemoryDimension::Session) => Some(&sessions[..]),
-            Some(MemoryDimension::List | MemoryDimension::Priority) | None => None,
-        };
+        let times = sample_times(&etl.clock, &samples, moments);
+        let tracks = tracks_of(query.group_by, &processes, &sessions);
         let timeline = MemoryTimeline::new(etl, query, &window, &inside, &samples, tracks)?;
         let virtual_commit = match &timeline {
             Some(MemoryTimeline::Samples(moments) | MemoryTimeline::WorkingSets(moments))
@@ -143,8 +144,10 @@ impl MemorySet {
             group_by: query.group_by,
             timeline,
             virtual_commit,
+            times,
             clock: etl.clock,
         };
+        set.warnings.extend(set.times.doubts(query.group_by, |of| has(of.records())));
         set.warnings.extend(warnings::fallen(&set.samples));
         set.warnings.extend(warnings::warnings(&set.samples, set.physical.is_some(), has(MEM_INFO), has(MEM_INFO_WS)));
         set.warnings.extend(warnings::left_out(impossible, "working set", "working sets"));
@@ -152,6 +155,11 @@ impl MemorySet {
         set.warnings.extend(of_commit.into_iter().flatten());
         set.warnings.add(of_physical(trace, set.physical));
         Ok(set)
+    }
+
+    /// Times of the samples that the rows are made of, and what they are samples of.
+    pub(crate) fn sample_times(&self) -> (&[Nanos], &'static str) {
+        self.times.of(self.group_by)
     }
 
     /// Time since trace start.
@@ -192,6 +200,28 @@ impl MemorySet {
         let nanos = self.time(track.last.moment).0 - self.time(track.first.moment).0;
         (nanos > 0).then(|| track.growth() as f64 * 1e9 / nanos as f64)
     }
+}
+
+/// The tracks that rows by process or session are made of.
+fn tracks_of<'t>(
+    rows: Option<MemoryDimension>,
+    processes: &'t [MemoryTrack],
+    sessions: &'t [MemoryTrack],
+) -> Option<&'t [MemoryTrack]> {
+    match rows {
+        Some(MemoryDimension::Process) => Some(processes),
+        Some(MemoryDimension::Session) => Some(sessions),
+        Some(MemoryDimension::List | MemoryDimension::Priority) | None => None,
+    }
+}
+
+fn sample_times(clock: &crate::etl::clock::Clock, samples: &[MemorySample], sets: [Vec<Moment>; 2]) -> SampleTimes {
+    let [processes, sessions] = sets.map(|moments| {
+        let mut times: Vec<Nanos> = moments.into_iter().map(|moment| clock.nanos(moment.time)).collect();
+        times.dedup();
+        times
+    });
+    SampleTimes { counters: samples.iter().map(|sample| sample.time).collect(), processes, sessions }
 }
 
 /// # Errors

@@ -160,6 +160,8 @@ pub(crate) struct WorkingSetTracks {
     pub sessions: Vec<MemoryTrack>,
     /// Entries with numbers that no machine has; they are in no track.
     pub impossible: u64,
+    /// When processes and sessions were sampled, in order.
+    pub moments: [Vec<Moment>; 2],
 }
 
 /// Reads all records in the window. `ram_pages`: of the machine, where the trace tells it.
@@ -176,20 +178,27 @@ pub(crate) fn read(
         let track = tracks.entry(owner).or_insert_with(|| MemoryTrack::new(owner, moment, *sizes));
         track.add(moment, sizes, query.all_samples);
     };
-    let empty = || (Tracks::default(), 0_u64);
-    let parts = read_working_sets(etl, &inside, empty, |(tracks, impossible), moment, scope, sets| {
-        *impossible += sets.iter().filter(|sizes| !sizes.is_possible(ram_pages)).count() as u64;
-        for sizes in sets.iter().filter(|sizes| sizes.is_possible(ram_pages)) {
-            let owner = match scope {
-                WorkingSetScope::Processes => owners.of(sizes.id, moment),
-                WorkingSetScope::Sessions => TrackOwner::Session(sizes.id),
-            };
-            add(tracks, owner, moment, &sizes);
-        }
-    });
+    let empty = || (Tracks::default(), 0_u64, [Vec::new(), Vec::new()]);
+    let parts =
+        read_working_sets(etl, &inside, empty, |(tracks, impossible, [processes, sessions]), moment, scope, sets| {
+            match scope {
+                WorkingSetScope::Processes => processes.push(moment),
+                WorkingSetScope::Sessions => sessions.push(moment),
+            }
+            *impossible += sets.iter().filter(|sizes| !sizes.is_possible(ram_pages)).count() as u64;
+            for sizes in sets.iter().filter(|sizes| sizes.is_possible(ram_pages)) {
+                let owner = match scope {
+                    WorkingSetScope::Processes => owners.of(sizes.id, moment),
+                    WorkingSetScope::Sessions => TrackOwner::Session(sizes.id),
+                };
+                add(tracks, owner, moment, &sizes);
+            }
+        });
     let mut all: BTreeMap<TrackOwner, MemoryTrack> = BTreeMap::new();
-    let impossible = parts.iter().map(|(_, impossible)| impossible).sum();
-    for track in parts.into_iter().flat_map(|(tracks, _)| tracks.into_values()) {
+    let impossible = parts.iter().map(|(_, impossible, _)| impossible).sum();
+    let mut moments = [0, 1].map(|of| parts.iter().filter_map(|(.., all)| all.get(of)).flatten().copied().collect());
+    moments.iter_mut().for_each(|moments: &mut Vec<Moment>| moments.sort_unstable());
+    for track in parts.into_iter().flat_map(|(tracks, ..)| tracks.into_values()) {
         match all.entry(track.owner) {
             std::collections::btree_map::Entry::Vacant(entry) => drop(entry.insert(track)),
             std::collections::btree_map::Entry::Occupied(mut entry) => entry.get_mut().append(track),
@@ -212,7 +221,7 @@ pub(crate) fn read(
     let (sessions, mut processes): (Vec<_>, Vec<_>) =
         all.into_iter().partition(|track| matches!(track.owner, TrackOwner::Session(_)));
     processes.sort_by(|a, b| a.label.cmp(&b.label).then(a.first.moment.cmp(&b.first.moment)));
-    WorkingSetTracks { processes, sessions, impossible }
+    WorkingSetTracks { processes, sessions, impossible, moments }
 }
 
 fn passes(track: &MemoryTrack, query: &MemoryQuery) -> bool {

@@ -20,7 +20,7 @@ use crate::event::page_identity::{PageList, PageUse};
 use crate::model::process::Instance;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::PROCESS_LIST;
-use crate::trace::trust::readiness::of_ends;
+use crate::trace::trust::readiness::{of_ends, of_starts};
 use crate::trace::trust::warning::{Warning, Warnings};
 use crate::units::{Nanos, count, counted};
 
@@ -117,7 +117,8 @@ impl ProcessSet {
         processes.iter().for_each(|row| sum += ProcessCounts::of(row));
         // Nothing was selected, so there are 0 pages, not an unknown number.
         sum.pages = sum.pages.or(snapshot.map(|_| ProcessPages::default()));
-        let undescribed = undescribed(trace).into_iter().chain(of_ends(trace.processes(), &PROCESS_LIST));
+        let of_records = [of_starts, of_ends].into_iter().filter_map(|of| of(trace.processes(), &PROCESS_LIST));
+        let undescribed = undescribed(trace).into_iter().chain(of_records);
         let mut of_sequence = trace.page_sequences().warnings(&trace.etl().clock);
         let commit_unknown =
             commit.is_recorded.then(|| processes.iter().filter(|row| row.commit.is_none()).count() as u64);
@@ -216,6 +217,7 @@ fn row(trace: &Trace, process: &Instance) -> ProcessRow {
         session_id: process.session_id,
         command_line: known(&process.command_line),
         start: process.start_time().map(|time| trace.time(time)),
+        begin: process.begin_time().map(|time| trace.time(time)),
         end: process.end_time().map(|time| trace.time(time)),
         exit_status: process.exit_status,
         pages: None,

@@ -36,7 +36,7 @@ impl Dimension {
             Dimension::Parent => known(&row.parent, "unknown parent"),
             Dimension::Session => row.session_id.map_or_else(|| Label::nothing().shown_as("no session"), Label::number),
             Dimension::CommandLine => known(&row.command_line, "unknown command line"),
-            Dimension::Started => Label::flag(row.start.is_some()),
+            Dimension::Started => Label::flag(row.begin.is_some()),
             Dimension::Ended => Label::flag(row.end.is_some()),
         }
     }
@@ -60,7 +60,7 @@ pub struct ProcessRow {
     pub session_id: Option<u32>,
     /// Command line; `None` when no event has it.
     pub command_line: Option<String>,
-    /// When it started; `None`: before the trace.
+    /// When it started; `None`: before the trace, or no record tells it.
     pub start: Option<Nanos>,
     /// When it ended; `None`: it outlived the trace.
     pub end: Option<Nanos>,
@@ -70,6 +70,8 @@ pub struct ProcessRow {
     pub pages: Option<ProcessPages>,
     /// What it had committed; `None` where that was not recorded.
     pub(crate) commit: Option<ProcessCommit>,
+    /// Since when its id is its own; `None`: before the trace.
+    pub(crate) begin: Option<Nanos>,
 }
 
 /// Pages that belong to one process.
@@ -144,7 +146,7 @@ pub enum ProcessOrder {
     Pages,
     /// By label.
     Name,
-    /// By start: first those from before the trace. Groups are ordered by label.
+    /// By start: first those from before the trace; without a record of it, when the process before with the id ended. Groups are ordered by label.
     Start,
 }
 
@@ -158,7 +160,7 @@ impl ProcessOrder {
 
     /// Orders single processes.
     pub(super) fn sort(self, rows: &mut [ProcessRow]) {
-        let start = |row: &ProcessRow| if self == ProcessOrder::Start { row.start.map(|time| time.0) } else { None };
+        let start = |row: &ProcessRow| if self == ProcessOrder::Start { row.begin.map(|time| time.0) } else { None };
         rows.sort_by(|a, b| {
             let first =
                 self.compare(&ProcessCounts::of(a), &ProcessCounts::of(b)).then_with(|| start(a).cmp(&start(b)));

@@ -219,7 +219,29 @@ fn ends_text(missing: u64, there: u64) -> String {
     )
 }
 
+/// Why it is not known when processes started, where more starts are missing than are there.
+pub(crate) fn unknown_starts(processes: &Processes) -> Option<String> {
+    let (missing, there) = processes.starts_missing();
+    are_most(missing, there).then(|| starts_text(missing, there))
+}
+
+fn starts_text(missing: u64, there: u64) -> String {
+    format!(
+        "{} in no record: another process had the id before, or the list of processes at the start lacks it; {}: what began with them \
+         can count as of the process before or as from before the trace",
+        counted(missing, "start of a process is", "starts of processes are"),
+        counted(there, "start is there", "starts are there"),
+    )
+}
+
 /// The same as a warning.
+pub(crate) fn of_starts(processes: &Processes, analysis: &AnalysisNeeds) -> Option<Warning> {
+    let (missing, there) = processes.starts_missing();
+    let codes = ["process_starts_missing", "some_process_starts_missing"];
+    records_missing(analysis.name, codes, (missing, there), starts_text(missing, there))
+}
+
+/// That ends are missing, as a warning.
 pub(crate) fn of_ends(processes: &Processes, analysis: &AnalysisNeeds) -> Option<Warning> {
     let (missing, there) = processes.ends_missing();
     let codes = ["process_ends_missing", "some_process_ends_missing"];
@@ -268,6 +290,7 @@ pub(crate) fn undescribed(survey: &Survey, processes: &Processes, analysis: &Ana
         .chain(threads)
         .chain(unread(survey, analysis))
         .chain(of_parts(survey, analysis))
+        .chain(of_starts(processes, analysis))
         .chain(of_ends(processes, analysis))
         .collect()
 }

@@ -58,6 +58,8 @@ const CODES: &[(&str, bool)] = &[
     ("process_ends_missing", true),
     ("processes_before_start", false),
     ("some_process_ends_missing", false),
+    ("process_starts_missing", true),
+    ("some_process_starts_missing", false),
     ("file_name_records_missing", true),
     ("thread_starts_missing", true),
     ("some_thread_starts_missing", false),
@@ -84,6 +86,7 @@ const CODES: &[(&str, bool)] = &[
     // Memory over time.
     ("counters_fell", true),
     ("lists_exceed_memory", true),
+    ("memory_samples_missing", false),
     // Processors.
     ("switches_broken", true),
     ("window_beyond_switches", true),

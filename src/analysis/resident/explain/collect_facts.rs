@@ -117,7 +117,7 @@ impl<'m> FactCollector<'m> {
     fn process(&mut self, instance: u32) {
         let Some(process) = self.trace.processes().instances.get(instance as usize) else { return };
         let seconds = |ticks| format!("{:.6} s", self.trace.time(ticks).seconds());
-        let from = process.start_time().map_or("before the trace".into(), seconds);
+        let from = process.start_time().map_or_else(|| process.unknown_start("before the trace"), seconds);
         let to = process.end_time().map_or("its end".into(), seconds);
         let session = process.session_id.map_or("no session".into(), |session| format!("session {session}"));
         let text = format!("{}, {session}, alive from {from} to {to}", process.label());

@@ -257,7 +257,7 @@ impl Explainer<'_> {
         let lives: Vec<String> =
             (processes.instances_of(process_id).iter().filter_map(|&i| processes.instances.get(i)))
                 .map(|life| {
-                    let from = life.start_time().map_or("the start of the trace".into(), seconds);
+                    let from = life.start_time().map_or_else(|| life.unknown_start("the start of the trace"), seconds);
                     let to = life.end_time().map_or("its end".into(), seconds);
                     format!("{} lived from {from} to {to}", life.label())
                 })
