@@ -26,6 +26,7 @@ mod cpu_samples;
 mod cpu_samples_missing;
 mod cpu_stacks;
 mod cpu_unknown_processes;
+mod cpu_wrong_begins;
 mod diff;
 mod diff_allocations;
 mod diff_forms;

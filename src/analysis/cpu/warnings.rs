@@ -45,18 +45,7 @@ pub fn warnings(
         let text = "the session had no buffers of their own for the processors: which processor did what is not known";
         warnings.push(note("processors_unknown", text.into()));
     }
-    let malformed = sum(|processor| processor.malformed);
-    if malformed > 0 {
-        let interrupts = counted(malformed, "interrupt begins", "interrupts begin");
-        let text = format!("{interrupts} after the end, or below 0: counted with no time");
-        warnings.push(note("interrupts_after_end", text).of(malformed));
-    }
-    let implausible = sum(|processor| processor.implausible);
-    if implausible > 0 {
-        let interrupts = counted(implausible, "interrupt begins", "interrupts begin");
-        let text = format!("{interrupts} before the first record of the trace: counted with no time");
-        warnings.push(note("interrupts_before_trace", text).of(implausible));
-    }
+    warnings.extend(of_begins(processors));
     let not_nested = sum(Processor::not_nested);
     if not_nested > 0 {
         let interrupts = counted(not_nested, "interrupt overlaps", "interrupts overlap");
@@ -74,6 +63,34 @@ pub fn warnings(
     warnings.extend(symbols_missing(CPU.name, of_symbols));
     warnings.extend(trust.not_there_for(CPU.name, missing));
     warnings.extend(undescribed(trace.survey(), trace.processes(), &CPU));
+    warnings
+}
+
+/// Interrupts whose begin cannot be true, and that their time is not known where they are more than a tenth.
+fn of_begins(processors: &[Processor]) -> Vec<Warning> {
+    let sum = |of: fn(&Processor) -> u64| processors.iter().map(of).sum::<u64>();
+    let kinds = [
+        ("interrupts_after_end", sum(|processor| processor.malformed), "after the end, or below 0"),
+        ("interrupts_before_trace", sum(|processor| processor.implausible), "before the first record of the trace"),
+        (
+            "interrupts_over_switches",
+            sum(|processor| processor.over_switches),
+            "before a context switch of their processor that was before their end",
+        ),
+    ];
+    let unknown = kinds.iter().fold(0u64, |sum, (_, interrupts, _)| sum.saturating_add(*interrupts));
+    let all = sum(|processor| processor.routines.iter().map(|(_, times)| times.count).sum());
+    let mut warnings = Vec::new();
+    if unknown >= FEW && unknown.saturating_mul(10) > all {
+        let [of, all] = [count(unknown), counted(all, "interrupt", "interrupts")];
+        let text = format!("{of} of {all} have a begin that cannot be true: their time counts as that of threads");
+        warnings.push(Warning::grave(CPU.name, "interrupts_unknown", text).of(unknown));
+    }
+    for (code, interrupts, when) in kinds.into_iter().filter(|(_, interrupts, _)| *interrupts > 0) {
+        let begin = counted(interrupts, "interrupt begins", "interrupts begin");
+        let text = format!("{begin} {when}: counted with no time");
+        warnings.push(Warning::note(CPU.name, code, text).of(interrupts));
+    }
     warnings
 }
 

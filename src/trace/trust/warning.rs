@@ -96,8 +96,10 @@ const CODES: &[(&str, bool)] = &[
     ("some_samples_missing", false),
     ("threads_unknown", false),
     ("processors_unknown", false),
+    ("interrupts_unknown", true),
     ("interrupts_after_end", false),
     ("interrupts_before_trace", false),
+    ("interrupts_over_switches", false),
     ("interrupts_overlap", false),
     ("time_went_back", false),
     // Allocations.
