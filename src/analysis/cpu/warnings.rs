@@ -97,6 +97,17 @@ fn of_begins(processors: &[Processor]) -> Vec<Warning> {
 /// Fewer switches without a ready record are at the ends of a short trace.
 const FEW: u64 = 10;
 
+/// That threads which were readied before the first context switch are forgotten.
+pub(super) fn of_readies_before<S: KeptStack>(scheduler: &Scheduler<'_, S>) -> Option<Warning> {
+    let readied = scheduler.before.forgotten()?;
+    let text = format!(
+        "{} before the first context switch: whether these threads ran since is in no record; they count as not ready until \
+         they are readied again",
+        counted(readied, "ready record is", "ready records are")
+    );
+    Some(Warning::note(CPU.name, "readied_before_switches", text).of(readied))
+}
+
 /// Ready records that are missing, and those of threads that are not there.
 pub(super) fn of_readies<S: KeptStack>(trace: &Trace, scheduler: &Scheduler<'_, S>) -> Vec<Warning> {
     let mut warnings = Vec::new();

@@ -87,6 +87,7 @@ const CODES: &[(&str, bool)] = &[
     ("window_beyond_switches", true),
     ("wakeups_missing", true),
     ("readied_unknown", true),
+    ("readied_before_switches", false),
     ("processes_unknown", true),
     ("some_processes_unknown", false),
     ("by_samples", false),

@@ -1,4 +1,4 @@
-//! Starts, ends and rundowns of threads, and the end of the window.
+//! Starts, ends and rundowns of threads, the first context switch, and the end of the window.
 
 use crate::analysis::cpu::replay::scheduler::Scheduler;
 use crate::analysis::cpu::replay::thread_counts::WaitTime;
@@ -91,6 +91,24 @@ impl<S: KeptStack> Scheduler<'_, S> {
         self.set(id, State::Ended, time);
         self.close_waits(id);
         self.instances.get_mut(id).end = Some(time);
+    }
+
+    /// The first context switch: of threads that were readied long before it nobody knows whether they ran since.
+    #[cold]
+    pub(crate) fn first_switch(&mut self, time: Ticks) {
+        self.before.is_over = true;
+        if self.before.forgotten().is_none() {
+            return;
+        }
+        for id in 0..self.instances.all.len() as ThreadIndex {
+            let instance = self.instances.get_mut(id);
+            instance.early_ready = None;
+            if instance.state == State::Ready {
+                self.leave_queue(id, time);
+                self.set(id, State::Unknown, time);
+                self.open_waits.readied(id, S::default());
+            }
+        }
     }
 
     /// The window ends; thread events after it only describe.
