@@ -281,6 +281,7 @@ impl<'r, S: KeptStack> Replay<'r, S> {
         let is_whole = processors.iter().all(|processor| processor.breaks == 0);
         warnings.extend(unknown_processes::warnings(trace, scheduler, &labels, is_whole));
         warnings.extend(warnings::of_readies_before(scheduler));
+        warnings.extend(warnings::of_thread_ends(scheduler));
         if is_whole {
             warnings.extend(warnings::of_readies(trace, scheduler));
         }

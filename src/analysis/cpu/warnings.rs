@@ -108,6 +108,16 @@ pub(super) fn of_readies_before<S: KeptStack>(scheduler: &Scheduler<'_, S>) -> O
     Some(Warning::note(CPU.name, "readied_before_switches", text).of(readied))
 }
 
+/// That threads have no record of their end, though their process has.
+pub(super) fn of_thread_ends<S: KeptStack>(scheduler: &Scheduler<'_, S>) -> Option<Warning> {
+    let ended = scheduler.ended_with_process;
+    let text = format!(
+        "{} no record of the end, though their processes have ended: they count as ended with these",
+        counted(ended, "thread has", "threads have")
+    );
+    (ended > 0).then(|| Warning::note(CPU.name, "thread_ends_missing", text).of(ended))
+}
+
 /// Ready records that are missing, and those of threads that are not there.
 pub(super) fn of_readies<S: KeptStack>(trace: &Trace, scheduler: &Scheduler<'_, S>) -> Vec<Warning> {
     let mut warnings = Vec::new();

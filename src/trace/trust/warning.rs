@@ -88,6 +88,7 @@ const CODES: &[(&str, bool)] = &[
     ("wakeups_missing", true),
     ("readied_unknown", true),
     ("readied_before_switches", false),
+    ("thread_ends_missing", false),
     ("processes_unknown", true),
     ("some_processes_unknown", false),
     ("by_samples", false),

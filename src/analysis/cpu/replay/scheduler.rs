@@ -50,6 +50,8 @@ pub struct Scheduler<'p, S> {
     pub(crate) open_waits: OpenWaits<S>,
     pub(crate) queue: ReadyQueue,
     pub(crate) before: BeforeSwitches,
+    /// Threads whose end is in no record, and that of their process is.
+    pub(crate) ended_with_process: u64,
     runs: Vec<Option<Run<S>>>,
     /// Threads that run when the window ends and were readied meanwhile.
     pub(crate) readied_at_end: Vec<ReadiedAtEnd>,
@@ -80,6 +82,7 @@ impl<'p, S: KeptStack> Scheduler<'p, S> {
             open_waits: OpenWaits::default(),
             queue: ReadyQueue::new(range, timeline),
             before: BeforeSwitches::default(),
+            ended_with_process: 0,
             runs: vec![None; first_threads.len()],
             readied_at_end: Vec::new(),
             processes,
