@@ -25,6 +25,7 @@ mod cpu_ready_records;
 mod cpu_samples;
 mod cpu_samples_missing;
 mod cpu_stacks;
+mod cpu_thread_ends;
 mod cpu_unknown_processes;
 mod cpu_wrong_begins;
 mod diff;
