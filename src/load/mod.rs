@@ -10,6 +10,7 @@ pub(crate) mod event_row;
 pub(crate) mod fault_records;
 pub(crate) mod history;
 mod history_visitor;
+pub(crate) mod interruptions;
 pub(crate) mod misfitting_payloads;
 pub(crate) mod owned_events;
 pub(crate) mod page_run;

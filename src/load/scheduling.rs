@@ -5,18 +5,19 @@
 
 use crate::etl::buffer_order::ranks;
 use crate::etl::event_area::{EventArea, KnownHeads, Records};
+use crate::etl::log_file_header::MODE_NO_PER_PROCESSOR;
 use crate::etl::record::{HeaderType, RawRecord, Record};
 use crate::etl::record_id::{HookId, Position};
 use crate::etl::{EtlFile, Scratch};
 use crate::event::cswitch::{CompactSwitches, ContextSwitch, ReadyThread, wait_reasons_of_build};
 use crate::event::hooks::{
-    COMPACT_CSWITCH, CSWITCH, DPC, ISR, ISR_MSI, PASSIVE_ISR, READY_THREAD, SAMPLED_PROFILE, SAMPLED_PROFILE_CACHE,
-    THREADED_DPC, TIMER_DPC,
+    COMPACT_CSWITCH, CSWITCH, ISR_MSI, PASSIVE_ISR, READY_THREAD, SAMPLED_PROFILE, SAMPLED_PROFILE_CACHE, THREADED_DPC,
 };
 use crate::event::outcome::Parsed;
-use crate::event::perfinfo::{Dpc, DpcKind, Interrupt, InterruptKind, ProfileSample, initial_time};
+use crate::event::perfinfo::{Dpc, Interrupt, InterruptKind, ProfileSample, initial_time};
 use crate::event::{Decoded, Event, Payload, decode};
 use crate::load::count_only::{CountOnly, CountedRecord};
+use crate::load::interruptions::{Interruption, InterruptionEvent, interruption_of, of_dpc};
 use crate::load::timed_records::{hook_and_time, order_of};
 use crate::load::walk::{KindRun, Run, Visitor};
 use crate::moment::Moment;
@@ -70,32 +71,6 @@ pub struct SchedulingEvent {
 
 const _: () = assert!(size_of::<SchedulingEvent>() == 32);
 
-/// What took a processor away from its thread.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Interruption {
-    /// An interrupt service routine.
-    Isr,
-    /// A deferred procedure call.
-    Dpc,
-    /// A deferred procedure call in a thread.
-    ThreadedDpc,
-    /// A deferred procedure call of a timer.
-    TimerDpc,
-}
-
-/// An interrupt or deferred procedure call. It is logged at its end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct InterruptionEvent {
-    /// When it ended.
-    pub end: Moment,
-    /// When it began, as recorded.
-    pub begin: Ticks,
-    /// Address of its routine.
-    pub routine: u64,
-    /// Kind.
-    pub kind: Interruption,
-}
-
 /// Records of one processor.
 #[derive(Debug, Clone, Default)]
 pub struct SchedulingRecords {
@@ -107,6 +82,8 @@ pub struct SchedulingRecords {
     pub went_back: u64,
     /// Latest stamp by file of the recording.
     latest: Vec<Ticks>,
+    /// The switch that was read last.
+    last_switch: Option<Ticks>,
 }
 
 impl SchedulingRecords {
@@ -158,24 +135,6 @@ impl BufferFacts {
             self.first_switch = Some((moment, old));
         }
         self.last_switch = self.last_switch.max(Some(last));
-    }
-}
-
-fn interruption_of(hook: HookId) -> Option<Interruption> {
-    Some(match hook {
-        ISR | PASSIVE_ISR | ISR_MSI => Interruption::Isr,
-        DPC => Interruption::Dpc,
-        THREADED_DPC => Interruption::ThreadedDpc,
-        TIMER_DPC => Interruption::TimerDpc,
-        _ => return None,
-    })
-}
-
-const fn of_dpc(kind: DpcKind) -> Interruption {
-    match kind {
-        DpcKind::Threaded => Interruption::ThreadedDpc,
-        DpcKind::Plain => Interruption::Dpc,
-        DpcKind::Timer => Interruption::TimerDpc,
     }
 }
 
@@ -318,7 +277,8 @@ impl<'e> SchedulingReader<'e> {
         let file = usize::from(area.buffer.file);
         let mut latest = found.latest_of(area.buffer.file);
         let mut previous = latest;
-        let mut reader = BufferReader { found, wait_reasons: self.wait_reasons, is_sorted: true };
+        let is_of_one = self.etl.header.mode & MODE_NO_PER_PROCESSOR == 0;
+        let mut reader = BufferReader { found, wait_reasons: self.wait_reasons, is_of_one, is_sorted: true };
         let rank = order_of(&self.rank, area, 0);
         let (mut records, mut time, mut heads) = (area.records(), self.etl.before_first(), KnownHeads::default());
         loop {
@@ -354,6 +314,8 @@ impl<'e> SchedulingReader<'e> {
 struct BufferReader<'f> {
     found: &'f mut SchedulingRecords,
     wait_reasons: Option<u8>,
+    /// True when all records are of one processor.
+    is_of_one: bool,
     /// False when a record may be of an earlier time than the one before.
     is_sorted: bool,
 }
@@ -425,10 +387,11 @@ impl BufferReader<'_> {
                     let Parsed { value, .. } = Dpc::read(payload).ok()?;
                     (value.initial_time, value.routine)
                 };
-                self.found.interruptions.push(InterruptionEvent { end: moment, begin, routine, kind });
+                self.interruption(moment, begin, routine, kind, !matches!(hook, PASSIVE_ISR | THREADED_DPC));
                 return Some(());
             }
         };
+        self.found.last_switch = if payload.hook == CSWITCH { Some(moment.time) } else { self.found.last_switch };
         self.found.events.push(SchedulingEvent { moment, what });
         Some(())
     }
@@ -440,7 +403,10 @@ impl BufferReader<'_> {
         let record = raw.read().ok()?;
         let Decoded::Event { event, .. } = decode(&record) else { return None };
         let what = match event {
-            Event::ContextSwitch(found) => switch(&found),
+            Event::ContextSwitch(found) => {
+                self.found.last_switch = Some(moment.time);
+                switch(&found)
+            }
             Event::ReadyThread(found) => ready(&found, record.thread_id),
             Event::ProfileSample(found) => sample(&found),
             Event::ProfileBatch(batch) => {
@@ -452,15 +418,14 @@ impl BufferReader<'_> {
                 self.compact(&batch, moment, area);
                 return Some(());
             }
-            Event::Interrupt { interrupt, .. } => {
+            Event::Interrupt { kind, interrupt } => {
                 let (begin, routine) = (interrupt.initial_time, interrupt.routine);
-                let kind = Interruption::Isr;
-                self.found.interruptions.push(InterruptionEvent { end: moment, begin, routine, kind });
+                self.interruption(moment, begin, routine, Interruption::Isr, kind != InterruptKind::Passive);
                 return Some(());
             }
             Event::Dpc { kind, dpc } => {
                 let (begin, routine, kind) = (dpc.initial_time, dpc.routine, of_dpc(kind));
-                self.found.interruptions.push(InterruptionEvent { end: moment, begin, routine, kind });
+                self.interruption(moment, begin, routine, kind, kind != Interruption::ThreadedDpc);
                 return Some(());
             }
             _ => return None,
@@ -475,8 +440,18 @@ impl BufferReader<'_> {
             let (state, reason) = switch.old_state(self.wait_reasons);
             let what = Scheduling::Switch { state, reason, new: None, old: switch.old_thread_id };
             let moment = Moment { time: plausible(area, switch.time, moment.time), ..moment };
+            self.found.last_switch = Some(moment.time);
             self.found.events.push(SchedulingEvent { moment, what });
         }
+    }
+
+    /// Takes an interrupt; where `keeps_thread`, no other thread can come onto the processor until its end. Threaded calls and passive
+    /// interrupts run in threads.
+    #[inline(always)]
+    fn interruption(&mut self, end: Moment, begin: Ticks, routine: u64, kind: Interruption, keeps_thread: bool) {
+        let is_inside = |switch: Ticks| begin < switch && switch < end.time;
+        let holds_switch = keeps_thread && self.is_of_one && self.found.last_switch.is_some_and(is_inside);
+        self.found.interruptions.push(InterruptionEvent { end, begin, routine, kind, holds_switch });
     }
 }
 

@@ -46,3 +46,25 @@ fn ready_records_that_are_missing_are_told_and_judged() {
 fn a_ready_record_of_a_thread_that_never_was_is_told() {
     assert_eq!(doubts(|_| true, Some(7777)), (vec!["readied_unknown".to_owned()], "pass".to_owned()));
 }
+
+/// Thread 44 runs and waits, as `first` other threads were readied before the first switch and nothing else is known of them.
+fn queue_after(first: u32) -> (f64, usize) {
+    let session = Session { processors: 1, ..Session::windows10() };
+    let t0 = session.t0;
+    let switch = |new, old| Switch { new, old, state: 5, ..Switch::default() }.rec(P8, 4);
+    let others =
+        (0..first).map(|number| ready(P8, 100 + 4 * number, 0, 0, 0).at(t0 + 100 + u64::from(number)).by(0, 0));
+    let runs = (1..=40).flat_map(|n| [switch(44, 0).at(t0 + 10_000 * n), switch(0, 44).at(t0 + 10_000 * n + 3000)]);
+    let file = file_of(&Trace::new(session).push_all(others.chain(runs)).finish());
+    let path = file.path().to_str().expect("UTF-8");
+    let json: Value = serde_json::from_str(&run(&["cpu", path, "-q", "--format", "json"]).out).expect("JSON");
+    let warnings = json["warnings"].as_array().expect("warnings").iter().filter_map(Value::as_str);
+    let told = warnings.filter(|text| text.contains("before the first context switch")).count();
+    (json["queue"]["mean"].as_f64().expect("a mean"), told)
+}
+
+#[test]
+fn threads_readied_long_before_the_first_switch_are_in_no_queue() {
+    assert_eq!(queue_after(10), (10.0, 0));
+    assert_eq!(queue_after(11), (0.0, 1));
+}

@@ -54,9 +54,14 @@ impl<'t> CpuValues<'t> {
         if budget.measure == Measure::ReadyTime && trace.survey().kernel_count(READY_THREAD) == 0 {
             return Err(NOT_READY.to_owned());
         }
-        let is_of_ready = |warning: &&Warning| warning.code == "wakeups_missing";
-        if let Some(missing) = all.warnings.iter().find(is_of_ready).filter(|_| budget.measure == Measure::ReadyTime) {
-            return Err(missing.text.clone());
+        let is_of_ready = budget.measure == Measure::ReadyTime;
+        let is_fault = |warning: &&Warning| match warning.code {
+            "interrupts_unknown" => true,
+            "wakeups_missing" => is_of_ready,
+            _ => false,
+        };
+        if let Some(fault) = all.warnings.iter().find(is_fault) {
+            return Err(fault.text.clone());
         }
         match_processes(trace, conditions);
         let own = match conditions {

@@ -1,7 +1,7 @@
 //! Interrupts and deferred procedure calls by module and routine.
 
 use crate::analysis::cpu::replay::processor::{Processor, Routine, RoutineTimes};
-use crate::load::scheduling::Interruption;
+use crate::load::interruptions::Interruption;
 use crate::model::kernel_images::KernelImages;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

@@ -280,6 +280,8 @@ impl<'r, S: KeptStack> Replay<'r, S> {
         // A broken chain of switches is told already, and makes all of this doubtful.
         let is_whole = processors.iter().all(|processor| processor.breaks == 0);
         warnings.extend(unknown_processes::warnings(trace, scheduler, &labels, is_whole));
+        warnings.extend(warnings::of_readies_before(scheduler));
+        warnings.extend(warnings::of_thread_ends(scheduler));
         if is_whole {
             warnings.extend(warnings::of_readies(trace, scheduler));
         }

@@ -58,18 +58,7 @@ pub fn warnings(
         let text = "the session had no buffers of their own for the processors: which processor did what is not known";
         warnings.push(note("processors_unknown", text.into()));
     }
-    let malformed = sum(|processor| processor.malformed);
-    if malformed > 0 {
-        let interrupts = counted(malformed, "interrupt begins", "interrupts begin");
-        let text = format!("{interrupts} after the end, or below 0: counted with no time");
-        warnings.push(note("interrupts_after_end", text).of(malformed));
-    }
-    let implausible = sum(|processor| processor.implausible);
-    if implausible > 0 {
-        let interrupts = counted(implausible, "interrupt begins", "interrupts begin");
-        let text = format!("{interrupts} before the first record of the trace: counted with no time");
-        warnings.push(note("interrupts_before_trace", text).of(implausible));
-    }
+    warnings.extend(of_begins(processors));
     let not_nested = sum(Processor::not_nested);
     if not_nested > 0 {
         let interrupts = counted(not_nested, "interrupt overlaps", "interrupts overlap");
@@ -90,8 +79,57 @@ pub fn warnings(
     warnings
 }
 
+/// Interrupts whose begin cannot be true, and that their time is not known where they are more than a tenth.
+fn of_begins(processors: &[Processor]) -> Vec<Warning> {
+    let sum = |of: fn(&Processor) -> u64| processors.iter().map(of).sum::<u64>();
+    let kinds = [
+        ("interrupts_after_end", sum(|processor| processor.malformed), "after the end, or below 0"),
+        ("interrupts_before_trace", sum(|processor| processor.implausible), "before the first record of the trace"),
+        (
+            "interrupts_over_switches",
+            sum(|processor| processor.over_switches),
+            "before a context switch of their processor that was before their end",
+        ),
+    ];
+    let unknown = kinds.iter().fold(0u64, |sum, (_, interrupts, _)| sum.saturating_add(*interrupts));
+    let all = sum(|processor| processor.routines.iter().map(|(_, times)| times.count).sum());
+    let mut warnings = Vec::new();
+    if unknown >= FEW && unknown.saturating_mul(10) > all {
+        let [of, all] = [count(unknown), counted(all, "interrupt", "interrupts")];
+        let text = format!("{of} of {all} have a begin that cannot be true: their time counts as that of threads");
+        warnings.push(Warning::grave(CPU.name, "interrupts_unknown", text).of(unknown));
+    }
+    for (code, interrupts, when) in kinds.into_iter().filter(|(_, interrupts, _)| *interrupts > 0) {
+        let begin = counted(interrupts, "interrupt begins", "interrupts begin");
+        let text = format!("{begin} {when}: counted with no time");
+        warnings.push(Warning::note(CPU.name, code, text).of(interrupts));
+    }
+    warnings
+}
+
 /// Fewer switches without a ready record are at the ends of a short trace.
 const FEW: u64 = 10;
+
+/// That threads which were readied before the first context switch are forgotten.
+pub(super) fn of_readies_before<S: KeptStack>(scheduler: &Scheduler<'_, S>) -> Option<Warning> {
+    let readied = scheduler.before.forgotten()?;
+    let text = format!(
+        "{} before the first context switch: whether these threads ran since is in no record; they count as not ready until \
+         they are readied again",
+        counted(readied, "ready record is", "ready records are")
+    );
+    Some(Warning::note(CPU.name, "readied_before_switches", text).of(readied))
+}
+
+/// That threads have no record of their end, though their process has.
+pub(super) fn of_thread_ends<S: KeptStack>(scheduler: &Scheduler<'_, S>) -> Option<Warning> {
+    let ended = scheduler.ended_with_process;
+    let text = format!(
+        "{} no record of the end, though their processes have ended: they count as ended with these",
+        counted(ended, "thread has", "threads have")
+    );
+    (ended > 0).then(|| Warning::note(CPU.name, "thread_ends_missing", text).of(ended))
+}
 
 /// Ready records that are missing, and those of threads that are not there.
 pub(super) fn of_readies<S: KeptStack>(trace: &Trace, scheduler: &Scheduler<'_, S>) -> Vec<Warning> {

@@ -85,7 +85,7 @@ impl KnownThings {
 
     /// That no image of the kernel is known: no machine runs without one.
     fn no_kernel(self) -> Option<Warning> {
-        let text = "no image of the kernel is known, beside those of processes: pages of drivers count as SystemPage";
+        let text = "no image of the kernel is known: drivers count as SystemPage";
         self.lacks_kernel.then(|| Warning::note(RESIDENT_SET.name, DRIVERS_UNKNOWN, text.to_owned()))
     }
 

@@ -79,6 +79,12 @@ impl SpecialFiles {
     }
 }
 
+/// How many have regions and no heap, and how many have regions.
+fn without_heap(all: impl Iterator<Item = (bool, bool)>) -> (u64, u64) {
+    all.filter(|(has_regions, _)| *has_regions)
+        .fold((0, 0), |(without, all), (_, has_heap)| (without + u64::from(!has_heap), all + 1))
+}
+
 /// Everything that the pages of one snapshot are joined with.
 #[derive(Debug)]
 pub struct SnapshotContext<'h> {
@@ -152,9 +158,6 @@ impl<'h> SnapshotContext<'h> {
         };
         // One thread interns all names, so it begins first; the address spaces are built by the other threads.
         let ((files, special_files), built) = rayon::join(names, spaces);
-        let with_regions = || built.iter().filter(|(.., (has_regions, _))| *has_regions);
-        let without_heap = with_regions().filter(|(.., (_, has_heap))| !has_heap).count() as u64;
-        let heaps = (without_heap, with_regions().count() as u64);
         let contradictions =
             (0..).zip(&built).flat_map(|(i, (_, list, _))| list.iter().map(move |c| (i, *c))).collect();
         let kernel = KernelSpace::new(system, events, moment, snapshot.end(), snapshot.pointer);
@@ -165,7 +168,7 @@ impl<'h> SnapshotContext<'h> {
             .filter(|(.., (kind, _))| matches!(kind, ViewKind::Image | ViewKind::ImageOtherProtection));
         let database = kernel.pfn_database.iter().map(KernelBlock::range).map(|(base, end)| (base, end, ()));
         SnapshotContext {
-            heaps,
+            heaps: without_heap(built.iter().map(|(.., has)| *has)),
             moment,
             pointer: snapshot.pointer,
             processes,

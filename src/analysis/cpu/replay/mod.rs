@@ -3,12 +3,13 @@
 //! Each [`processor`], set up by [`processor_setup`], reads its buffers with `load::scheduling` and finds out what it is used
 //! for at each moment ([`interrupt_nesting`]). Its [`processor_event`]s are merged with those of the other processors
 //! ([`event_merge`]). In that order the [`scheduler`] follows the [`thread_instances`], counts in [`thread_counts`] and
-//! [`process_pair_counts`] and [`sample_counts`], and updates the [`ready_queue_length`]. Where stacks are asked for,
-//! [`open_waits`] keeps waits until it is known which stack they belong to. [`after_window`] reads on where only later records tell what one
+//! [`process_pair_counts`] and [`sample_counts`], and updates the [`ready_queue_length`]; [`before_switches`]
+//! forgets what was readied too early. Where stacks are asked for, [`open_waits`] keeps waits until it is known which stack they belong to. [`after_window`] reads on where only later records tell what one
 //! in the window was. [`pipeline`] runs these steps slice by slice: while the scheduler
 //! works on one slice, the next one is read and merged.
 
 mod after_window;
+mod before_switches;
 pub mod event_merge;
 pub mod interrupt_nesting;
 mod open_waits;

@@ -7,9 +7,8 @@ use crate::analysis::cpu::replay::interrupt_nesting::{InterruptNesting, Interval
 use crate::analysis::cpu::replay::processor_event::{ProcessorEvent, ProcessorEventKind, ProcessorEvents, StepPart};
 use crate::analysis::time_grid::{Grid, NextPoint, Steps, TickRange};
 use crate::etl::Scratch;
-use crate::load::scheduling::{
-    Interruption, InterruptionEvent, Scheduling, SchedulingEvent, SchedulingReader, SchedulingRecords, UNKNOWN_THREAD,
-};
+use crate::load::interruptions::{Interruption, InterruptionEvent};
+use crate::load::scheduling::{Scheduling, SchedulingEvent, SchedulingReader, SchedulingRecords, UNKNOWN_THREAD};
 use crate::moment::Moment;
 use crate::units::Ticks;
 use foldhash::HashMap as FastMap;
@@ -104,6 +103,8 @@ pub struct Processor {
     pub malformed: u64,
     /// Interrupts whose initial time is before the first record of the trace.
     pub implausible: u64,
+    /// Interrupts whose initial time is before a switch that was before their record.
+    pub(crate) over_switches: u64,
 }
 
 /// The time since the last switch.
@@ -147,6 +148,7 @@ impl Processor {
             breaks: 0,
             malformed: 0,
             implausible: 0,
+            over_switches: 0,
             setup,
         }
     }
@@ -210,7 +212,8 @@ impl Processor {
         let is_seen = event.begin >= trace_begin;
         self.malformed += u64::from(is_inside && length.is_none());
         self.implausible += u64::from(is_inside && length.is_some() && !is_seen);
-        let length = length.filter(|_| is_seen);
+        self.over_switches += u64::from(is_inside && length.is_some() && is_seen && event.holds_switch);
+        let length = length.filter(|_| is_seen && !event.holds_switch);
         let begin = if length.is_some() { event.begin } else { end };
         let length = length.unwrap_or(0);
         if let (true, Some((_, times))) = (is_inside, self.routines.get_mut(id as usize)) {

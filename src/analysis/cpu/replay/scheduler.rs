@@ -2,6 +2,7 @@
 
 use crate::analysis::cpu::delay_percentiles::ReadyKind;
 use crate::analysis::cpu::query::CpuQuery;
+use crate::analysis::cpu::replay::before_switches::BeforeSwitches;
 use crate::analysis::cpu::replay::open_waits::OpenWaits;
 use crate::analysis::cpu::replay::process_numbers::ProcessNumbers;
 use crate::analysis::cpu::replay::process_pair_counts::{PairCounts, ProcessNumber};
@@ -48,6 +49,9 @@ pub struct Scheduler<'p, S> {
     pub(crate) counts: CountsByThread<S>,
     pub(crate) open_waits: OpenWaits<S>,
     pub(crate) queue: ReadyQueue,
+    pub(crate) before: BeforeSwitches,
+    /// Threads whose end is in no record, and that of their process is.
+    pub(crate) ended_with_process: u64,
     runs: Vec<Option<Run<S>>>,
     /// Threads that run when the window ends and were readied meanwhile.
     pub(crate) readied_at_end: Vec<ReadiedAtEnd>,
@@ -77,6 +81,8 @@ impl<'p, S: KeptStack> Scheduler<'p, S> {
             counts: CountsByThread::new(query.needs_processors()),
             open_waits: OpenWaits::default(),
             queue: ReadyQueue::new(range, timeline),
+            before: BeforeSwitches::default(),
+            ended_with_process: 0,
             runs: vec![None; first_threads.len()],
             readied_at_end: Vec::new(),
             processes,
@@ -173,6 +179,9 @@ impl<'p, S: KeptStack> Scheduler<'p, S> {
 
     #[inline(always)]
     fn switch(&mut self, processor: u16, event: &ProcessorEvent, parts: &[StepPart], stack: S) {
+        if !self.before.is_over {
+            self.first_switch(event.time);
+        }
         if let Some(run) = self.take_run(processor) {
             self.credit(processor, run, event, parts);
         }
@@ -359,6 +368,7 @@ impl<'p, S: KeptStack> Scheduler<'p, S> {
         if thread == 0 || thread == UNKNOWN_THREAD {
             return;
         }
+        self.before.readied += u64::from(!self.before.is_over);
         let waker = self.waker(processor, event.other);
         let id = self.instances.current(thread).unwrap_or_else(|| self.instances.add(thread, Ticks(i64::MIN)));
         let instance = self.instances.get_mut(id);

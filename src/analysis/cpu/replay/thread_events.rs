@@ -1,9 +1,10 @@
-//! Starts, ends and rundowns of threads, and the end of the window.
+//! Starts, ends and rundowns of threads, the first context switch, and the end of the window.
 
 use crate::analysis::cpu::replay::scheduler::Scheduler;
 use crate::analysis::cpu::replay::thread_counts::WaitTime;
 use crate::analysis::cpu::replay::thread_instances::{ProcessEvidence, State, ThreadIndex, WaitReason};
 use crate::analysis::cpu::switch_stacks::KeptStack;
+use crate::dimensions::process_dimensions::ProcessCode;
 use crate::event::Phase;
 use crate::load::owned_events::ThreadEvent;
 use crate::moment::At;
@@ -25,13 +26,13 @@ impl<S: KeptStack> Scheduler<'_, S> {
                 id
             }
             (Phase::Start, alive) => {
-                alive.into_iter().for_each(|id| self.end(id, time));
+                alive.into_iter().for_each(|id| self.end_unseen(id, time));
                 self.instances.add(thread_id, time)
             }
             (Phase::End, Some(id)) => id,
             (Phase::DcStart | Phase::DcEnd, Some(id)) if self.may_be_of(id, process_id) => id,
             (Phase::DcStart | Phase::DcEnd, Some(id)) => {
-                self.end(id, time);
+                self.end_unseen(id, time);
                 self.instances.add(thread_id, time)
             }
             (Phase::End, None) => match current {
@@ -43,6 +44,7 @@ impl<S: KeptStack> Scheduler<'_, S> {
                 self.instances.add(thread_id, begin)
             }
         };
+        self.instances.get_mut(id).named = time;
         let is_start = phase == Phase::Start;
         self.describe(id, ProcessEvidence { process_id, moment, is_start });
         match phase {
@@ -93,6 +95,42 @@ impl<S: KeptStack> Scheduler<'_, S> {
         self.instances.get_mut(id).end = Some(time);
     }
 
+    /// A thread has ended without a record of it, before `time`: as its process did, where that was logged and nothing came after it.
+    fn end_unseen(&mut self, id: ThreadIndex, time: Ticks) {
+        let ended = self.end_with_process(id).filter(|ended| *ended < time);
+        self.ended_with_process += u64::from(ended.is_some());
+        self.end(id, ended.unwrap_or(time));
+    }
+
+    /// When a thread ended at the latest that waits or of which nothing is known: as its process ended, or did what it did last.
+    fn end_with_process(&mut self, id: ThreadIndex) -> Option<Ticks> {
+        let processes = self.processes;
+        let instance = self.instances.get_mut(id);
+        let ProcessCode::Instance(index) = instance.process_code(processes) else { return None };
+        let process = processes.instances.get(index as usize).filter(|process| process.end_logged)?;
+        let end = process.end_time()?;
+        let is_idle = matches!(instance.state, State::Waiting | State::Unknown);
+        (is_idle && instance.named <= end).then_some(end.max(instance.since))
+    }
+
+    /// The first context switch: of threads that were readied long before it nobody knows whether they ran since.
+    #[cold]
+    pub(crate) fn first_switch(&mut self, time: Ticks) {
+        self.before.is_over = true;
+        if self.before.forgotten().is_none() {
+            return;
+        }
+        for id in 0..self.instances.all.len() as ThreadIndex {
+            let instance = self.instances.get_mut(id);
+            instance.early_ready = None;
+            if instance.state == State::Ready {
+                self.leave_queue(id, time);
+                self.set(id, State::Unknown, time);
+                self.open_waits.readied(id, S::default());
+            }
+        }
+    }
+
     /// The window ends; thread events after it only describe.
     pub fn finish(&mut self, later: &[At<ThreadEvent>]) {
         let to = self.range.to;
@@ -109,8 +147,13 @@ impl<S: KeptStack> Scheduler<'_, S> {
         later.iter().for_each(|event| self.thread_event(event));
         for id in 0..self.instances.all.len() as ThreadIndex {
             let state = self.instances.get_mut(id).state;
-            self.set(id, state, to);
-            self.close_waits(id);
+            match self.end_with_process(id).filter(|ended| *ended < to) {
+                Some(_) => self.end_unseen(id, to),
+                None => {
+                    self.set(id, state, to);
+                    self.close_waits(id);
+                }
+            }
         }
     }
 }

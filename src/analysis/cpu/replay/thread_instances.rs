@@ -147,6 +147,8 @@ pub struct ThreadInstance {
     pub begin: Ticks,
     /// When it has ended.
     pub end: Option<Ticks>,
+    /// When a record of threads named it last.
+    pub(crate) named: Ticks,
     /// Its process.
     pub process: Option<ProcessEvidence>,
     /// What pairs of processes count it as, once they do.
@@ -186,6 +188,7 @@ impl ThreadInstance {
             samples: 0,
             begin,
             end: None,
+            named: Ticks(i64::MIN),
             process: None,
             process_number: None,
             is_wanted: true,
