@@ -2,6 +2,7 @@
 //! part was lost says so nowhere else.
 
 use crate::analysis::resident::snapshot_context::SnapshotContext;
+use crate::event::page_identity::PageUse;
 use crate::model::file_names::NameRecords;
 use crate::model::snapshot::Snapshot;
 use crate::trace::Trace;
@@ -53,13 +54,16 @@ impl KnownThings {
             lacks_kernel: has(&IMAGES) && context.image_names.is_empty(),
             ..KnownThings::default()
         };
+        let (mut keys, mut of_system) = (BTreeSet::new(), 0);
+        snapshot.look_at_some(trace.etl(), RUNS, IN_RUN, |pages| {
+            keys.extend(pages.iter().filter(|page| page.is_file_backed()).map(|page| page.file_key()));
+            of_system += pages.iter().filter(|page| page.page_use() == PageUse::SystemPte).count();
+        });
+        // Pages of drivers are among them.
+        let known = KnownThings { lacks_kernel: known.lacks_kernel && of_system > 0, ..known };
         if context.files.names.is_empty() {
             return known; // Nothing names files, which is said elsewhere.
         }
-        let mut keys = BTreeSet::new();
-        snapshot.look_at_some(trace.etl(), RUNS, IN_RUN, |pages| {
-            keys.extend(pages.iter().filter(|page| page.is_file_backed()).map(|page| page.file_key()));
-        });
         let is_all = snapshot.pages <= RUNS as u64 * u64::from(IN_RUN);
         let unnamed = keys.iter().filter(|key| context.files.index(**key).is_none()).count();
         KnownThings { files: keys.len(), unnamed, is_all, records: context.files.records, ..known }
