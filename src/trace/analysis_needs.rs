@@ -190,7 +190,7 @@ pub(crate) static RESIDENT_SET: AnalysisNeeds = AnalysisNeeds {
         (&HEAPS, "Win32Heap, which counts as VirtualAlloc"),
         (&IMAGES, DRIVERS),
         (&FILES, FILE_NAMES),
-        (&COUNTERS, "check of lists and bad pages against the kernel's own counters"),
+        (&COUNTERS, "lists and bad pages"),
     ],
     absent: "the trace holds no page sequence (Memory: PageInMemory), so nothing is known of what RAM held",
     advice: "Record with the keyword Memory:\n  wpr -start ResidentSet -filemode, then wpr -stop trace.etl\n  \
