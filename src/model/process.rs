@@ -106,6 +106,8 @@ pub struct Processes {
     pub starts: CreatorThreads,
     /// Processes that ended without a record of it: another one with their id began, or ended.
     ends_missing: u64,
+    /// The first record of the list of running processes at the end.
+    end_list: Option<Moment>,
     /// Processes of which only the end is there, while another one with their id had not ended: they are no instances.
     only_ended: u64,
     /// The last record of a list of running processes at the start.
@@ -179,6 +181,9 @@ impl Processes {
 
     fn follow(&mut self, lives: &mut Vec<Instance>, event: &At<ProcessEvent>) {
         let (moment, e) = (event.moment, &event.value);
+        if e.phase == ProcessPhase::DcEnd {
+            self.end_list = Some(self.end_list.map_or(moment, |first| first.min(moment)));
+        }
         let alive = lives.last().is_some_and(|life| life.end == Moment::LAST);
         // The address of a process object is used again.
         let same = |life: &Instance| (life.key == e.key || life.key == 0 || e.key == 0) && !life.has_other_name(e);
@@ -236,8 +241,10 @@ impl Processes {
     pub(crate) fn ends_missing(&self) -> (u64, u64) {
         let named = || self.instances.iter().take(self.named);
         let listed = named().filter(|process| process.is_listed_at_end).count() as u64;
-        let unlisted =
-            named().filter(|process| process.end == Moment::LAST && !process.is_listed_at_end).count() as u64;
+        // One that starts while the list is being written is in none.
+        let is_before_list = |process: &Instance| self.end_list.is_some_and(|list| process.begin < list);
+        let is_open = |process: &Instance| process.end == Moment::LAST && !process.is_listed_at_end;
+        let unlisted = named().filter(|process| is_open(process) && is_before_list(process)).count() as u64;
         let there = named().filter(|process| process.end_logged).count() as u64;
         let unlisted = if listed < WHOLE_LIST { 0 } else { unlisted };
         (self.ends_missing.saturating_add(unlisted), there)

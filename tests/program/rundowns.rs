@@ -105,6 +105,8 @@ fn ends_of_processes_that_are_missing_are_told() {
     // Six of them are not in the list of processes at the end, and one record of an end is there.
     let listed: Vec<Rec> =
         std::iter::once(4).chain((0..7).map(|n| 100 + 4 * n)).map(|pid| process(pid, process::DC_END)).collect();
+    let whole_list: Vec<Rec> =
+        std::iter::once(4).chain((0..12).map(|n| 100 + 4 * n)).map(|pid| process(pid, process::DC_END)).collect();
     let file = |ends: u32| {
         let ended = (0..ends).map(|n| process(128 + 4 * n, process::END));
         let mut trace = Trace::new(Session { processors: 1, ..Session::windows10() });
@@ -121,6 +123,14 @@ fn ends_of_processes_that_are_missing_are_told() {
     assert!(code == 3 && err.contains("5 ends of processes are in no record"), "{code} {err}");
     let (code, err) = told(5);
     assert!(code == 0 && !err.contains("in no record"), "{code} {err}");
+    // Those that start while the list is being written are in none.
+    let late = (0..12).map(|n| process(400 + 4 * n, process::START));
+    let mut trace = Trace::new(Session { processors: 1, ..Session::windows10() });
+    let all = std::iter::once(system()).chain(begun.clone()).chain(whole_list).chain(late);
+    (0..).zip(all).for_each(|(at, record)| _ = trace.add(&record.at(t + STEP * (at + 1))));
+    let file = file_of(&trace.finish());
+    let ran = run(&["processes", file.path().to_str().expect("a plain name"), "--format", "csv"]);
+    assert!(!ran.err.contains("in no record"), "{}", ran.err);
 }
 
 /// A process whose start is missing got the end of the one that had its id before as its start, and nothing said that starts are missing.
