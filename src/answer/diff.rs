@@ -183,11 +183,10 @@ fn page_line(diff: &Diff, pages: &PageDifferences) -> String {
 /// `, 3 with another list, 0 with another category or priority`.
 fn other_labels(dimensions: &[(Dimension, u64)]) -> String {
     let name = |(dimension, _): &(Dimension, u64)| dimension.name().replace('_', " ");
-    let (same, differing): (Vec<(Dimension, u64)>, Vec<(Dimension, u64)>) =
-        dimensions.iter().partition(|(_, pages)| *pages == 0);
+    let with = |is_same: bool| dimensions.iter().filter(move |(_, pages)| (*pages == 0) == is_same);
     let mut text: String =
-        differing.iter().map(|of| format!(", {} with another {}", numbers::count(of.1), name(of))).collect();
-    let names: Vec<String> = same.iter().map(name).collect();
+        with(false).map(|of| format!(", {} with another {}", numbers::count(of.1), name(of))).collect();
+    let names: Vec<String> = with(true).map(name).collect();
     match names.split_last() {
         None => {}
         Some((only, [])) => text += &format!(", 0 with another {only}"),

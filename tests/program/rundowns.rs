@@ -111,7 +111,7 @@ fn ends_of_processes_that_are_missing_are_told() {
         let ended = (0..ends).map(|n| process(128 + 4 * n, process::END));
         let mut trace = Trace::new(Session { processors: 1, ..Session::windows10() });
         let all = std::iter::once(system()).chain(begun.clone()).chain(ended).chain(listed.clone());
-        (0..).zip(all).for_each(|(at, record)| _ = trace.add(&record.at(t + STEP * (at + 1))));
+        (0..).zip(all).for_each(|(at, record)| trace.add(&record.at(t + STEP * (at + 1))));
         file_of(&trace.finish())
     };
     let told = |ends: u32| {
@@ -127,7 +127,7 @@ fn ends_of_processes_that_are_missing_are_told() {
     let late = (0..12).map(|n| process(400 + 4 * n, process::START));
     let mut trace = Trace::new(Session { processors: 1, ..Session::windows10() });
     let all = std::iter::once(system()).chain(begun.clone()).chain(whole_list).chain(late);
-    (0..).zip(all).for_each(|(at, record)| _ = trace.add(&record.at(t + STEP * (at + 1))));
+    (0..).zip(all).for_each(|(at, record)| trace.add(&record.at(t + STEP * (at + 1))));
     let file = file_of(&trace.finish());
     let ran = run(&["processes", file.path().to_str().expect("a plain name"), "--format", "csv"]);
     assert!(!ran.err.contains("in no record"), "{}", ran.err);
@@ -148,7 +148,7 @@ fn starts_of_processes_that_are_missing_are_told() {
         let of_thread = Thread { pid: 101, tid: 1000, ..Thread::default() }.rec(P8, 3, thread::DC_START);
         let fault = hard_fault(P8, t + STEP * 5 - 10, 0, 0x10_0000, 0x7000, 1000, 4096);
         let all = before.chain([of_thread, fault]).chain(ended).chain(started).chain(after);
-        (0..).zip(all).for_each(|(at, record)| _ = trace.add(&record.at(t + STEP * (at + 1))));
+        (0..).zip(all).for_each(|(at, record)| trace.add(&record.at(t + STEP * (at + 1))));
         file_of(&trace.finish())
     };
     let told = |has_starts: bool, more: &[&str]| {
@@ -192,7 +192,7 @@ fn an_id_with_another_name_is_another_process() {
     let named = |name: &str, phase| Process { key: 0x1000, ..Process::new(100, name) }.rec(P8, 4, phase);
     let records = [named("a.exe", process::DC_START), named("b.exe", process::START), named("b.exe", process::DC_END)];
     let mut trace = Trace::new(Session { processors: 1, ..Session::windows10() });
-    (0..).zip(records).for_each(|(at, record)| _ = trace.add(&record.at(t + STEP * (at + 1))));
+    (0..).zip(records).for_each(|(at, record)| trace.add(&record.at(t + STEP * (at + 1))));
     let file = file_of(&trace.finish());
     let ran = run(&["processes", file.path().to_str().expect("a plain name"), "--format", "csv"]);
     let names: Vec<&str> = ran.out.lines().filter(|line| line.contains(".exe")).collect();
@@ -218,7 +218,7 @@ fn threads_whose_starts_are_missing_are_of_the_process_after_them() {
     };
     for (starts, code) in [(true, 0), (false, 3)] {
         let mut trace = Trace::new(Session { processors: 1, ..Session::windows10() });
-        (0..).zip(records(starts)).for_each(|(at, record)| _ = trace.add(&record.at(t + STEP * (at + 1))));
+        (0..).zip(records(starts)).for_each(|(at, record)| trace.add(&record.at(t + STEP * (at + 1))));
         let file = file_of(&trace.finish());
         let path = file.path().to_str().expect("a plain name");
         let ran = run(&["faults", path, "--group-by", "process", "--strict", "--format", "csv"]);

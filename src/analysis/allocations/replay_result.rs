@@ -54,6 +54,8 @@ pub struct FreedAgain {
 impl std::ops::AddAssign for FreedAgain {
     fn add_assign(&mut self, other: FreedAgain) {
         self.frees = self.frees.saturating_add(other.frees);
-        self.is_estimated |= other.is_estimated;
+        if other.is_estimated {
+            self.is_estimated = true;
+        }
     }
 }

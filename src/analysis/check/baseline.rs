@@ -252,25 +252,28 @@ pub enum Baseline {
     /// A saved baseline.
     Saved(Saved),
     /// A trace, or a table that pfnset wrote.
-    Source(SourceContent),
+    Source(Box<SourceContent>),
 }
 
 impl Baseline {
     /// The values of the budgets, or why they are not known, and what makes them doubtful.
     pub fn values(&self, budgets: &[Budget]) -> TraceValues {
         let of_each = |value: &dyn Fn(&Budget) -> Result<Value, String>| budgets.iter().map(value).collect();
-        match self {
+        let source = match self {
             Baseline::Saved(saved) => {
                 let values = of_each(&|budget| saved.value(budget));
-                TraceValues { values, warnings: saved.warnings(), machines: saved.machines.clone() }
+                return TraceValues { values, warnings: saved.warnings(), machines: saved.machines.clone() };
             }
-            Baseline::Source(SourceContent::Trace(trace)) => {
+            Baseline::Source(source) => source,
+        };
+        match &**source {
+            SourceContent::Trace(trace) => {
                 let mut found = TraceValues::answer(trace, budgets);
                 let told = |reason| format!("of the baseline: {reason}");
                 found.values = found.values.into_iter().map(|value| value.map_err(told)).collect();
                 found
             }
-            Baseline::Source(SourceContent::Pfnset(table)) => {
+            SourceContent::Pfnset(table) => {
                 let contradiction = table.contradictions.first();
                 let value = |budget: &Budget| match contradiction {
                     Some(warning) => Err(format!("{CONTRADICTS}: {}", warning.text)),
@@ -278,7 +281,7 @@ impl Baseline {
                 };
                 TraceValues { values: of_each(&value), warnings: table.warnings_of_file(), machines: Vec::new() }
             }
-            Baseline::Source(SourceContent::Wpa(_)) => {
+            SourceContent::Wpa(_) => {
                 let other = "the baseline is a table of WPA, which counts by other rules; pfnset diff compares with it";
                 TraceValues { values: of_each(&|_| Err(other.to_owned())), ..TraceValues::default() }
             }

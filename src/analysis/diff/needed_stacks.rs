@@ -29,7 +29,7 @@ pub(super) fn need_stacks<A: Amounts, D: Dimension>(
     let asks = places().next().is_some() || conditions.iter().any(|condition| is_of_code(condition.dimension));
     let mut reasons = warnings.iter().filter(|warning| asks && warning.is_of(&["no_stacks"])).map(|of| &of.text);
     let has_none = reasons.clone().count() >= SIDES.len();
-    if !has_none && !(lacking && names_nothing) {
+    if !(has_none || lacking && names_nothing) {
         return Ok(());
     }
     let reason = reasons.next().map(|reason| format!("{reason}. ")).unwrap_or_default();

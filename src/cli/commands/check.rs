@@ -299,7 +299,7 @@ impl Check {
             )
             .into());
         }
-        Ok(Baseline::Source(source.content))
+        Ok(Baseline::Source(Box::new(source.content)))
     }
 
     fn of_trace(&self, recording: &Recording, budgets: &[Budget], earlier: Option<&TraceValues>) -> (TraceResult, Run) {

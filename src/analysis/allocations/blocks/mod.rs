@@ -49,7 +49,7 @@ enum Trigger {
 #[derive(Debug)]
 enum Kind {
     Pool(Pool),
-    Heap(Heaps),
+    Heap(Box<Heaps>),
 }
 
 /// What is done in order.
@@ -73,7 +73,7 @@ pub fn replay(
     let (kind_state, mut triggers) = match kind {
         AllocationKind::Heap => {
             let ends = counting.lives.ends().into_iter().map(|(moment, life)| (moment, Trigger::End(life)));
-            (Kind::Heap(Heaps::default()), ends.collect::<Vec<_>>())
+            (Kind::Heap(Box::default()), ends.collect::<Vec<_>>())
         }
         _ => {
             let entries = rundowns.pool.iter().map(|entry| (entry.moment, Trigger::Entry(entry.value)));

@@ -477,15 +477,12 @@ impl<'p, S: KeptStack> Scheduler<'p, S> {
         }
         let count = u64::from(event.other);
         self.samples.add(event, count);
-        match event.state & 3 {
-            0 => {
-                let thread = event.thread;
-                let current =
-                    if thread == UNKNOWN_THREAD { Some(UNKNOWN_INSTANCE) } else { self.instances.current(thread) };
-                let id = current.unwrap_or_else(|| self.instances.add(thread, Ticks(i64::MIN)));
-                self.instances.get_mut(id).samples += count;
-            }
-            _ => {}
+        if event.state & 3 == 0 {
+            let thread = event.thread;
+            let current =
+                if thread == UNKNOWN_THREAD { Some(UNKNOWN_INSTANCE) } else { self.instances.current(thread) };
+            let id = current.unwrap_or_else(|| self.instances.add(thread, Ticks(i64::MIN)));
+            self.instances.get_mut(id).samples += count;
         }
     }
 }
