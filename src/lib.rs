@@ -25,6 +25,10 @@
 //! - [`ReferenceSet`](analysis::refset::ReferenceSet): pages that processes touched in a time window.
 //! - [`MemorySet`](analysis::memory::MemorySet): memory over time; [`CpuUse`](analysis::cpu::CpuUse): who ran and who had to wait;
 //!   [`ProcessSet`](analysis::processes::ProcessSet): the processes.
+//! - [`AllocationSet`](analysis::allocations::AllocationSet): what was allocated and never freed;
+//!   [`FaultSet`](analysis::faults::FaultSet): hard faults and disk requests; [`StackSet`](analysis::stacks::StackSet): which code did it.
+//! - `analysis::diff` compares two of these, `analysis::check` judges them against budgets, `analysis::report` and `analysis::export` give all of
+//!   them as a page and as tables.
 //! - [`TraceInfo`](analysis::info::TraceInfo), [`EventStatistics`](analysis::events::EventStatistics): what a trace
 //!   holds, and what it can be used for.
 //!
@@ -48,7 +52,8 @@
 //! | form of output | `src/forms/FORM.rs` | lines in `src/forms/mod.rs`, `src/forms/many_traces.rs`, `src/cli/args.rs` and `src/cli/output.rs`; `pages` and `events --rows` write row by row and have lists of their own: `src/forms/pages/mod.rs`, `src/forms/event_rows.rs` |
 //! | warning | its code in `src/trace/trust/warning.rs`, and in docs/export.md | its words: about the file in `src/trace/trust/trust_report.rs` (the header against the records: `src/trace/trust/header_contradictions.rs`; several files: `src/trace/trust/files_together.rs`), about rundowns in `src/trace/trust/readiness.rs`, about page sequences in `src/trace/page_sequences.rs`, about the check of a snapshot in `src/analysis/resident/check_outcomes.rs`, about one analysis in `src/analysis/COMMAND/warnings.rs` or, without that file, `mod.rs`; about sides of a comparison where the fact is found, in `src/analysis/diff` and `src/imported` |
 //! | flag of a command | `src/cli/commands/COMMAND.rs`; of many commands `src/cli/args.rs` | what it asks for: `src/analysis/COMMAND/query.rs`, or the query in `mod.rs` where there is none |
-//! | keyword of a recorder | its bit in `src/event/group_mask_bits.rs` | what it records, and who needs it: `src/trace/analysis_needs.rs` |
+//! | keyword of a recorder | its bit in `src/event/group_mask_bits.rs` | what it records, and who needs it: `src/trace/analysis_needs.rs` (values of the types in `src/trace/recorded_by_keyword.rs`) |
+//! | measure of a budget | `src/analysis/check/budget.rs` | its value: of pages and of the reference set in `src/analysis/check/trace_values.rs`, of processors, faults and allocations in `src/analysis/check/cpu_values.rs`, `src/analysis/check/fault_values.rs`, `src/analysis/check/allocation_values.rs`; what it needs of a recording: `src/analysis/check/required_data.rs` |
 //! | command | `src/analysis/COMMAND/mod.rs`, `src/answer/COMMAND.rs`, `src/cli/commands/COMMAND.rs` | lines in `src/cli/commands/mod.rs`; what it needs of a recording: `src/trace/analysis_needs.rs`; its warnings for `info --strict`: `src/analysis/info/strict_warnings.rs` |
 //!
 //! docs/contributing-commands.md says the rest.
