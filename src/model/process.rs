@@ -92,7 +92,7 @@ pub(crate) fn label(name: &str, process_id: u32) -> String {
 }
 
 /// No Windows runs with fewer processes: a list of fewer is not whole.
-const WHOLE_LIST: u64 = 8;
+pub(crate) const WHOLE_LIST: u64 = 8;
 
 /// All process instances of a trace.
 #[derive(Debug, Clone, Default)]

@@ -157,16 +157,29 @@ impl Snapshot {
         runs.filter_map(record).collect()
     }
 
-    /// Visits some of the pages, for a share that need not be exact: all of few, else the first ones of runs all over the sequence.
-    pub(crate) fn look_at_some(&self, etl: &EtlFile, runs: usize, in_run: u32, mut visit: impl FnMut(&[PageIdentity])) {
+    /// Visits some of the pages, for a share that need not be exact: all of few, else the first ones of runs all over the sequence. True
+    /// where they are all.
+    pub(crate) fn look_at_some(
+        &self,
+        etl: &EtlFile,
+        (runs, in_run): (usize, u32),
+        mut visit: impl FnMut(&[PageIdentity]),
+    ) -> bool {
         let is_all = self.pages <= runs as u64 * u64::from(in_run);
-        let step = if is_all { 1 } else { self.runs.len().div_ceil(runs.max(1)) };
+        let step = if is_all { 1 } else { self.runs.len().div_ceil(runs.max(1)).max(1) };
+        let mut chosen: Vec<&PageRun> = self.runs.iter().step_by(step).collect();
+        // By buffer, so that a compressed one is decompressed once, however many runs it has.
+        chosen.sort_by_key(|run| (run.buffer, run.start));
         let mut scratch = Vec::new();
-        for run in self.runs.iter().step_by(step) {
-            let pages = if is_all { run.pages } else { run.pages.min(in_run) };
-            let area = etl.area(run.buffer as usize, &mut scratch);
-            batches_of(&area, &PageRun { pages, ..*run }, &mut visit);
+        for together in chosen.chunk_by(|one, next| one.buffer == next.buffer) {
+            let Some(first) = together.first() else { continue };
+            let area = etl.area(first.buffer as usize, &mut scratch);
+            for run in together {
+                let pages = if is_all { run.pages } else { run.pages.min(in_run) };
+                batches_of(&area, &PageRun { pages, ..**run }, &mut visit);
+            }
         }
+        is_all
     }
 
     /// True when the bit *non-tradeable* of its records says something: those of the older event leave it clear.

@@ -1,7 +1,7 @@
 //! `pfnset diff` beside tables of WPA in every form, written by the test support from the rows of `pfnset pages`: they agree with
 //! their trace, and planted differences are found, by key and by page. The expectation is counted naively.
 
-use crate::program::{Ran, finish, pfnset};
+use crate::program::{Ran, finish, out, pfnset, run};
 use crate::random_cases::cases;
 use etl_writer::wpa::{CULTURES, ENCODINGS, Form, Row};
 use etl_writer::{ResidentSpec, generate_resident};
@@ -273,4 +273,15 @@ fn equal_rows_are_listed_on_demand() {
     let same =
         ["diff", "resident-small.etl", "refset-small.etl", "-q", "--group-by", "class", "--all", "--format", "json"];
     assert_eq!(count(&crate::program::run(&same).out, "agreeing"), Some(0));
+}
+
+/// Both sides lack the same column: it was named twice.
+#[test]
+fn a_column_that_is_not_compared_is_named_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("pages.csv");
+    std::fs::write(&file, out(&["pages", "resident-small.etl", "--format", "csv"])).expect("room");
+    let file = file.to_str().expect("a plain name");
+    let shown = run(&["diff", file, file]).out;
+    assert_eq!(shown.matches("\"pfn\"").count(), 1, "{shown}");
 }

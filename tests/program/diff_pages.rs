@@ -102,10 +102,7 @@ fn pages_of_pfnset_are_compared_one_by_one() {
     // Beside another file nothing is compared page by page.
     let ran = diff(&folder, &["pages.csv", "changed.csv", "--format", "json"]);
     let ignored = json!(["pfn", "address", "file_offset", "flags", "category_wpa"]);
-    assert_eq!(
-        json(&ran)["ignored_columns"],
-        Value::from([ignored.as_array().unwrap().clone(), ignored.as_array().unwrap().clone()].concat())
-    );
+    assert_eq!(json(&ran)["ignored_columns"], ignored, "columns of both sides, each once");
 }
 
 /// Numbers of pages are decimal, whatever columns somebody left out: as a table of WPA they were read as hexadecimal.

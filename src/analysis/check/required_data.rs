@@ -22,7 +22,7 @@ use crate::trace::analysis_needs::{
 use crate::trace::trust::damage_time::damaged_times;
 use crate::trace::trust::loss::OF_ANY_TIME;
 use crate::trace::trust::readiness::{
-    is_by_thread, is_pfn_database_unknown, not_described, not_seen, too_many_unread, unknown_ends, unknown_starts,
+    is_by_thread, is_pfn_database_unknown, not_described, not_seen, too_many_unread, unknown_lives,
 };
 use crate::trace::trust::trust_report::{AbsenceReason, TrustReport};
 use crate::units::{Nanos, Ticks, counted};
@@ -74,7 +74,7 @@ struct Undescribed {
 
 fn undescribed(survey: &Survey, processes: &Processes) -> Vec<Undescribed> {
     let keyword = PROCESSES.keyword;
-    let unknown = [unknown_starts(processes), unknown_ends(processes)].into_iter().flatten();
+    let unknown = unknown_lives(processes);
     let of_processes = unknown.map(|reason| Undescribed { keyword, things: "processes", reason, has_changes: true });
     let absent = not_seen(survey).map(|(recorded, things)| Undescribed {
         keyword: recorded.keyword,

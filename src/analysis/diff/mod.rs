@@ -156,11 +156,9 @@ impl Diff {
             dimensions: plan.dimensions,
             compared,
             is_tolerant: query.tolerance.is_any(),
-            ignored: sources
-                .iter()
-                .zip(plan.by_wpa)
-                .flat_map(|(source, by_wpa)| ignored(source, by_wpa, pages.is_some()))
-                .collect(),
+            ignored: each_once(
+                (sources.iter().zip(plan.by_wpa)).flat_map(|(source, by_wpa)| ignored(source, by_wpa, pages.is_some())),
+            ),
             trace_is_right: trace_at == Some(1) && (moved.is_some() || pages.is_some()),
             rule_changes: moved,
             pages,
@@ -196,6 +194,12 @@ fn with_hint(error: Error, sources: [&Source; 2], plan: &DiffPlan) -> Error {
         }
         error => error,
     }
+}
+
+/// Both sides can lack the same one.
+fn each_once(names: impl Iterator<Item = String>) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    names.filter(|name| seen.insert(name.clone())).collect()
 }
 
 /// Headings of a table that are not compared: of WPA's, and of those of pfnset that have a row for each page.

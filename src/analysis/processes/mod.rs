@@ -20,7 +20,7 @@ use crate::event::page_identity::{PageList, PageUse};
 use crate::model::process::Instance;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::PROCESS_LIST;
-use crate::trace::trust::readiness::{of_ends, of_starts};
+use crate::trace::trust::readiness::of_lives;
 use crate::trace::trust::warning::{Warning, Warnings};
 use crate::units::{Nanos, count, counted};
 
@@ -117,7 +117,7 @@ impl ProcessSet {
         processes.iter().for_each(|row| sum += ProcessCounts::of(row));
         // Nothing was selected, so there are 0 pages, not an unknown number.
         sum.pages = sum.pages.or(snapshot.map(|_| ProcessPages::default()));
-        let of_records = [of_starts, of_ends].into_iter().filter_map(|of| of(trace.processes(), &PROCESS_LIST));
+        let of_records = of_lives(trace.processes(), &PROCESS_LIST);
         let undescribed = undescribed(trace).into_iter().chain(of_records);
         let mut of_sequence = trace.page_sequences().warnings(&trace.etl().clock);
         let commit_unknown =

@@ -55,7 +55,7 @@ impl KnownThings {
             ..KnownThings::default()
         };
         let (mut keys, mut of_system) = (BTreeSet::new(), 0);
-        snapshot.look_at_some(trace.etl(), RUNS, IN_RUN, |pages| {
+        let is_all = snapshot.look_at_some(trace.etl(), (RUNS, IN_RUN), |pages| {
             keys.extend(pages.iter().filter(|page| page.is_file_backed()).map(|page| page.file_key()));
             of_system += pages.iter().filter(|page| page.page_use() == PageUse::SystemPte).count();
         });
@@ -64,7 +64,6 @@ impl KnownThings {
         if context.files.names.is_empty() {
             return known; // Nothing names files, which is said elsewhere.
         }
-        let is_all = snapshot.pages <= RUNS as u64 * u64::from(IN_RUN);
         let unnamed = keys.iter().filter(|key| context.files.index(**key).is_none()).count();
         KnownThings { files: keys.len(), unnamed, is_all, records: context.files.records, ..known }
     }

@@ -7,7 +7,7 @@ use crate::event::payload::hook_of;
 use crate::load::misfitting_payloads::Misfit;
 use crate::load::survey::Survey;
 use crate::model::file_names::NameRecords;
-use crate::model::process::Processes;
+use crate::model::process::{Processes, WHOLE_LIST};
 use crate::named_enum::named_enum;
 use crate::trace::analysis_needs::{
     ANALYSES, AnalysisNeeds, CPU, DESCRIBING, FAULTS, PFN_DATABASE, REFERENCE_SET, RESIDENT_SET, Recorded, STACKS,
@@ -120,9 +120,6 @@ fn holds_any(survey: &Survey, mut hooks: impl Iterator<Item = HookId>) -> bool {
     hooks.any(|hook| survey.kernel_count(hook) > 0)
 }
 
-/// Of fewer processes it is no wonder that only some have a thing. No Windows runs with so few.
-const MANY_PROCESSES: u64 = 8;
-
 /// Things of which it is not known what there was before the trace.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NotDescribed {
@@ -161,7 +158,7 @@ pub(crate) fn not_described(survey: &Survey) -> impl Iterator<Item = NotDescribe
         let few = match records {
             0 if holds_any(survey, things.changes()) => None,
             0 => return None,
-            _ if processes >= MANY_PROCESSES && records.saturating_mul(2) < processes => Some((records, processes)),
+            _ if processes >= WHOLE_LIST && records.saturating_mul(2) < processes => Some((records, processes)),
             _ => return None,
         };
         Some(NotDescribed { recorded, things: things.name, few })
@@ -204,48 +201,59 @@ fn of_parts(survey: &Survey, analysis: &AnalysisNeeds) -> Warnings {
 /// Code of records of names of files that are missing.
 pub(crate) const NAMES_MISSING: &str = "file_name_records_missing";
 
-/// Why it is not known when processes ended, where more ends are missing than are there.
-pub(crate) fn unknown_ends(processes: &Processes) -> Option<String> {
-    let (missing, there) = processes.ends_missing();
-    are_most(missing, there).then(|| ends_text(missing, there))
+/// Records of processes that can be missing.
+struct ProcessRecords {
+    codes: [&'static str; 2],
+    /// What one is, and several are.
+    missing: [&'static str; 2],
+    there: [&'static str; 2],
+    /// How it is known, and what it does to numbers.
+    why: &'static str,
+    so: &'static str,
 }
 
-fn ends_text(missing: u64, there: u64) -> String {
-    format!(
-        "{} in no record: another process has the id later, or the list of processes at the end lacks it; {}: what ended with them \
-         counts as going on",
-        counted(missing, "end of a process is", "ends of processes are"),
-        counted(there, "end is there", "ends are there"),
-    )
+const ENDS: ProcessRecords = ProcessRecords {
+    codes: ["process_ends_missing", "some_process_ends_missing"],
+    missing: ["end of a process is", "ends of processes are"],
+    there: ["end is there", "ends are there"],
+    why: "another process has the id later, or the list of processes at the end lacks it",
+    so: "what ended with them counts as going on",
+};
+
+const STARTS: ProcessRecords = ProcessRecords {
+    codes: ["process_starts_missing", "some_process_starts_missing"],
+    missing: ["start of a process is", "starts of processes are"],
+    there: ["start is there", "starts are there"],
+    why: "another process had the id before, or the list of processes at the start lacks it",
+    so: "what began with them can count as of the process before or as from before the trace",
+};
+
+impl ProcessRecords {
+    fn text(&self, (missing, there): (u64, u64)) -> String {
+        let ([one, many], [one_there, many_there]) = (self.missing, self.there);
+        let [missing, there] = [counted(missing, one, many), counted(there, one_there, many_there)];
+        format!("{missing} in no record: {}; {there}: {}", self.why, self.so)
+    }
+
+    /// Why they leave numbers unknown: where more are missing than are there.
+    fn reason(&self, counts: (u64, u64)) -> Option<String> {
+        are_most(counts.0, counts.1).then(|| self.text(counts))
+    }
+
+    fn warning(&self, counts: (u64, u64), analysis: &AnalysisNeeds) -> Option<Warning> {
+        records_missing(analysis.name, self.codes, counts, self.text(counts))
+    }
 }
 
-/// Why it is not known when processes started, where more starts are missing than are there.
-pub(crate) fn unknown_starts(processes: &Processes) -> Option<String> {
-    let (missing, there) = processes.starts_missing();
-    are_most(missing, there).then(|| starts_text(missing, there))
+/// Why it is not known when processes ended or started.
+pub(crate) fn unknown_lives(processes: &Processes) -> impl Iterator<Item = String> {
+    [STARTS.reason(processes.starts_missing()), ENDS.reason(processes.ends_missing())].into_iter().flatten()
 }
 
-fn starts_text(missing: u64, there: u64) -> String {
-    format!(
-        "{} in no record: another process had the id before, or the list of processes at the start lacks it; {}: what began with them \
-         can count as of the process before or as from before the trace",
-        counted(missing, "start of a process is", "starts of processes are"),
-        counted(there, "start is there", "starts are there"),
-    )
-}
-
-/// The same as a warning.
-pub(crate) fn of_starts(processes: &Processes, analysis: &AnalysisNeeds) -> Option<Warning> {
-    let (missing, there) = processes.starts_missing();
-    let codes = ["process_starts_missing", "some_process_starts_missing"];
-    records_missing(analysis.name, codes, (missing, there), starts_text(missing, there))
-}
-
-/// That ends are missing, as a warning.
-pub(crate) fn of_ends(processes: &Processes, analysis: &AnalysisNeeds) -> Option<Warning> {
-    let (missing, there) = processes.ends_missing();
-    let codes = ["process_ends_missing", "some_process_ends_missing"];
-    records_missing(analysis.name, codes, (missing, there), ends_text(missing, there))
+/// That ends or starts of processes are missing.
+pub(crate) fn of_lives(processes: &Processes, analysis: &AnalysisNeeds) -> impl Iterator<Item = Warning> {
+    let [ends, starts] = [processes.ends_missing(), processes.starts_missing()];
+    [STARTS.warning(starts, analysis), ENDS.warning(ends, analysis)].into_iter().flatten()
 }
 
 /// That more records of names of files are missing than are there.
@@ -290,8 +298,7 @@ pub(crate) fn undescribed(survey: &Survey, processes: &Processes, analysis: &Ana
         .chain(threads)
         .chain(unread(survey, analysis))
         .chain(of_parts(survey, analysis))
-        .chain(of_starts(processes, analysis))
-        .chain(of_ends(processes, analysis))
+        .chain(of_lives(processes, analysis))
         .collect()
 }
 
