@@ -4,6 +4,7 @@ use crate::check::{check, folder, json};
 use crate::program::{fixtures, run};
 use crate::trust::{places, with};
 use etl_writer::payloads::memory::hard_fault;
+use etl_writer::payloads::perf::sample;
 use etl_writer::payloads::process::{self, Process};
 use etl_writer::payloads::thread::{self, Switch, Thread};
 use etl_writer::{Ptr::P8, Rec, Session, Trace, file_of};
@@ -224,6 +225,34 @@ fn threads_whose_starts_are_missing_are_of_the_process_after_them() {
         let ran = run(&["faults", path, "--group-by", "process", "--strict", "--format", "csv"]);
         assert!(ran.code == code && ran.out.contains("new.exe (200),10,"), "{starts}: {ran:?}");
         assert_eq!(ran.err.contains("10 starts of threads are in no record"), !starts, "{}", ran.err);
+    }
+}
+
+/// Both rundowns name another process of a thread, and no start or end between them does: faults were of the first one without a word.
+#[test]
+fn threads_of_two_processes_are_told() {
+    let t = Session::windows10().t0;
+    let process = |pid: u32, name: &str| Process::new(pid, name).rec(P8, 4, process::DC_START);
+    let thread = |pid: u32, hook| Thread { pid, tid: 1000, ..Thread::default() }.rec(P8, 3, hook);
+    let budget = "[[budget]]\nname = \"a\"\nwhere = { process = \"new.exe*\" }\nanalysis = \"faults\"\nmeasure = \"hard_faults\"\nmax = \"9\"\n";
+    let says = "1 thread is of another process";
+    for (between, last, differs) in
+        [(&[][..], 200, true), (&[], 100, false), (&[thread(100, thread::END), thread(200, thread::START)], 200, false)]
+    {
+        let fault = hard_fault(P8, t + STEP * 4 - 10, 0, 0x10_0000, 0x7000, 1000, 4096);
+        let sampled = sample(P8, 0x1000, 1000, 0);
+        let first = [process(100, "old.exe"), process(200, "new.exe"), thread(100, thread::DC_START), fault, sampled];
+        let all = first.into_iter().chain(between.iter().cloned()).chain([thread(last, thread::DC_END)]);
+        let mut trace = Trace::new(Session { processors: 1, ..Session::windows10() });
+        (0..).zip(all).for_each(|(at, record)| trace.add(&record.at(t + STEP * (at + 1))));
+        let file = file_of(&trace.finish());
+        let path = file.path().to_str().expect("a plain name");
+        let ran = run(&["faults", path, "--group-by", "process", "--strict", "--format", "csv"]);
+        assert_eq!((ran.code == 3, ran.err.contains(says)), (differs, differs), "{ran:?}");
+        let ran = run(&["cpu", path, "--format", "csv"]);
+        assert_eq!((ran.code, ran.err.contains(says)), (0, differs), "{ran:?}");
+        let (_, budgets) = crate::check_faults::check(path, budget);
+        assert_eq!(budgets[0]["verdict"] == "invalid", differs, "{budgets:?}");
     }
 }
 

@@ -79,6 +79,25 @@ fn a_budget_of_pages_is_invalid_where_the_last_snapshot_lacks_some() {
     }
 }
 
+/// A page that stands twice in a sequence counts twice: no limit can be judged.
+#[test]
+fn a_budget_of_pages_is_invalid_where_a_page_occurs_twice() {
+    let session = || Session { processors: 1, ..Session::windows10() };
+    let begin = session().t0;
+    let budgets = file_of(b"[[budget]]\nname = \"a\"\nwhere.process = \"app.exe\"\nmax = \"1 GiB\"\n");
+    let budgets = budgets.path().to_str().expect("a path");
+    for (last, verdict) in [(8, "pass"), (7, "invalid")] {
+        let page = |pfn: u64| Identity::private(0x100 + pfn, 40, (1 + pfn) << 12).rec(Ptr::P8, 4, IN_MEMORY);
+        let pages = (0..8).chain([last]).zip(10..).map(|(pfn, at)| page(pfn).at(begin + at));
+        let process = Process::new(40, "app.exe").rec(Ptr::P8, 4, DC_START).at(begin);
+        let file = file_of(&Trace::new(session()).push_all([process].into_iter().chain(pages)).finish());
+        let path = file.path().to_str().expect("a path");
+        let ran = run(&["check", path, "--budgets", budgets, "--format", "json"]);
+        let json: Value = serde_json::from_str(&ran.out).expect("JSON");
+        assert_eq!(json["traces"][0]["budgets"][0]["verdict"], verdict, "{}", ran.out);
+    }
+}
+
 /// Of several snapshots each is named once.
 #[test]
 fn of_all_snapshots_those_that_lack_pages_are_named() {

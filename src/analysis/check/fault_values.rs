@@ -5,7 +5,7 @@ use super::measured_value::{Row, Value, length};
 use super::required_data::Evidence;
 use super::unknown_owners::{of_unknown, unknown};
 use crate::analysis::faults::{Dimension, FaultQuery, FaultSet, HardFigures, HardKind, HardSet};
-use crate::analysis::stacks::STARTS_MISSING;
+use crate::analysis::stacks::{PROCESS_DIFFERS, STARTS_MISSING};
 use crate::dimensions::{Condition, Dimension as _, Label};
 use crate::event::hooks::HARD_FAULT;
 use crate::trace::Trace;
@@ -74,7 +74,10 @@ impl<'t> FaultValues<'t> {
             of_unknown.entry(name).or_default().push(set);
         }
         let mut evidence = Evidence::new(trace, &FAULTS);
-        let of_threads = all.iter().flat_map(|set| &set.warnings).find(|warning| warning.is_of(&STARTS_MISSING[..1]));
+        let of_threads = all
+            .iter()
+            .flat_map(|set| &set.warnings)
+            .find(|warning| warning.is_of(&[STARTS_MISSING[0], PROCESS_DIFFERS]));
         let of_names = all.iter().flat_map(|set| &set.warnings).find(|warning| warning.code == NAMES_MISSING);
         of_names.into_iter().for_each(|doubt| evidence.add_unknown(&FILES, "file names", doubt.text.clone()));
         of_threads.into_iter().for_each(|doubt| evidence.add_unknown(&PROCESSES, THREADS, doubt.text.clone()));

@@ -219,13 +219,8 @@ impl<'t> ResidentValues<'t> {
                     .to_owned(),
             );
         }
-        if let Some(fewer) = trace.page_sequences().fewer(snapshot) {
-            return Err(fewer.text);
-        }
-        let impossible = trace.page_sequences().impossible;
-        if impossible > 0 {
-            let records = counted(impossible, "page record names a PFN", "page records name PFNs");
-            return Err(format!("{records} that no machine has: the page sequence is damaged"));
+        if let Some(damage) = damaged_pages(trace, snapshot) {
+            return Err(damage);
         }
         let last = trace.snapshots().iter().position(|other| other.first == snapshot.first);
         if let Some(unknown) = warnings::of_untold(trace, last.as_slice(), &[], conditions).next() {
@@ -254,6 +249,21 @@ impl<'t> ResidentValues<'t> {
         let unowned = unknown.fold(0, u64::saturating_add);
         Ok(of_pages(context, pages, snapshot.pages, doubts).with_unowned(unowned))
     }
+}
+
+/// Why page records of a snapshot are not those of its pages.
+fn damaged_pages(trace: &Trace, snapshot: &Snapshot) -> Option<String> {
+    let sequences = trace.page_sequences();
+    let impossible = || {
+        let records = counted(sequences.impossible, "page record names a PFN", "page records name PFNs");
+        (sequences.impossible > 0).then(|| format!("{records} that no machine has: the page sequence is damaged"))
+    };
+    // Which of the two records is true, nobody knows; both count.
+    let twice = || {
+        let pages = counted(snapshot.duplicates, "PFN occurs", "PFNs occur");
+        (snapshot.duplicates > 0).then(|| format!("{pages} twice in the page sequence: their pages count twice"))
+    };
+    sequences.fewer(snapshot).map(|fewer| fewer.text).or_else(impossible).or_else(twice)
 }
 
 /// Those pages that meet the conditions. Codes are those of [`PAGES_BY`], then one for each condition on another dimension.

@@ -184,7 +184,8 @@ impl SampledUse {
         let samples = samples(trace);
         let parts = StackParts::new(trace.etl());
         let first = samples.first().map(|sample| sample.moment).unwrap_or_default();
-        let (counted, modules) = counted(trace, &parts, &samples, range);
+        let owners = Owners::new(trace.processes(), &parts.threads);
+        let (counted, modules) = counted(trace, &parts, &owners, &samples, range);
         let labels = Labels::new(trace, query, &modules);
         let interval_ns = ProfileIntervals::new(&parts.intervals).nanos(first);
         let of_processors = counted.iter().map(|(key, counts)| (key.processor, counts.time_ns));
@@ -208,6 +209,7 @@ impl SampledUse {
         let time = TimeOfSamples { records: all.events, time_ns: all.time_ns };
         warnings.extend(time.beyond_capacity(trace, CPU.name, range));
         warnings.extend(coverage.warnings(clock));
+        warnings.extend(owners.doubt(CPU.name));
         warnings.extend(undescribed(trace.survey(), trace.processes(), &CPU));
         warnings.extend(services_unknown(trace.system(), CPU.name, query.needs_services()));
         let has_modules = query.group_by.contains(&Dimension::Module);
@@ -338,10 +340,10 @@ fn facts(samples: &[Sample], range: TickRange, clock: &Clock) -> SampleFacts {
 fn counted(
     trace: &Trace,
     parts: &StackParts,
+    owners: &Owners<'_>,
     samples: &[Sample],
     range: TickRange,
 ) -> (FastMap<Key, SampleCounts>, Texts) {
-    let owners = Owners::new(trace.processes(), &parts.threads);
     let mut names = Names::new(&parts.addresses, session_pointer(trace.etl()));
     let mut intervals = ProfileIntervals::new(&parts.intervals);
     let mut modules = Texts::default();

@@ -12,6 +12,9 @@ use foldhash::HashMap as FastMap;
 /// Codes of starts of threads that are missing: of most, of some.
 pub(crate) const STARTS_MISSING: [&str; 2] = ["thread_starts_missing", "some_thread_starts_missing"];
 
+/// Code of threads that the rundowns list in two processes.
+pub(crate) const PROCESS_DIFFERS: &str = "thread_process_differs";
+
 /// The instances of a process id.
 #[derive(Default)]
 struct Lives {
@@ -39,6 +42,8 @@ pub struct Owners<'t> {
     threads: FastMap<u32, ThreadLives>,
     /// Starts of threads that are missing, and those that are there.
     starts_missing: (u64, u64),
+    /// Threads that the rundown at the start lists in another process than that at the end.
+    differing: u64,
 }
 
 /// The threads of an id.
@@ -49,12 +54,16 @@ struct ThreadLives {
     changes: Vec<(Moment, u32)>,
     /// The end of the last one, where it has ended.
     ended: Option<Moment>,
+    /// The process that the rundown at the start lists it in; `None` from the next start or end on, after which the id is another thread's.
+    listed: Option<u32>,
+    differs: bool,
 }
 
 impl ThreadLives {
     /// Takes the next record of the id. Returns true where it is of a thread whose start is missing: a thread that has ended does nothing any
     /// more, so from then on the id is that of the one which the next record names.
     fn follow(&mut self, moment: Moment, record: &ThreadRecord) -> bool {
+        self.compare(record);
         let ended = self.ended.take();
         let is_start = record.phase == Phase::Start;
         match (is_start, ended) {
@@ -64,6 +73,15 @@ impl ThreadLives {
         }
         self.ended = (record.phase == Phase::End).then(|| Moment { order: moment.order.saturating_add(1), ..moment });
         !is_start && ended.is_some()
+    }
+
+    /// A thread never changes its process: where both rundowns name another one, one of them is wrong.
+    fn compare(&mut self, record: &ThreadRecord) {
+        match record.phase {
+            Phase::DcStart => self.listed = Some(record.process_id),
+            Phase::DcEnd => self.differs |= self.listed.is_some_and(|process| process != record.process_id),
+            _ => self.listed = None,
+        }
     }
 }
 
@@ -84,24 +102,41 @@ impl<'t> Owners<'t> {
         let (mut missing, mut there) = (0, 0);
         for At { moment, value } in threads {
             let is_first = !of_threads.contains_key(&value.thread_id);
-            let new = || ThreadLives { first: value.process_id, changes: Vec::new(), ended: None };
+            let new = || ThreadLives {
+                first: value.process_id,
+                changes: Vec::new(),
+                ended: None,
+                listed: None,
+                differs: false,
+            };
             let is_missing = of_threads.entry(value.thread_id).or_insert_with(new).follow(*moment, value);
             there += u64::from(value.phase == Phase::Start);
             let is_unseen = is_first && has_rundown && matches!(value.phase, Phase::End | Phase::DcEnd);
             missing += u64::from(is_missing || is_unseen);
         }
-        Owners { processes, by_id, threads: of_threads, starts_missing: (missing, there) }
+        let differing = of_threads.values().filter(|lives| lives.differs).count() as u64;
+        Owners { processes, by_id, threads: of_threads, starts_missing: (missing, there), differing }
     }
 
-    /// That starts of threads are missing.
-    pub fn doubt(&self, analysis: &'static str) -> Option<Warning> {
+    /// That starts of threads are missing, or their rundowns do not agree.
+    pub fn doubt(&self, analysis: &'static str) -> Vec<Warning> {
         let (missing, there) = self.starts_missing;
         let text = format!(
             "{} in no record, though their ends or listings are; {}: of which process their events are is taken from the record after them",
             counted(missing, "start of a thread is", "starts of threads are"),
             counted(there, "start is there", "starts are there"),
         );
-        records_missing(analysis, STARTS_MISSING, self.starts_missing, text)
+        let missing = records_missing(analysis, STARTS_MISSING, self.starts_missing, text);
+        self.differing(analysis).into_iter().chain(missing).collect()
+    }
+
+    fn differing(&self, analysis: &'static str) -> Option<Warning> {
+        let threads = counted(self.differing, "thread is", "threads are");
+        let text = format!(
+            "{threads} of another process in the rundown at the end than in that at the start, with no start or end between: of which \
+             process their events are is not known, and counts as said at the start"
+        );
+        (self.differing > 0).then(|| Warning::grave(analysis, PROCESS_DIFFERS, text).of(self.differing))
     }
 
     /// The process of an event without a stack.

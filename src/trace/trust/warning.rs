@@ -63,6 +63,7 @@ const CODES: &[(&str, bool)] = &[
     ("file_name_records_missing", true),
     ("thread_starts_missing", true),
     ("some_thread_starts_missing", false),
+    ("thread_process_differs", true),
     ("records_unread", true),
     ("things_unknown", false),
     ("pfn_database_unknown", false),
