@@ -47,6 +47,7 @@ pub struct Owners<'t> {
 }
 
 /// The threads of an id.
+#[derive(Default)]
 struct ThreadLives {
     /// Process of the first record.
     first: u32,
@@ -56,6 +57,7 @@ struct ThreadLives {
     ended: Option<Moment>,
     /// The process that the rundown at the start lists it in; `None` from the next start or end on, after which the id is another thread's.
     listed: Option<u32>,
+    /// True where the rundown at the end lists it in another process.
     differs: bool,
 }
 
@@ -102,13 +104,7 @@ impl<'t> Owners<'t> {
         let (mut missing, mut there) = (0, 0);
         for At { moment, value } in threads {
             let is_first = !of_threads.contains_key(&value.thread_id);
-            let new = || ThreadLives {
-                first: value.process_id,
-                changes: Vec::new(),
-                ended: None,
-                listed: None,
-                differs: false,
-            };
+            let new = || ThreadLives { first: value.process_id, ..ThreadLives::default() };
             let is_missing = of_threads.entry(value.thread_id).or_insert_with(new).follow(*moment, value);
             there += u64::from(value.phase == Phase::Start);
             let is_unseen = is_first && has_rundown && matches!(value.phase, Phase::End | Phase::DcEnd);
