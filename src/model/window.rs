@@ -190,11 +190,12 @@ impl Window {
             };
         }
         if window.to < window.from {
-            return Err(Error::Usage(format!(
-                "the window ends ({:.6} s) before it begins ({:.6} s)",
-                seconds(window.to),
-                seconds(window.from)
-            )));
+            let by_default = match (&window.to_mark, to) {
+                (Some(mark), None) => format!(", with the mark \"{mark}\": say with --to where it ends"),
+                _ => String::new(),
+            };
+            let (to, from) = (seconds(window.to), seconds(window.from));
+            return Err(Error::Usage(format!("the window ends ({to:.6} s) before it begins ({from:.6} s){by_default}")));
         }
         if to.is_some() && window.to.time == window.from.time {
             let at = seconds(window.from);
@@ -208,6 +209,11 @@ impl Window {
         let [start, begin, stop, end, ..] = RECORDER_WORDS;
         let has = |mark: &Option<String>, either| mark.as_ref().is_some_and(|text| has_word(text, either));
         self.origin == Origin::Marks && has(&self.from_mark, [start, begin]) && !has(&self.to_mark, [stop, end])
+    }
+
+    /// Start marks after the window, where it is that of the recorder's marks: scenarios that the analysis leaves out.
+    pub(crate) fn later_starts(&self) -> impl Iterator<Item = Moment> {
+        self.resets.iter().copied().filter(|&reset| self.origin == Origin::Marks && reset >= self.to)
     }
 
     /// True for moments inside.

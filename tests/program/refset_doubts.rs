@@ -2,7 +2,7 @@
 
 use crate::trust::{fixture, places, with};
 use etl_writer::payloads::pages::{self, Identity};
-use etl_writer::payloads::pool;
+use etl_writer::payloads::{perf, pool};
 use etl_writer::payloads::process::{self, Process};
 use etl_writer::{Ptr::P8, Rec, Session, Trace};
 use serde_json::Value;
@@ -83,4 +83,27 @@ fn pool_and_ranges_that_do_not_match_are_told() {
     assert_eq!(released.as_deref(), Some("17 pages of ranges were released that nothing told before"));
     let again = find(of(vec![access(0x500, 12), access(0x500, 12), block(pool::ALLOC), block(pool::ALLOC)]));
     assert_eq!(again.as_deref(), Some("2 ranges and blocks of pool were accessed again without a release"));
+}
+
+/// A trace with two scenarios gives the first one, and says so.
+#[test]
+fn a_second_scenario_is_told() {
+    let of = |marks: &[(u64, &str)]| {
+        let access = |at: u64| Identity::private(0x10 + at, 8, 0x10000).rec(P8, 4, pages::ACCESS).by(16, 8);
+        let named = Process::new(8, "a.exe").rec(P8, 4, process::DC_START).at(1);
+        let t0 = Session::windows10().t0;
+        let all = marks.iter().map(|&(at, text)| perf::mark(P8, text).at(t0 + 1000 * at));
+        let accesses = [15, 25, 35].map(|at| access(at).at(t0 + 1000 * at));
+        let mut all: Vec<Rec> = [named.at(t0 + 1)].into_iter().chain(all).chain(accesses).collect();
+        all.sort_by_key(|rec| rec.time);
+        Trace::new(Session { processors: 1, ..Session::windows10() }).push_all(all).finish()
+    };
+    let says = |bytes: &[u8]| told(bytes).1.into_iter().find(|text| text.contains("the first scenario alone"));
+    let (one, two) = ([(10, "RefSetTraceStart"), (20, "RefSetTraceStop")], [(30, "RefSetTraceStart"), (40, "RefSetTraceStop")]);
+    assert_eq!(says(&of(&one)), None);
+    let both = of(&[one, two].concat());
+    assert!(says(&both).expect("told").contains("the start mark stands again at 0.003 s (--from"), "{:?}", says(&both));
+    let later = with("refset", &both, &["--from", "2.5ms"]);
+    assert!(later.code == 2 && later.err.contains("with the mark \"RefSetTraceStop\": say with --to where it ends"), "{later:?}");
+    assert_eq!(with("refset", &both, &["--from", "2.5ms", "--to", "4.5ms"]).code, 0);
 }

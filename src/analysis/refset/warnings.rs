@@ -3,7 +3,9 @@
 use crate::analysis::refset::ReferenceSet;
 use crate::analysis::refset::access_stacks::StackShare;
 use crate::analysis::refset::replay::outside_working_sets::Unmatched;
+use crate::etl::clock::Clock;
 use crate::model::window::Origin;
+use crate::moment::Moment;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::REFERENCE_SET;
 use crate::trace::trust::readiness::{Need, undescribed};
@@ -20,6 +22,7 @@ impl ReferenceSet {
         let costs: Vec<Need> = self.missing.iter().filter(|need| !is_told(need)).copied().collect();
         self.warnings = trust.warnings();
         self.warnings.extend(self.own_warnings(trust, max_residue));
+        self.warnings.extend(self.later_scenarios(&trace.etl().clock));
         self.warnings.extend(self.stacks.and_then(lack_of_stacks));
         self.warnings.extend(symbols_missing(REFERENCE_SET.name, of_symbols));
         self.warnings.extend(trust.not_there_for(REFERENCE_SET.name, &costs));
@@ -75,6 +78,18 @@ impl ReferenceSet {
             grave("working_sets_differ", text)
         }));
         warnings
+    }
+
+    /// Scenarios of the trace after the one that is counted.
+    fn later_scenarios(&self, clock: &Clock) -> Option<Warning> {
+        let starts: Vec<Moment> = self.window.later_starts().collect();
+        let first = clock.nanos(starts.first()?.time).seconds();
+        let text = format!(
+            "counted is the first scenario alone: the start mark stands again at {first:.3} s{} (--from and --to name another \
+             window)",
+            if starts.len() > 1 { format!(", and {} times after it", starts.len() - 1) } else { String::new() }
+        );
+        Some(note("later_scenarios", text).of(starts.len() as u64))
     }
 
     /// Releases that nothing told before, and accesses of what was held: the account of pool and ranges is not whole.

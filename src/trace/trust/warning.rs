@@ -77,6 +77,7 @@ const CODES: &[(&str, bool)] = &[
     ("working_sets_differ", true),
     ("no_marks", false),
     ("no_stop_mark", false),
+    ("later_scenarios", false),
     ("outside_unmatched", false),
     ("unproved", false),
     // Faults.
