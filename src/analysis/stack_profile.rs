@@ -179,10 +179,10 @@ impl Making<'_, '_> {
             _ => PartKind::Counts(Kind::name_of(choice)),
         };
         let found = self.weighed(kind, &log);
-        let EventLog { names, keys, processes, threads, process_ids, doubt, told, .. } = log;
+        let EventLog { names, keys, processes, threads, process_ids, doubts, told, .. } = log;
         let owned = Owned { keys: &keys, processes: &processes, threads: &threads, process_ids: &process_ids };
         self.profile.parts.push(ProfilePart::new((kind, names), &owned, found, self.query));
-        self.profile.warnings.add(doubt);
+        self.profile.warnings.add(doubts);
         self.profile.warnings.add(symbols_missing(STACK_EVENTS.name, told));
         Ok(())
     }

@@ -256,6 +256,38 @@ fn threads_of_two_processes_are_told() {
     }
 }
 
+/// The same where context switches name the threads: budgets of a process, and rows of stacks in a dataset.
+#[test]
+fn threads_of_two_processes_are_told_of_context_switches() {
+    let t = Session::windows10().t0;
+    let process = |pid: u32, name: &str| Process::new(pid, name).rec(P8, 4, process::DC_START);
+    let thread = |pid: u32, hook| Thread { pid, tid: 1000, ..Thread::default() }.rec(P8, 3, hook);
+    let switch = |new, old| Switch { new, old, state: 5, ..Switch::default() }.rec(P8, 4);
+    let budget = "[[budget]]\nname = \"a\"\nwhere = { process = \"new.exe*\" }\nanalysis = \"cpu\"\nmeasure = \"cpu_ms\"\nmax = \"900\"\n\
+                  [[budget]]\nname = \"b\"\nanalysis = \"cpu\"\nmeasure = \"cpu_ms\"\nmax = \"900\"\n";
+    let says = "1 thread is of another process";
+    for (between, last, differs) in
+        [(&[][..], 200, true), (&[], 100, false), (&[thread(100, thread::END), thread(200, thread::START)], 200, false)]
+    {
+        let first = [process(100, "old.exe"), process(200, "new.exe"), thread(100, thread::DC_START)];
+        let first = first.into_iter().chain([switch(1000, 0), switch(0, 1000)]);
+        let all = first.chain(between.iter().cloned()).chain([switch(1000, 0), switch(0, 1000), thread(last, thread::DC_END)]);
+        let mut trace = Trace::new(Session { processors: 1, ..Session::windows10() });
+        (0..).zip(all).for_each(|(at, record)| trace.add(&record.at(t + STEP * (at + 1))));
+        let file = file_of(&trace.finish());
+        let path = file.path().to_str().expect("a plain name");
+        let ran = run(&["cpu", path, "--strict", "--format", "csv"]);
+        assert_eq!((ran.code == 3, ran.err.contains(says)), (differs, differs), "{ran:?}");
+        let (_, budgets) = crate::check_faults::check(path, budget);
+        let is_invalid = |budget: &serde_json::Value| budget["verdict"] == "invalid";
+        assert_eq!(budgets.iter().map(is_invalid).collect::<Vec<_>>(), [differs, false], "{budgets:?}");
+        let folder = tempfile::tempdir().expect("a folder");
+        let out = folder.path().to_str().expect("a plain name");
+        let ran = run(&["export", path, "--out", out, "--tables", "stack_events,warnings"]);
+        assert!(ran.code == 0 && ran.err.contains(says) == differs, "{ran:?}");
+    }
+}
+
 /// Half of the heap ranges: pages of heaps were half of what they are, and the checks passed.
 #[test]
 fn half_of_the_heap_ranges_are_too_few() {

@@ -6,13 +6,14 @@ use super::required_data::{Evidence, NOT_READY};
 use crate::analysis::cpu::query::{CpuQuery, Dimension};
 use crate::analysis::cpu::replay::processor::ProcessorUse;
 use crate::analysis::cpu::{CpuRow, CpuUse, MissedTimes, ProcessorTimes};
+use crate::analysis::stacks::PROCESS_DIFFERS;
 use crate::dimensions::process_dimensions::{ProcessCode, ProcessFacts};
 use crate::dimensions::{Condition, Dimension as _, NO_LABEL, ProcessFacet};
 use crate::event::hooks::{CSWITCH, READY_THREAD};
 use crate::model::page_owner_key::KeyReading;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
-use crate::trace::analysis_needs::CPU;
+use crate::trace::analysis_needs::{CPU, PROCESSES, THREADS};
 use crate::trace::trust::warning::{Warning, no_switches_of};
 use crate::units::counted;
 
@@ -31,7 +32,10 @@ impl<'t> CpuValues<'t> {
     /// Of all threads.
     pub fn new(trace: &'t Trace) -> CpuValues<'t> {
         let all = answer(trace, &[], &SymbolFolders::default());
-        CpuValues { all, evidence: Evidence::new(trace, &CPU) }
+        let mut evidence = Evidence::new(trace, &CPU);
+        let of_threads = all.iter().flat_map(|set| &set.warnings).find(|warning| warning.code == PROCESS_DIFFERS);
+        of_threads.into_iter().for_each(|doubt| evidence.add_unknown(&PROCESSES, THREADS, doubt.text.clone()));
+        CpuValues { all, evidence }
     }
 
     /// What a reader of them has to know.

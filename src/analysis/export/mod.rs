@@ -165,7 +165,7 @@ fn of_pieces_and_stacks(
             stacks::stacks(&all, sink)?;
         }
         if has(Table::StackEvents) {
-            stacks::events(trace, &all, sink)?;
+            warnings.add(stacks::events(trace, &all, sink)?);
         }
         found = Some(all);
     }

@@ -36,15 +36,15 @@ pub fn stacks(stacks: &EventStacks, sink: &dyn Sink) -> Result<(), Error> {
     rows.finish()
 }
 
-/// Writes the events, kind by kind, with and without a stack.
+/// Writes the events, kind by kind, with and without a stack, and returns what makes their processes doubtful.
 ///
 /// # Errors
 /// [`Error::NotWritten`].
-pub fn events(trace: &Trace, stacks: &EventStacks, sink: &dyn Sink) -> Result<(), Error> {
+pub fn events(trace: &Trace, stacks: &EventStacks, sink: &dyn Sink) -> Result<Vec<Warning>, Error> {
     let mut rows = ColumnBatches::new(Table::StackEvents, sink);
     let has_processors = trace.etl().header.mode & MODE_NO_PER_PROCESSOR == 0;
     let mut place = 0;
-    each_event(trace, &mut |event: &ListedEvent<'_>| {
+    let doubts = each_event(trace, &mut |event: &ListedEvent<'_>| {
         let stack = stacks.find_near(event.moment, &mut place);
         let number = |number: u32| Cell::count(number.into());
         rows.push([
@@ -58,5 +58,6 @@ pub fn events(trace: &Trace, stacks: &EventStacks, sink: &dyn Sink) -> Result<()
             Cell::maybe((stack != EventStacks::NONE).then_some(stack), number),
         ])
     })?;
-    rows.finish()
+    rows.finish()?;
+    Ok(doubts)
 }

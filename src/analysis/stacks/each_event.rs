@@ -11,6 +11,8 @@ use crate::load::stacks::second_walk::EventChoice;
 use crate::load::stacks::stack_events::{Events, Owner};
 use crate::moment::Moment;
 use crate::trace::Trace;
+use crate::trace::analysis_needs::STACK_EVENTS;
+use crate::trace::trust::warning::Warning;
 
 /// An event.
 #[derive(Debug)]
@@ -31,14 +33,14 @@ pub(crate) struct ListedEvent<'e> {
     pub unit: Weight,
 }
 
-/// Gives each event of the kinds that have names to `each`, kind by kind.
+/// Gives each event of the kinds that have names to `each`, kind by kind, and returns what makes their processes doubtful.
 ///
 /// # Errors
 /// Those of `each`.
 pub(crate) fn each_event(
     trace: &Trace,
     each: &mut dyn FnMut(&ListedEvent<'_>) -> Result<(), Error>,
-) -> Result<(), Error> {
+) -> Result<Vec<Warning>, Error> {
     trace.gather(crate::trace::Parts::SYSTEM);
     let parts = Parts::new(trace.etl());
     let owners = Owners::new(trace.processes(), &parts.threads);
@@ -48,7 +50,7 @@ pub(crate) fn each_event(
             each_of(trace, (&parts, &owners), (kind, &of), each)?;
         }
     }
-    Ok(())
+    Ok(owners.doubt(STACK_EVENTS.name))
 }
 
 fn each_of(

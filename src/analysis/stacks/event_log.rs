@@ -13,7 +13,6 @@ use crate::load::stacks::second_walk::EventChoice;
 use crate::load::stacks::stack_events::Events;
 use crate::moment::Moment;
 use crate::trace::Trace;
-use crate::trace::analysis_needs::STACK_EVENTS;
 use crate::trace::trust::warning::Warning;
 use foldhash::HashMap as FastMap;
 
@@ -34,8 +33,8 @@ pub(crate) struct EventLog {
     pub events: Vec<Logged>,
     /// The unit of their weights; time is in ticks, of samples in nanoseconds.
     pub weight: Weight,
-    /// That samples stand for more time than there is.
-    pub doubt: Option<Warning>,
+    /// What makes their weights and processes doubtful.
+    pub doubts: Vec<Warning>,
     /// Warnings of the search for symbols, and what counts as no event.
     pub told: Vec<String>,
 }
@@ -70,10 +69,10 @@ impl EventLog {
         let (_, mut told) = symbol_use::read(&mut names, &query.symbols);
         told.extend((left_out.sum() > 0).then(|| format!("{}: left out: {}", of.name(), left_out.counts().join(", "))));
         told.extend(counts.unknown_counts().map(|text| format!("{}: not known: {text}", of.name())));
-        let doubt = counting.samples.doubt(trace, STACK_EVENTS.name, query);
+        let doubts = counting.doubts(trace, query);
         let Counting { processes, threads, log, rows, .. } = counting;
         let keys = rows.things().iter().map(|row| row.key).collect();
         let Log { events, process_ids } = log.unwrap_or_default();
-        Ok(EventLog { names, processes, threads, process_ids, keys, events, weight: of.weight(), doubt, told })
+        Ok(EventLog { names, processes, threads, process_ids, keys, events, weight: of.weight(), doubts, told })
     }
 }

@@ -48,7 +48,7 @@ pub(crate) use event_stacks::EventStacks;
 pub(crate) use frame_names::Label as FrameLabel;
 pub(crate) use frame_names::{NO_STACK_TEXT, Names};
 pub(crate) use loaded_code::AddressSpaces;
-pub(crate) use process_labels::{Owners, PROCESS_DIFFERS, STARTS_MISSING};
+pub(crate) use process_labels::{Owners, PROCESS_DIFFERS, STARTS_MISSING, process_differs};
 #[cfg(feature = "cli")]
 pub(crate) use profile_tracks::{Found, Owned, PartKind, ProfileEvent, ProfileFrame, ProfilePart, Track};
 pub use query::Dimension;

@@ -123,16 +123,7 @@ impl<'t> Owners<'t> {
             counted(there, "start is there", "starts are there"),
         );
         let missing = records_missing(analysis, STARTS_MISSING, self.starts_missing, text);
-        self.differing(analysis).into_iter().chain(missing).collect()
-    }
-
-    fn differing(&self, analysis: &'static str) -> Option<Warning> {
-        let threads = counted(self.differing, "thread is", "threads are");
-        let text = format!(
-            "{threads} of another process in the rundown at the end than in that at the start, with no start or end between: of which \
-             process their events are is not known, and counts as said at the start"
-        );
-        (self.differing > 0).then(|| Warning::grave(analysis, PROCESS_DIFFERS, text).of(self.differing))
+        process_differs(analysis, self.differing).into_iter().chain(missing).collect()
     }
 
     /// The process of an event without a stack.
@@ -161,6 +152,16 @@ impl<'t> Owners<'t> {
         let found = self.instance(id, moment).and_then(|index| self.processes.instances.get(index));
         found.map_or_else(|| format!("Unknown ({id})"), |process| process.label())
     }
+}
+
+/// That the rundowns list this many threads in two processes.
+pub(crate) fn process_differs(analysis: &'static str, threads: u64) -> Option<Warning> {
+    let text = format!(
+        "{} of another process in the rundown at the end than in that at the start, with no start or end between: of which \
+         process their events are is not known, and counts as said at the start",
+        counted(threads, "thread is", "threads are")
+    );
+    (threads > 0).then(|| Warning::grave(analysis, PROCESS_DIFFERS, text).of(threads))
 }
 
 #[cfg(test)]

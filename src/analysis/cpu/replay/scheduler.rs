@@ -52,6 +52,8 @@ pub struct Scheduler<'p, S> {
     pub(crate) before: BeforeSwitches,
     /// Threads whose end is in no record, and that of their process is.
     pub(crate) ended_with_process: u64,
+    /// Threads that the rundown at the end lists in another process than that at the start.
+    pub(crate) process_differs: u64,
     runs: Vec<Option<Run<S>>>,
     /// Threads that run when the window ends and were readied meanwhile.
     pub(crate) readied_at_end: Vec<ReadiedAtEnd>,
@@ -83,6 +85,7 @@ impl<'p, S: KeptStack> Scheduler<'p, S> {
             queue: ReadyQueue::new(range, timeline),
             before: BeforeSwitches::default(),
             ended_with_process: 0,
+            process_differs: 0,
             runs: vec![None; first_threads.len()],
             readied_at_end: Vec::new(),
             processes,

@@ -32,6 +32,9 @@ impl<S: KeptStack> Scheduler<'_, S> {
             (Phase::End, Some(id)) => id,
             (Phase::DcStart | Phase::DcEnd, Some(id)) if self.may_be_of(id, process_id) => id,
             (Phase::DcStart | Phase::DcEnd, Some(id)) => {
+                let known = self.instances.get_mut(id).process;
+                let is_listed = known.is_some_and(|known| !known.is_start);
+                self.process_differs += u64::from(is_listed && phase == Phase::DcEnd);
                 self.end_unseen(id, time);
                 self.instances.add(thread_id, time)
             }
