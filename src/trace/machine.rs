@@ -28,14 +28,14 @@ impl Machine {
         }
     }
 
-    /// How the machine of an earlier recording differs. Both are measured rightly, and another build of Windows may be what is compared:
+    /// How the machine of an earlier recording differs, which the texts call `named`. Both are measured rightly, and another build of Windows may be what is compared:
     /// so these are notes.
-    pub fn differences(&self, earlier: &Machine) -> Warnings {
+    pub fn differences(&self, earlier: &Machine, named: &str) -> Warnings {
         let ram = self.ram_mib.zip(earlier.ram_mib).filter(|(now, before)| is_other_size(*now, *before));
         let ram = ram.map(|(now, before)| {
             let [now, before] = [now, before].map(count);
             let text = format!(
-                "it was recorded on a machine with {now} MiB of RAM, the baseline on one with {before} MiB: how much memory is used \
+                "it was recorded on a machine with {now} MiB of RAM, {named} on one with {before} MiB: how much memory is used \
                  depends on how much there is, so growth of memory says little"
             );
             Warning::note(OF_TRACE, "machine_differs", text)
@@ -43,7 +43,7 @@ impl Machine {
         let processors = self.processors.zip(earlier.processors).filter(|(now, before)| now != before);
         let processors = processors.map(|(now, before)| {
             let text = format!(
-                "it was recorded on a machine with {now} processor{}, the baseline on one with {before}: times, and what Windows \
+                "it was recorded on a machine with {now} processor{}, {named} on one with {before}: times, and what Windows \
                  keeps for each processor, depend on their number",
                 if now == 1 { "" } else { "s" }
             );
@@ -52,7 +52,7 @@ impl Machine {
         let build = self.os_build.zip(earlier.os_build).filter(|(now, before)| now != before);
         let build = build.map(|(now, before)| {
             let text =
-                format!("it is of build {now} of Windows, the baseline of build {before}: growth is that of both");
+                format!("it is of build {now} of Windows, {named} of build {before}: growth is that of both");
             Warning::note(OF_TRACE, "build_differs", text)
         });
         ram.into_iter().chain(processors).chain(build).collect()
@@ -74,7 +74,7 @@ mod tests {
         let machine =
             |ram_mib, processors, os_build| Machine { ram_mib, processors: Some(processors), os_build: Some(os_build) };
         let codes = |one: &Machine, other: &Machine| -> Vec<&'static str> {
-            one.differences(other).iter().map(|warning| warning.code).collect()
+            one.differences(other, "the baseline").iter().map(|warning| warning.code).collect()
         };
         let first = machine(Some(16_384), 8, 19045);
         assert_eq!(codes(&first, &machine(Some(16_300), 8, 19045)), [""; 0]);

@@ -232,3 +232,20 @@ fn accesses_of_scenarios_of_other_lengths_are_told() {
     let other = check(&folder, line);
     assert!(other.code == 0 && other.out.contains("sums grow with the time"), "{other:?}");
 }
+
+/// A median of runs of different machines is said to be one.
+#[test]
+fn a_baseline_of_different_machines_is_told() {
+    let folder = folder(&format!("{FILES}max_growth = \"10 %\"\n"));
+    let mut other = fs::read(fixtures().join("resident-small.etl")).expect("a fixture");
+    // Build of the log-file header: after those of the buffer and the record, and four bytes of its own.
+    let at = 72 + 32 + 12;
+    assert_eq!(other[at - 4..at - 2], 19045u16.to_le_bytes());
+    other[at - 4..at - 2].copy_from_slice(&22631u16.to_le_bytes());
+    fs::write(folder.path().join("other.etl"), other).expect("a trace");
+    another_run(&folder, "again.etl", b'a');
+    let saved = |runs: &str| check(&folder, &format!("resident-small.etl {runs} --budgets budgets.toml --save-baseline b.json"));
+    let says = "b.json has the median of runs that differ: other.etl: it is of build 22631 of Windows, the first trace of build 19045";
+    assert!(saved("again.etl other.etl").err.contains(says), "{:?}", saved("again.etl other.etl"));
+    assert!(!saved("again.etl").err.contains("runs that differ"));
+}

@@ -135,7 +135,7 @@ impl TraceResult {
     ) -> TraceResult {
         let TraceValues { values, mut warnings, machines } = values;
         for earlier in baseline.iter().flat_map(|baseline| &baseline.machines) {
-            machines.iter().for_each(|machine| warnings.add(machine.differences(earlier)));
+            machines.iter().for_each(|machine| warnings.add(machine.differences(earlier, "the baseline")));
         }
         let of_baseline = |at: usize| baseline.and_then(|baseline| baseline.values.get(at));
         let all = budgets.iter().zip(&values).enumerate();

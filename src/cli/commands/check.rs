@@ -383,8 +383,20 @@ fn save(to: &Path, budgets: &[Budget], runs: &[Run]) -> anyhow::Result<()> {
             run.trace
         ));
     }
+    machines_differ(to, runs).into_iter().for_each(|text| messages::write(&text));
     let saved = Saved::new(budgets, runs);
     atomic_file::write(to, format!("{}\n", serde_json::to_string_pretty(&saved)?).as_bytes())
+}
+
+/// That a run is of another machine than the first one: a median of both is that of neither.
+fn machines_differ(to: &Path, runs: &[Run]) -> Option<String> {
+    let (first, others) = runs.split_first()?;
+    let machine = first.machine.as_ref()?;
+    others.iter().find_map(|run| {
+        let found = run.machine.as_ref()?.differences(machine, "the first trace");
+        let text = found.iter().next()?.text.clone();
+        Some(format!("--save-baseline: {} has the median of runs that differ: {}: {text}", to.display(), run.trace))
+    })
 }
 
 /// The budgets of a file.
