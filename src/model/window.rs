@@ -195,7 +195,9 @@ impl Window {
                 _ => String::new(),
             };
             let (to, from) = (seconds(window.to), seconds(window.from));
-            return Err(Error::Usage(format!("the window ends ({to:.6} s) before it begins ({from:.6} s){by_default}")));
+            return Err(Error::Usage(format!(
+                "the window ends ({to:.6} s) before it begins ({from:.6} s){by_default}"
+            )));
         }
         if to.is_some() && window.to.time == window.from.time {
             let at = seconds(window.from);

@@ -51,8 +51,7 @@ impl Machine {
         });
         let build = self.os_build.zip(earlier.os_build).filter(|(now, before)| now != before);
         let build = build.map(|(now, before)| {
-            let text =
-                format!("it is of build {now} of Windows, {named} of build {before}: growth is that of both");
+            let text = format!("it is of build {now} of Windows, {named} of build {before}: growth is that of both");
             Warning::note(OF_TRACE, "build_differs", text)
         });
         ram.into_iter().chain(processors).chain(build).collect()

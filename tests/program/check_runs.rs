@@ -244,7 +244,9 @@ fn a_baseline_of_different_machines_is_told() {
     other[at - 4..at - 2].copy_from_slice(&22631u16.to_le_bytes());
     fs::write(folder.path().join("other.etl"), other).expect("a trace");
     another_run(&folder, "again.etl", b'a');
-    let saved = |runs: &str| check(&folder, &format!("resident-small.etl {runs} --budgets budgets.toml --save-baseline b.json"));
+    let saved = |runs: &str| {
+        check(&folder, &format!("resident-small.etl {runs} --budgets budgets.toml --save-baseline b.json"))
+    };
     let says = "b.json has the median of runs that differ: other.etl: it is of build 22631 of Windows, the first trace of build 19045";
     assert!(saved("again.etl other.etl").err.contains(says), "{:?}", saved("again.etl other.etl"));
     assert!(!saved("again.etl").err.contains("runs that differ"));

@@ -2,8 +2,8 @@
 
 use crate::trust::{fixture, places, with};
 use etl_writer::payloads::pages::{self, Identity};
-use etl_writer::payloads::{perf, pool};
 use etl_writer::payloads::process::{self, Process};
+use etl_writer::payloads::{perf, pool};
 use etl_writer::{Ptr::P8, Rec, Session, Trace};
 use serde_json::Value;
 
@@ -99,11 +99,15 @@ fn a_second_scenario_is_told() {
         Trace::new(Session { processors: 1, ..Session::windows10() }).push_all(all).finish()
     };
     let says = |bytes: &[u8]| told(bytes).1.into_iter().find(|text| text.contains("the first scenario alone"));
-    let (one, two) = ([(10, "RefSetTraceStart"), (20, "RefSetTraceStop")], [(30, "RefSetTraceStart"), (40, "RefSetTraceStop")]);
+    let (one, two) =
+        ([(10, "RefSetTraceStart"), (20, "RefSetTraceStop")], [(30, "RefSetTraceStart"), (40, "RefSetTraceStop")]);
     assert_eq!(says(&of(&one)), None);
     let both = of(&[one, two].concat());
     assert!(says(&both).expect("told").contains("the start mark stands again at 0.003 s (--from"), "{:?}", says(&both));
     let later = with("refset", &both, &["--from", "2.5ms"]);
-    assert!(later.code == 2 && later.err.contains("with the mark \"RefSetTraceStop\": say with --to where it ends"), "{later:?}");
+    assert!(
+        later.code == 2 && later.err.contains("with the mark \"RefSetTraceStop\": say with --to where it ends"),
+        "{later:?}"
+    );
     assert_eq!(with("refset", &both, &["--from", "2.5ms", "--to", "4.5ms"]).code, 0);
 }

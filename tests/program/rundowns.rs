@@ -271,7 +271,11 @@ fn threads_of_two_processes_are_told_of_context_switches() {
     {
         let first = [process(100, "old.exe"), process(200, "new.exe"), thread(100, thread::DC_START)];
         let first = first.into_iter().chain([switch(1000, 0), switch(0, 1000)]);
-        let all = first.chain(between.iter().cloned()).chain([switch(1000, 0), switch(0, 1000), thread(last, thread::DC_END)]);
+        let all = first.chain(between.iter().cloned()).chain([
+            switch(1000, 0),
+            switch(0, 1000),
+            thread(last, thread::DC_END),
+        ]);
         let mut trace = Trace::new(Session { processors: 1, ..Session::windows10() });
         (0..).zip(all).for_each(|(at, record)| trace.add(&record.at(t + STEP * (at + 1))));
         let file = file_of(&trace.finish());

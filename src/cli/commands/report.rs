@@ -9,6 +9,7 @@ use crate::analysis::report::stack_differences::StackDifferences;
 use crate::analysis::report::{Overview, Part};
 use crate::cli::args::Base;
 use crate::cli::commands::check::read_budgets;
+use crate::cli::duplicate_traces::once;
 use crate::cli::exit::Exit;
 use crate::cli::host_call::Call;
 use crate::cli::recordings::{Recording, Recordings};
@@ -68,8 +69,12 @@ impl Report {
             return Err(Error::Usage("the report is a file for a browser; name it: -o report.html".into()).into());
         }
         trace::prepare_all(base, &self.recordings)?;
-        let mut budgets = self.budgets.as_ref().map(|path| self.read_budgets(path)).transpose()?;
-        let recordings = &self.recordings.traces;
+        let (recordings, repeated) = once(&self.recordings.traces, self.recordings.traces.clone());
+        let recordings = &recordings[..];
+        if !base.quiet {
+            repeated.iter().for_each(|line| messages::write(line));
+        }
+        let mut budgets = self.budgets.as_ref().map(|path| self.read_budgets(path, recordings)).transpose()?;
         let sources = recordings.iter().map(|files| self.open(files)).collect::<anyhow::Result<Vec<Source>>>()?;
         let traces: Vec<&Trace> = sources.iter().filter_map(Source::trace).collect();
         let symbols = self.symbols.folders(base.quiet, base.output.as_deref())?;
@@ -108,10 +113,10 @@ impl Report {
     }
 
     /// The budgets; those that count from another trace need one.
-    fn read_budgets(&self, path: &Path) -> anyhow::Result<Vec<Budget>> {
+    fn read_budgets(&self, path: &Path, recordings: &[Recording]) -> anyhow::Result<Vec<Budget>> {
         let budgets = read_budgets(path, &self.base)?;
         let of_growth = budgets.iter().find(|budget| budget.max_growth.is_some());
-        match of_growth.filter(|_| self.recordings.traces.len() < 2) {
+        match of_growth.filter(|_| recordings.len() < 2) {
             Some(budget) => {
                 let text = format!(
                     "budget \"{}\" has max_growth, which counts from the first of several traces: name an earlier trace before this one",

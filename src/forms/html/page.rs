@@ -427,6 +427,9 @@ fn all_differences(
 
 fn difference(number: usize, found: &Differences) -> Markup {
     let table = |title, changes: &[Change]| Differences::table(title, changes);
+    if found.by_category.is_empty() && found.by_process.is_empty() {
+        return html! { p { "Nothing differs: each category and each process has as many pages in both." } };
+    }
     html! {
         div.panels {
             (figure("changedCategories", number, "What grew (to the right) and what shrank (to the left) from the first trace to the other, by category.",
