@@ -23,6 +23,7 @@ pub mod refset;
 #[cfg(feature = "cli")]
 pub(crate) mod report;
 pub mod resident;
+pub(crate) mod rundown_contradictions;
 #[cfg(feature = "cli")]
 pub(crate) mod stack_profile;
 pub(crate) mod stacks;

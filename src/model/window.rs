@@ -191,7 +191,7 @@ impl Window {
         }
         if window.to < window.from {
             let by_default = match (&window.to_mark, to) {
-                (Some(mark), None) => format!(", with the mark \"{mark}\": say with --to where it ends"),
+                (Some(mark), None) => format!(", with the mark \"{mark}\", which is the default: name its end too"),
                 _ => String::new(),
             };
             let (to, from) = (seconds(window.to), seconds(window.from));

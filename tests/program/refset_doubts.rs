@@ -103,10 +103,15 @@ fn a_second_scenario_is_told() {
         ([(10, "RefSetTraceStart"), (20, "RefSetTraceStop")], [(30, "RefSetTraceStart"), (40, "RefSetTraceStop")]);
     assert_eq!(says(&of(&one)), None);
     let both = of(&[one, two].concat());
-    assert!(says(&both).expect("told").contains("the start mark stands again at 0.003 s (--from"), "{:?}", says(&both));
+    assert!(
+        says(&both).expect("told").contains("the start mark stands again at 0.003 s; another"),
+        "{:?}",
+        says(&both)
+    );
     let later = with("refset", &both, &["--from", "2.5ms"]);
     assert!(
-        later.code == 2 && later.err.contains("with the mark \"RefSetTraceStop\": say with --to where it ends"),
+        later.code == 2
+            && later.err.contains("with the mark \"RefSetTraceStop\", which is the default: name its end too"),
         "{later:?}"
     );
     assert_eq!(with("refset", &both, &["--from", "2.5ms", "--to", "4.5ms"]).code, 0);

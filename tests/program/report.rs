@@ -268,38 +268,6 @@ fn over_time_it_shows_the_scenario() {
     assert!(cpu.contains("wpr -start ResidentSet") && !cpu.contains("id=\"flows\""), "what was not recorded");
 }
 
-/// A copy of the trace.
-fn copy() -> tempfile::NamedTempFile {
-    let copy = tempfile::Builder::new().suffix(".etl").tempfile().expect("a file");
-    std::fs::copy(fixtures().join(TRACE), copy.path()).expect("a copy");
-    copy
-}
-
-/// Each trace once, as in `check` and `export`.
-#[test]
-fn a_trace_that_is_named_twice_counts_once() {
-    let ran = run(&["report", TRACE, "refset-proved.etl", "./resident-small.etl"]);
-    assert!(ran.err.contains("./resident-small.etl is named twice: it counts once"), "{}", ran.err);
-    assert_eq!(data(&ran.out)["traces"].as_array().map(Vec::len), Some(2));
-}
-
-#[test]
-fn several_traces_are_compared_with_the_first() {
-    let copy = copy();
-    let whole = page(&[TRACE, "refset-proved.etl", copy.path().to_str().expect("a plain name")]);
-    assert!(whole.contains("Nothing differs: each category and each process has as many pages in both."));
-    let data = data(&whole);
-    assert_eq!(data["traces"].as_array().map(Vec::len), Some(3));
-    let json: Value = serde_json::from_str(
-        &run(&["diff", "-q", TRACE, "refset-proved.etl", "--group-by", "category", "--format", "json"]).out,
-    )
-    .expect("JSON");
-    let first = &data["differences"][0]["byCategory"][0];
-    let row = &json["differing"][0];
-    assert_eq!(first[0], row["category"]);
-    assert_eq!(data["differences"][1]["byCategory"].as_array().map(Vec::len), Some(0), "a trace is like itself");
-}
-
 /// Hard faults and the disk have a part where the trace has them, with the numbers of `faults`.
 #[test]
 fn hard_faults_and_the_disk_are_shown_where_they_were_recorded() {

@@ -1,9 +1,10 @@
 //! `pfnset report` of several traces: the differential flame graph has the numbers of `pfnset stacks`.
 
 use crate::diff_stacks::boot;
-use crate::program::out;
-use crate::report;
+use crate::program::{fixtures, out, run};
+use crate::report::{self, TRACE};
 use etl_writer::file_of;
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Weights of stacks by the name of their process, as `stacks` tells them.
@@ -78,4 +79,36 @@ fn a_trace_without_samples_is_named() {
     assert!(section.contains(says) && report::data(&page)["stackDifferences"][0].is_null(), "{section}");
     let page = report::page(&["alloc-x86.etl", "alloc-x86.etl"]);
     assert!(!page.contains("which code got hotter"), "neither has any");
+}
+
+/// A copy of the trace.
+fn copy() -> tempfile::NamedTempFile {
+    let copy = tempfile::Builder::new().suffix(".etl").tempfile().expect("a file");
+    std::fs::copy(fixtures().join(TRACE), copy.path()).expect("a copy");
+    copy
+}
+
+/// Each trace once, as in `check` and `export`.
+#[test]
+fn a_trace_that_is_named_twice_counts_once() {
+    let ran = run(&["report", TRACE, "refset-proved.etl", "./resident-small.etl"]);
+    assert!(ran.err.contains("./resident-small.etl is named twice: it counts once"), "{}", ran.err);
+    assert_eq!(report::data(&ran.out)["traces"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn several_traces_are_compared_with_the_first() {
+    let copy = copy();
+    let whole = report::page(&[TRACE, "refset-proved.etl", copy.path().to_str().expect("a plain name")]);
+    assert!(whole.contains("Nothing differs: each category and each process has as many pages in both."));
+    let data = report::data(&whole);
+    assert_eq!(data["traces"].as_array().map(Vec::len), Some(3));
+    let json: Value = serde_json::from_str(
+        &run(&["diff", "-q", TRACE, "refset-proved.etl", "--group-by", "category", "--format", "json"]).out,
+    )
+    .expect("JSON");
+    let first = &data["differences"][0]["byCategory"][0];
+    let row = &json["differing"][0];
+    assert_eq!(first[0], row["category"]);
+    assert_eq!(data["differences"][1]["byCategory"].as_array().map(Vec::len), Some(0), "a trace is like itself");
 }

@@ -292,6 +292,19 @@ fn threads_of_two_processes_are_told_of_context_switches() {
     }
 }
 
+/// Half of the allocations: the end rundown lists what no event tells. `refset` was silent where `resident` was not.
+#[test]
+fn events_that_the_end_rundown_contradicts_are_told_of_the_reference_set() {
+    let says = "events and end rundown disagree on ";
+    let whole = fs::read(fixtures().join("refset-small.etl")).expect("a fixture");
+    for (bytes, is_told) in [(whole, false), (thinned("refset-small.etl", &[0x0262], |number| number % 2 == 0), true)] {
+        for analysis in ["refset", "resident"] {
+            let ran = with(analysis, &bytes, &["--format", "csv"]);
+            assert_eq!(ran.err.contains(says), is_told, "{analysis}: {}", ran.err);
+        }
+    }
+}
+
 /// Half of the heap ranges: pages of heaps were half of what they are, and the checks passed.
 #[test]
 fn half_of_the_heap_ranges_are_too_few() {

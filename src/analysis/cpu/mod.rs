@@ -40,7 +40,7 @@ pub(crate) use timeline_table::SERIES;
 pub(crate) use unknown_processes::MissedTimes;
 pub use wakeups_and_preemptions::{PreemptionRow, WakeupRow};
 
-use crate::analysis::stacks::{StackTexts, process_differs};
+use crate::analysis::stacks::StackTexts;
 use crate::analysis::time_grid::{Grid, TickRange};
 use crate::dimensions::{Condition, Dimension as _};
 use crate::error::{Error, Missing};
@@ -281,8 +281,7 @@ impl<'r, S: KeptStack> Replay<'r, S> {
         let is_whole = processors.iter().all(|processor| processor.breaks == 0);
         warnings.extend(unknown_processes::warnings(trace, scheduler, &labels, is_whole));
         warnings.extend(warnings::of_readies_before(scheduler));
-        warnings.extend(warnings::of_thread_ends(scheduler));
-        warnings.extend(process_differs(CPU.name, scheduler.process_differs));
+        warnings.extend(warnings::of_threads(scheduler));
         if is_whole {
             warnings.extend(warnings::of_readies(trace, scheduler));
         }

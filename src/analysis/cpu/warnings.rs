@@ -5,6 +5,7 @@ use crate::analysis::cpu::replay::scheduler::Scheduler;
 use crate::analysis::cpu::replay::thread_counts::ThreadCounts;
 use crate::analysis::cpu::replay::thread_instances::{IDLE_INSTANCE, State, ThreadIndex, ThreadInstance};
 use crate::analysis::cpu::switch_stacks::{KeptStack, StackShare, StackShares};
+use crate::analysis::stacks::process_differs;
 use crate::analysis::time_grid::TickRange;
 use crate::etl::EtlFile;
 use crate::etl::log_file_header::MODE_NO_PER_PROCESSOR;
@@ -121,14 +122,15 @@ pub(super) fn of_readies_before<S: KeptStack>(scheduler: &Scheduler<'_, S>) -> O
     Some(Warning::note(CPU.name, "readied_before_switches", text).of(readied))
 }
 
-/// That threads have no record of their end, though their process has.
-pub(super) fn of_thread_ends<S: KeptStack>(scheduler: &Scheduler<'_, S>) -> Option<Warning> {
+/// That threads have no record of their end, though their process has; and that the rundowns list some in two processes.
+pub(super) fn of_threads<S: KeptStack>(scheduler: &Scheduler<'_, S>) -> impl Iterator<Item = Warning> {
     let ended = scheduler.ended_with_process;
     let text = format!(
         "{} no record of the end, though their processes have ended: they count as ended with these",
         counted(ended, "thread has", "threads have")
     );
-    (ended > 0).then(|| Warning::note(CPU.name, "thread_ends_missing", text).of(ended))
+    let ends = (ended > 0).then(|| Warning::note(CPU.name, "thread_ends_missing", text).of(ended));
+    ends.into_iter().chain(process_differs(CPU.name, scheduler.process_differs))
 }
 
 /// Ready records that are missing, and those of threads that are not there.

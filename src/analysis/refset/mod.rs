@@ -30,6 +30,7 @@ pub use totals::timeline::{PeakAndAverage, Timeline, TimelineGroup};
 pub use totals::working_set_check::{MemInfoWsCheck, MemInfoWsDifference};
 
 use crate::analysis::resident::consistency_checks::Checks;
+use crate::analysis::rundown_contradictions::RundownContradictions;
 use crate::analysis::stacks::StackTexts;
 use crate::analysis::table::{Condition, Group, Node};
 use crate::dimensions::ProcessFacet;
@@ -199,9 +200,12 @@ impl ReferenceSet {
         if let (Some(verification), Some(sequence)) = (&mut set.verification, sequence) {
             verification.incomplete = missing_part(trace, sequence);
         }
+        let end = sequence.map_or(Moment::LAST, |sequence| sequence.first);
+        let contradictions = RundownContradictions::at(end, &spaces, trace.processes(), trace.rundowns());
         set.unverified = set.verification.is_none().then(|| unverified(trace));
         set.stack_texts = stacks.map(AccessStacks::into_texts).unwrap_or_default();
         set.add_warnings(trace, query.max_residue, told.unwrap_or_default());
+        set.warnings.extend(contradictions.warning(REFERENCE_SET.name, "categories are by the events"));
         set.warnings.extend(of_names(&of_files, &REFERENCE_SET));
         set.warnings.extend(services_unknown(trace.system(), REFERENCE_SET.name, has_services));
         Ok(set)

@@ -85,8 +85,7 @@ impl ReferenceSet {
         let starts: Vec<Moment> = self.window.later_starts().collect();
         let first = clock.nanos(starts.first()?.time).seconds();
         let text = format!(
-            "counted is the first scenario alone: the start mark stands again at {first:.3} s{} (--from and --to name another \
-             window)",
+            "counted is the first scenario alone: the start mark stands again at {first:.3} s{}; another window can be asked for",
             if starts.len() > 1 { format!(", and {} times after it", starts.len() - 1) } else { String::new() }
         );
         Some(note("later_scenarios", text).of(starts.len() as u64))

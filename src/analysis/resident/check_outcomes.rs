@@ -124,14 +124,7 @@ impl Checks {
     }
 
     pub(super) fn contradicted(&self) -> Option<Warning> {
-        (self.contradictions > 0).then(|| {
-            let text = format!(
-                "events and end rundown disagree on {}; the end rundown wins: {}",
-                counted(self.contradictions, "range or thread", "ranges or threads"),
-                self.contradiction_examples.join(", ")
-            );
-            grave("rundown_disagrees", self.contradictions, text)
-        })
+        self.contradictions.warning(RESIDENT_SET.name, "the end rundown wins")
     }
 
     fn of_lists(&self) -> Outcome {
@@ -208,6 +201,7 @@ fn differs(compared: &Compared, code: &'static str, whose: &str) -> Warning {
 mod tests {
     use super::*;
     use crate::analysis::resident::consistency_checks::Compared;
+    use crate::analysis::rundown_contradictions::RundownContradictions;
     use crate::model::page_owner_key::KeyReading;
     use crate::units::Nanos;
 
@@ -229,8 +223,7 @@ mod tests {
             pfn_database: Some((0xffff_fa80_0000_0000, 5)),
             pfn_database_counted: 5,
             lists: vec![Compared { what: "Zero".into(), counted: 7, expected: 7, slack: 16 }],
-            contradictions: 0,
-            contradiction_examples: Vec::new(),
+            contradictions: RundownContradictions::default(),
             meminfo_age: Some(Nanos(0)),
             version: 4,
             reading: KeyReading::of_version(4),
@@ -257,7 +250,11 @@ mod tests {
         assert_eq!(failed(Checks { duplicates: 1, ..fine.clone() }), ["duplicates"]);
         assert_eq!(failed(Checks { lost_buffers: 2, gaps: 65, ..fine.clone() }), ["lost buffers", "gaps"]);
         assert_eq!(
-            failed(Checks { keyed: (100, 50), contradictions: 1, ..fine.clone() }),
+            failed(Checks {
+                keyed: (100, 50),
+                contradictions: RundownContradictions { count: 1, examples: Vec::new() },
+                ..fine.clone()
+            }),
             ["end rundown", "owner keys"]
         );
         let none = Checks { ram_pages: None, lists: vec![], combined_mmstats: None, pfn_database: None, ..fine };

@@ -4,6 +4,7 @@ use crate::analysis::resident::batch_classify::KeyStats;
 use crate::analysis::resident::category_counts::CategoryCounts;
 use crate::analysis::resident::known_things::KnownThings;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
+use crate::analysis::rundown_contradictions::RundownContradictions;
 use crate::etl::EtlFile;
 use crate::etl::record_id::RecordId;
 use crate::event::event_names;
@@ -11,10 +12,8 @@ use crate::event::hooks::{PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2};
 use crate::event::page_identity::{PageIdentity, PageList, PageUse};
 use crate::load::event_kind_counts::KindCount;
 use crate::load::owned_events::MemoryCounters;
-use crate::model::address_space_at::Contradiction;
 use crate::model::category::Category;
 use crate::model::page_owner_key::KeyReading;
-use crate::model::rundown::RundownKind;
 use crate::model::snapshot::Snapshot;
 use crate::trace::Trace;
 use crate::trace::trust::loss::DescribedHole;
@@ -139,9 +138,7 @@ pub struct Checks {
     /// Lists and standby priorities against MemInfo; empty without MemInfo.
     pub lists: Vec<Compared>,
     /// Ranges and threads on which events and end rundown disagree.
-    pub contradictions: u64,
-    /// The first few of them for people.
-    pub contradiction_examples: Vec<String>,
+    pub contradictions: RundownContradictions,
     /// Time from the MemInfo record to the sequence.
     pub meminfo_age: Option<Nanos>,
     /// Event version of the page records.
@@ -180,8 +177,7 @@ impl Checks {
             pfn_database: None,
             pfn_database_counted: 0,
             lists: Vec::new(),
-            contradictions: 0,
-            contradiction_examples: Vec::new(),
+            contradictions: RundownContradictions::default(),
             meminfo_age: None,
             version: snapshot.version,
             reading: KeyReading::of_version(snapshot.version),
@@ -194,8 +190,7 @@ impl Checks {
     /// These, and on which ranges events and rundown disagree, which the context of the snapshot tells.
     pub(crate) fn of_context(context: &SnapshotContext<'_>, snapshot: &Snapshot, trace: &Trace) -> Checks {
         Checks {
-            contradictions: context.contradictions.len() as u64,
-            contradiction_examples: context.contradictions.iter().take(3).map(|c| example(context, c)).collect(),
+            contradictions: RundownContradictions::new(context.processes, &context.contradictions),
             ..Checks::of_sequence(snapshot, trace)
         }
     }
@@ -252,22 +247,6 @@ fn like_pages(snapshot: &Snapshot, trace: &Trace) -> u64 {
         is_unknown && is_inside && sizes.iter().any(|size| Some(kind.bytes) == size.checked_mul(kind.count))
     };
     Some(kinds().filter(is_like).map(|kind| kind.count).sum()).filter(|all| *all <= snapshot.missing_pfns).unwrap_or(0)
-}
-
-fn example(context: &SnapshotContext<'_>, (process, contradiction): &(u32, Contradiction)) -> String {
-    let kind = match contradiction.kind {
-        RundownKind::Region => "region",
-        RundownKind::View => "view",
-        RundownKind::Heap => "heap range",
-        RundownKind::Thread => "thread",
-    };
-    let at = match contradiction.kind {
-        RundownKind::Thread => contradiction.base.to_string(),
-        _ => format!("0x{:x}", contradiction.base),
-    };
-    let process = context.processes.instances.get(*process as usize).map(|p| p.label()).unwrap_or_default();
-    let side = if contradiction.only_events { "only in the events" } else { "only in the rundown" };
-    format!("{kind} {at} of {process} {side}")
 }
 
 fn compare_lists(pages_by: &[[u64; 8]; 8], counters: &MemoryCounters, pages: u64) -> Vec<Compared> {

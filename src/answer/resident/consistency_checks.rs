@@ -83,8 +83,8 @@ pub(super) fn json(c: &Checks) -> Value {
         "lists": c.lists.iter().map(|list| json!({
             "list": list.what, "counted": list.counted, "meminfo": list.expected, "ok": list.is_fine(),
         })).collect::<Vec<_>>(),
-        "contradictions": c.contradictions,
-        "contradiction_examples": c.contradiction_examples,
+        "contradictions": c.contradictions.count,
+        "contradiction_examples": c.contradictions.examples,
         "owner_keys": { "reading": c.reading.name(), "active_private_pages": c.keyed.0, "unnamed": c.keyed.1 },
         "failures": c.failures().texts(),
     })

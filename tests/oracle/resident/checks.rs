@@ -158,7 +158,7 @@ fn a_trace_in_which_all_is_well_says_nothing() {
     assert_eq!((checks.combined, checks.combined_mmstats), (5, Some(5)));
     assert_eq!((checks.pfn_database, checks.pfn_database_counted), (Some((0xffff_fa80_0000_0000, 20)), 20));
     assert_eq!(checks.ram_pages, Some(512));
-    assert_eq!((checks.contradictions, checks.keyed), (0, (300, 0)));
+    assert_eq!((checks.contradictions.count, checks.keyed), (0, (300, 0)));
     let lists: Vec<_> = checks.lists.iter().map(|l| (l.what.as_str(), l.counted, l.expected)).collect();
     assert_eq!(lists[0], ("Zero", 100, 100));
     assert_eq!(lists[9], ("Standby priority 5", 165, 165));
@@ -279,7 +279,7 @@ fn events_that_the_end_rundown_contradicts_are_named() {
         log(&mut trace, Identity::private(pfn, 40, address).rec(P, 4, 0x0223));
     }
     let set = with_file(&trace.finish(), |trace| ResidentSet::answer(trace, &ResidentQuery::default()).unwrap());
-    assert_eq!(set.snapshots[0].checks.contradictions, 3);
+    assert_eq!(set.snapshots[0].checks.contradictions.count, 3);
     let is_of_ranges = |text: &str| text.contains("disagree on 3 ranges or threads");
     let line = &set.warnings.iter().find(|warning| is_of_ranges(&warning.text)).expect("a warning").text;
     assert!(line.contains("region 0x10000 of a.exe (40) only in the events"), "{line}");
