@@ -9,6 +9,7 @@ hostile names, which `cargo test --test program report` leaves in target/tmp. Ne
 
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -245,8 +246,10 @@ def main():
     program, folder = str(pathlib.Path(program).resolve()), pathlib.Path(folder).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     trace = "resident-small.etl"
+    # A trace that is named twice counts once; a copy does not.
+    copy = shutil.copy(FIXTURES / "stacks-keys.etl", folder / "copy.etl")
     pages = {
-        "many": [trace, "refset-proved.etl", "refset-small.etl", "cpu-compressed.etl"], "resident": [trace], "refset": ["refset-proved.etl"], "cpu": ["cpu-compressed.etl"], "allocations": ["alloc-x86.etl"], "stacks": ["stacks-keys.etl"], "hotter": ["stacks-keys.etl", "stacks-keys.etl"], "two": [trace, "refset-proved.etl"],
+        "many": [trace, "refset-proved.etl", "refset-small.etl", "cpu-compressed.etl"], "resident": [trace], "refset": ["refset-proved.etl"], "cpu": ["cpu-compressed.etl"], "allocations": ["alloc-x86.etl"], "stacks": ["stacks-keys.etl"], "hotter": ["stacks-keys.etl", copy], "two": [trace, "refset-proved.etl"],
     }
     with sync_playwright() as playwright:
         browser = Browser(playwright, chromium)
