@@ -36,10 +36,11 @@ fuzz_target!(|data: &[u8]| {
         let values = TraceValues::answer(trace, budgets);
         let result = TraceResult::new(vec![path.into()], budgets, values, earlier.as_ref());
         judged(&result, budgets.len());
-        let checked = Checked { budgets: Path::new(NAME), baseline: Some(Path::new(NAME)), verdict: result.verdict };
         let told = one_warning(NAME);
+        let (name, verdict) = (Path::new(NAME), result.verdict);
+        let checked = Checked { budgets: name, baseline: Some(name), of_baseline: &told, verdict };
         harmless(junit(std::slice::from_ref(&result), &told, true, Unit::Auto).expect("a document").into());
-        written(check_answer(checked, std::slice::from_ref(&result), told));
+        written(check_answer(checked, std::slice::from_ref(&result), told.clone()));
     }
 });
 

@@ -23,6 +23,8 @@ pub struct Checked<'a> {
     pub budgets: &'a Path,
     /// The baseline.
     pub baseline: Option<&'a Path>,
+    /// What makes values of the baseline doubtful or useless, with its name: each row of CSV has it, as each suite of JUnit.
+    pub of_baseline: &'a Warnings,
     /// The worst of all traces.
     pub verdict: Verdict,
 }
@@ -44,7 +46,7 @@ pub(crate) fn answer<'a>(
     Answer {
         warnings,
         facts,
-        tables: traces.iter().map(|trace| table(trace, unit).into()).collect(),
+        tables: traces.iter().map(|trace| table(trace, checked.of_baseline, unit).into()).collect(),
         screen: Some(screen(traces, unit)),
         document: Some(document(traces, unit)),
         units: Units { size: unit, ..Units::default() },
@@ -289,8 +291,9 @@ const FIELDS: [&str; 18] = [
     "optional",
 ];
 
-/// The budgets of a trace, a row for each.
-pub(crate) fn table(trace: &TraceResult, unit: Unit) -> Table {
+/// The budgets of a trace, a row for each. `of_baseline`: what is said of the values that they are compared with.
+pub(crate) fn table(trace: &TraceResult, of_baseline: &Warnings, unit: Unit) -> Table {
+    let of_all = [trace.warnings.texts(), of_baseline.texts()].concat();
     let record = |result: &BudgetResult| {
         let amounts = Amounts::new(result, unit);
         let number = |amount: Option<i64>| Cell::maybe(amount, |amount| amounts.cell(amount));
@@ -309,7 +312,7 @@ pub(crate) fn table(trace: &TraceResult, unit: Unit) -> Table {
             number(value_of(result)),
             number(decisive(result).map(|limit| limit.limit)),
             Cell::maybe(reason(result, unit), Cell::text),
-            Cell::text([trace.warnings.texts(), result.warnings.clone()].concat().join("; ")),
+            Cell::text([&of_all[..], &result.warnings].concat().join("; ")),
             number(baseline_of(result)),
             number(growth(result)),
             number(growth_limit(result)),

@@ -2,6 +2,7 @@
 
 use crate::check::{check, folder, json};
 use crate::program::{finish, pfnset};
+use crate::recording::kept;
 use etl_writer::Ptr::P8;
 use etl_writer::payloads::system::Cpu;
 use etl_writer::payloads::thread::Switch;
@@ -201,4 +202,73 @@ fn a_baseline_that_fits_no_budget_is_said() {
     assert!(ran.code == 0 && ran.out.contains(told), "{ran:?}");
     let ran = check(&folder, "now.etl --budgets budgets.toml --baseline now.etl");
     assert!(ran.code == 0 && !ran.out.contains(told), "{ran:?}");
+}
+
+/// The growth column showed pages that only changed their category, beside a note that the baseline is not used, and what grew most of them.
+#[test]
+fn growth_against_other_keywords_is_not_shown() {
+    let limits = |name: &str, category: &str, limits: &str| {
+        format!("[[budget]]\nname = \"{name}\"\nwhere.category = \"{category}\"\n{limits}\n")
+    };
+    let of_heaps = "was recorded with the keyword Win32HeapRanges, ";
+    let folder = tempfile::tempdir().expect("a folder");
+    kept(folder.path(), "whole.etl", Vec::new(), |_| true);
+    kept(folder.path(), "bare.etl", Vec::new(), |hook| !(0x0264..=0x0268).contains(&hook));
+    let run = |text: String, now: &str, baseline: &str, form: &str| {
+        write(&folder, "budgets.toml", &text);
+        let line = format!("{now} --budgets budgets.toml --baseline {baseline} --format {form} --junit verdicts.xml");
+        check(&folder, &line)
+    };
+    for (now, baseline) in [("whole.etl", "bare.etl"), ("bare.etl", "whole.etl")] {
+        // Beside one that can be compared.
+        let two = [limits("va", "VirtualAlloc", "max = \"1 GiB\""), limits("img", "Image", "max = \"1 GiB\"")].concat();
+        let ran = run(two, now, baseline, "json");
+        let found = json(&ran);
+        let [va, image] = [0, 1].map(|at| found["traces"][0]["budgets"][at].clone());
+        assert_eq!((ran.code, &va["growth"], &va["baseline_value"]), (0, &Value::Null, &Value::Null), "{va}");
+        let told = va["warnings"].as_array().expect("warnings").iter().filter_map(Value::as_str);
+        let told: Vec<&str> = told.filter(|text| text.contains(of_heaps)).collect();
+        assert!(told.len() == 1 && told[0].starts_with("its growth is not known: "), "{va}");
+        assert_eq!((&image["growth"], &image["warnings"]), (&0.into(), &Value::Array(Vec::new())), "{image}");
+        assert!(!ran.out.contains("baseline_unused"), "{}", ran.out);
+        // Alone the baseline is of no use at all; the budget says why, once.
+        let ran = run(limits("va", "VirtualAlloc", "max = \"1 GiB\""), now, baseline, "table");
+        let unused = ran.out.contains("the baseline is not used, because it fits no budget\n");
+        assert!(unused && ran.out.replace("\n ", "").matches(of_heaps).count() == 1, "{}", ran.out);
+        // Another limit is broken: the one of growth is not silently left out.
+        let both = limits("va", "VirtualAlloc", "max = \"4 KiB\"\nmax_growth = \"1 %\"");
+        let ran = run(both, now, baseline, "csv");
+        assert!(ran.code == 1 && ran.out.contains("max_growth is not judged: "), "{}", ran.out);
+        let junit = read(&folder, "verdicts.xml");
+        assert!(junit.contains("its largest parts") && !junit.contains("what grew most"), "{junit}");
+        assert!(junit.contains("warning: max_growth is not judged: "), "{junit}");
+    }
+}
+
+/// Rows of CSV had the warnings of the trace, and not those of what its growth counts from.
+#[test]
+fn rows_of_csv_have_the_warnings_of_the_baseline() {
+    let folder = folder(ALL);
+    let line = "resident-small.etl --budgets budgets.toml --baseline refset-small.etl --format csv -q";
+    let ran = check(&folder, line);
+    let row = ran.out.lines().nth(1).expect("a row");
+    assert!(ran.code == 0 && row.contains("baseline refset-small.etl: 1,224 PFNs between"), "{}", ran.out);
+}
+
+/// The file of a run before stayed when a command ended early, and a pipeline showed its verdicts.
+#[test]
+fn verdicts_of_an_earlier_run_do_not_stay() {
+    let folder = folder(ALL);
+    fs::create_dir(folder.path().join("none")).expect("room for a folder");
+    let ran = check(&folder, "resident-small.etl --budgets budgets.toml --junit verdicts.xml");
+    assert!(ran.code == 0 && read(&folder, "verdicts.xml").contains("testsuite"), "{ran:?}");
+    let ran = check(&folder, "none --budgets budgets.toml --junit verdicts.xml");
+    assert!(ran.code == 3 && !folder.path().join("verdicts.xml").exists(), "{ran:?}");
+    // What is an input, or a trace by its name, stays.
+    for (line, name) in [
+        ("none --budgets budgets.toml --junit budgets.toml", "budgets.toml"),
+        ("none --budgets budgets.toml --junit resident-small.etl", "resident-small.etl"),
+    ] {
+        assert!(check(&folder, line).code >= 2 && folder.path().join(name).exists(), "{line}");
+    }
 }

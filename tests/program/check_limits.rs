@@ -106,3 +106,24 @@ fn rows_have_their_warnings() {
     let own = "process \"\"nobody*\"\" matches nothing";
     assert!(lines[2].contains("THE FILE LACKS 1 buffer") && lines[2].contains(own), "{}", ran.out);
 }
+
+/// A first file of budgets had some that the trace that they were made of could not answer.
+#[test]
+fn suggested_budgets_can_be_judged_on_their_own_trace() {
+    let folder = folder("");
+    for name in ["refset-proved.etl", "refset-small.etl", "resident-small.etl", "alloc-x86.etl", "faults-x86.etl"] {
+        fs::copy(fixtures().join(name), folder.path().join("now.etl")).expect("a fixture");
+        let made = check(&folder, "--init now.etl -o first.toml --force -q");
+        assert_eq!(made.code, 0, "{name}: {made:?}");
+        let first = fs::read_to_string(folder.path().join("first.toml")).expect("the file");
+        let unknown =
+            "# No budget of SystemPage, memory: its categories cannot be known: no image of the kernel is known";
+        assert_eq!(first.contains(unknown), name == "refset-proved.etl", "{name}: {first}");
+        let found = json(&check(&folder, "now.etl --budgets first.toml --format json -q"));
+        let judged = found["traces"][0]["budgets"].as_array().expect("budgets");
+        assert!(!judged.is_empty(), "{name}");
+        for budget in judged {
+            assert!(["pass", "watch"].contains(&budget["verdict"].as_str().expect("a verdict")), "{name}: {budget}");
+        }
+    }
+}

@@ -376,7 +376,7 @@ fn each_recording_of_a_folder_is_one() {
 }
 
 /// A trace with the records that are kept, as one file.
-fn kept(folder: &Path, name: &str, first: Vec<Rec>, keeps: impl Fn(u16) -> bool) -> PathBuf {
+pub fn kept(folder: &Path, name: &str, first: Vec<Rec>, keeps: impl Fn(u16) -> bool) -> PathBuf {
     let rest = records(2, Vec::new()).into_iter().filter(|rec| keeps(rec.hook));
     put(folder, name, &Trace::new(session()).push_all(first.into_iter().chain(rest)).finish())
 }

@@ -231,7 +231,15 @@ fn measure(form: &BudgetForm) -> Result<(Analysis, Measure), Wrong> {
 }
 
 fn amount(text: &Spanned<String>, measure: Measure) -> Result<Limit, Wrong> {
-    let whole = text.get_ref().trim();
+    limit(text.get_ref(), measure).map_err(|form| wrong(text, format!("\"{}\": {form}", text.get_ref())))
+}
+
+/// A limit as people write it.
+///
+/// # Errors
+/// What is expected in its place.
+pub(super) fn limit(text: &str, measure: Measure) -> Result<Limit, &'static str> {
+    let whole = text.trim();
     let share = || whole.ends_with('%').then(|| whole.parse().ok()).flatten();
     let (limit, form) = match measure.unit() {
         // Of 0 the unit does not matter.
@@ -257,7 +265,7 @@ fn amount(text: &Spanned<String>, measure: Measure) -> Result<Limit, Wrong> {
             )
         }
     };
-    limit.ok_or_else(|| wrong(text, format!("\"{}\": {form}", text.get_ref())))
+    limit.ok_or(form)
 }
 
 fn watch(form: &BudgetForm) -> Result<u64, Wrong> {

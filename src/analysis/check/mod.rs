@@ -106,6 +106,17 @@ impl BudgetResult {
         self.has_growth_unjudged() && self.limits.is_empty()
     }
 
+    /// A limit that cannot be judged makes the budget invalid, unless another one is exceeded for certain: then a warning names it. `limits`:
+    /// each with the reason, where there is one.
+    fn cannot_judge(&mut self, limits: [(&str, Option<String>); 5]) {
+        let fails = self.verdict == Verdict::Fail;
+        for (limit, reason) in limits.into_iter().filter_map(|(limit, reason)| Some((limit, reason?))) {
+            self.warnings.extend(fails.then(|| format!("{limit} is not judged: {reason}")));
+            self.fault = Some(reason);
+            self.verdict = self.verdict.max(Verdict::Invalid);
+        }
+    }
+
     /// What it contributes to the verdict on the trace.
     pub(crate) fn counted(&self) -> Verdict {
         if self.is_absent() { Verdict::Pass } else { self.verdict }
@@ -193,9 +204,18 @@ impl TraceResult {
 pub(crate) fn unused_baseline(traces: &[TraceResult]) -> Option<Warning> {
     let valued = || traces.iter().flat_map(|trace| &trace.budgets).filter(|result| result.value.is_some());
     let is_used = |result: &BudgetResult| result.without_baseline.is_none() || result.budget.max_growth.is_some();
-    let reason = valued().find_map(|result| result.without_baseline.as_ref())?;
-    let text = format!("the baseline is not used, because it fits no budget: {reason}");
-    (!valued().any(is_used)).then(|| Warning::note(OF_TRACE, "baseline_unused", text))
+    let mut reasons: Vec<&str> = valued().filter_map(|result| result.without_baseline.as_deref()).collect();
+    reasons.sort_unstable();
+    reasons.dedup();
+    if reasons.is_empty() || valued().any(is_used) {
+        return None;
+    }
+    // Of values that are of other pages each budget says so itself.
+    let is_told = |reason: &&str| valued().any(|result| result.warnings.iter().any(|told| told.ends_with(reason)));
+    reasons.retain(|reason| !is_told(reason));
+    let because = if reasons.is_empty() { "" } else { ": " };
+    let text = format!("the baseline is not used, because it fits no budget{because}{}", reasons.join("; "));
+    Some(Warning::note(OF_TRACE, "baseline_unused", text))
 }
 
 /// The worst verdict of several; a pass if there is none.
@@ -213,6 +233,7 @@ fn no_match(value: &Value) -> String {
 
 const NO_EARLIER: &str =
     "nothing in the baseline meets its conditions, so there is no growth to judge; optional = true counts from 0";
+const ALL_IS_GROWTH: &str = "nothing in the baseline meets its conditions: all of it counts as growth";
 
 /// A lower limit that time of which nobody knows the owner can reach is not judged; returns why.
 fn undecided_min(limits: &mut [LimitResult], bounds: &Bounds) -> Option<String> {
@@ -222,19 +243,55 @@ fn undecided_min(limits: &mut [LimitResult], bounds: &Bounds) -> Option<String> 
     Some(reason)
 }
 
+/// What a value is compared with.
+#[derive(Default)]
+struct Earlier<'v> {
+    /// The value of the baseline.
+    value: Option<&'v Value>,
+    /// Why a baseline that is given has none for this value.
+    missing: Option<String>,
+    /// True where it has one, which is of other pages or of another process: its difference is no growth.
+    is_of_others: bool,
+}
+
+impl<'v> Earlier<'v> {
+    /// Of a name that is not there nobody knows whether it needed nothing or was another one.
+    fn of(budget: &Budget, value: &Value, baseline: Option<&'v Result<Value, String>>) -> Earlier<'v> {
+        let without = |missing: String| Earlier { missing: Some(missing), ..Earlier::default() };
+        match baseline {
+            None => Earlier::default(),
+            Some(Err(reason)) => without(reason.clone()),
+            Some(Ok(earlier)) if earlier.has_no_match && !budget.optional => without(NO_EARLIER.to_owned()),
+            Some(Ok(earlier)) => match value.is_of_others(earlier, &budget.filter) {
+                Some(reason) => Earlier { is_of_others: true, ..without(reason) },
+                None => Earlier { value: Some(earlier), ..Earlier::default() },
+            },
+        }
+    }
+
+    /// What is said of the growth beside it.
+    fn doubts(&self, budget: &Budget, value: &Value) -> Vec<String> {
+        let is_all = |earlier: &&Value| earlier.has_no_match && budget.max_growth.is_some();
+        let all = self.value.filter(is_all).map(|_| ALL_IS_GROWTH.to_owned());
+        let longer = self.value.and_then(|earlier| value.other_length(earlier));
+        // A limit of growth tells it itself.
+        let others = self.missing.as_ref().filter(|_| self.is_of_others && budget.max_growth.is_none());
+        let others = others.map(|reason| format!("its growth is not known: {reason}"));
+        [all, longer, others].into_iter().flatten().collect()
+    }
+}
+
 fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Result<Value, String>>) -> BudgetResult {
-    let earlier = baseline.and_then(|baseline| baseline.as_ref().ok());
-    let has_no_earlier = earlier.is_some_and(|earlier| earlier.has_no_match);
-    // Of a name that is not there nobody knows whether it needed nothing or was another one.
-    let earlier = earlier.filter(|_| !has_no_earlier || budget.optional);
-    let mut result = BudgetResult::unjudged(budget, earlier);
     let value = match value {
         Err(reason) => {
-            result.fault = Some(reason.clone());
-            return result;
+            let earlier = baseline.and_then(|baseline| baseline.as_ref().ok());
+            let earlier = earlier.filter(|earlier| !earlier.has_no_match || budget.optional);
+            return BudgetResult { fault: Some(reason.clone()), ..BudgetResult::unjudged(budget, earlier) };
         }
         Ok(value) => value,
     };
+    let earlier = Earlier::of(budget, value, baseline);
+    let mut result = BudgetResult::unjudged(budget, earlier.value);
     result.value = Some(value.pages);
     result.warnings = [&value.unmatched[..], &value.doubts[..]].concat();
     let bounds = Bounds::new(value, budget.measure);
@@ -245,15 +302,8 @@ fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Resu
         result.fault = unnamed.or_else(|| Some(no_match(value)));
         return result;
     }
-    if has_no_earlier && budget.optional && budget.max_growth.is_some() {
-        result.warnings.push("nothing in the baseline meets its conditions: all of it counts as growth".to_owned());
-    }
-    let absent = (has_no_earlier && !budget.optional).then(|| NO_EARLIER.to_owned());
-    let differs = earlier.and_then(|earlier| value.is_of_others(earlier, &budget.filter));
-    let longer = earlier.filter(|_| budget.max_growth.is_some()).and_then(|earlier| value.other_length(earlier));
-    result.warnings.extend(longer);
-    let comparable = result.baseline.filter(|_| differs.is_none());
-    let runs = comparable.map(|median| (median, result.spread.map(|spread| spread.most)));
+    result.warnings.extend(earlier.doubts(budget, value));
+    let runs = result.baseline.map(|median| (median, result.spread.map(|spread| spread.most)));
     let no_total = value.total_unknown.as_ref().filter(|_| budget.has_shares());
     let known = if no_total.is_some() { budget.without_shares() } else { budget.clone() };
     result.limits = judge(&known, value.pages, value.total, runs);
@@ -262,20 +312,21 @@ fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Resu
     }
     let may_reach = undecided_min(&mut result.limits, &bounds);
     result.verdict = worst(result.limits.iter().map(|limit| limit.verdict));
-    // A limit that cannot be judged makes the budget invalid, unless another one is exceeded for certain.
-    let unknown = differs.or(absent).or_else(|| baseline.and_then(|baseline| baseline.as_ref().err().cloned()));
     let no_share =
         no_total.map(|reason| format!("a limit in percent is a part of all, and all is not known: {reason}"));
-    result.without_baseline.clone_from(&unknown);
     let growth = result.limits.iter().find(|limit| limit.kind == LimitKind::MaxGrowth);
     let may_outgrow = growth.and_then(|limit| bounds.may_outgrow(limit.room));
-    let reasons = [budget.max_growth.and(unknown), no_share, bounds.may_exceed(budget.max), may_outgrow, may_reach];
-    for reason in reasons.into_iter().flatten() {
-        result.fault = Some(reason);
-        result.verdict = result.verdict.max(Verdict::Invalid);
-    }
+    let no_growth = budget.max_growth.and(earlier.missing.clone());
+    result.without_baseline = earlier.missing;
+    result.cannot_judge([
+        (LimitKind::MaxGrowth.name(), no_growth),
+        ("a share", no_share),
+        (LimitKind::Max.name(), bounds.may_exceed(budget.max)),
+        (LimitKind::MaxGrowth.name(), may_outgrow),
+        (LimitKind::Min.name(), may_reach),
+    ]);
     if result.verdict == Verdict::Fail {
-        (result.dimensions, result.grown) = grown(value, earlier);
+        (result.dimensions, result.grown) = grown(value, earlier.value);
     }
     result
 }

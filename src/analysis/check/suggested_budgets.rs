@@ -1,11 +1,12 @@
 //! A first budgets file: the largest processes and categories of a trace, and who allocated most.
 
 use crate::analysis::allocations::Dimension as AllocationDimension;
+use crate::analysis::check::TraceResult;
 use crate::analysis::check::budget::{Analysis, Budget, Conditions, Measure, MeasureUnit};
-use crate::analysis::check::required_data::{Evidence, unrecorded};
+use crate::analysis::check::budgets_file::limit;
+use crate::analysis::check::required_data::unrecorded;
 use crate::analysis::check::trace_values::{TraceValues, Value};
-use crate::analysis::refset::query::Dimension as ReferenceDimension;
-use crate::analysis::resident::page_dimensions::Dimension as ResidentDimension;
+use crate::analysis::check::verdict::Verdict;
 use crate::dimensions::single_dimensions::CATEGORY;
 use crate::dimensions::{Condition, Dimension as _, Label, LabelKind, ProcessFacet};
 use crate::error::Missing;
@@ -14,12 +15,10 @@ use crate::load::allocation_kinds::AllocationKind;
 use crate::model::category::Category;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
-use crate::trace::analysis_needs::{AnalysisNeeds, REFERENCE_SET, RESIDENT_SET};
+use crate::trace::analysis_needs::{REFERENCE_SET, RESIDENT_SET};
 use crate::trace::trust::warning::Warnings;
 use crate::units::PAGE_BYTES;
 use std::collections::{BTreeMap, BTreeSet};
-
-const CATEGORY_NAME: &str = CATEGORY.name;
 
 /// Processes and categories that are suggested.
 const MOST: usize = 5;
@@ -168,7 +167,7 @@ pub struct Suggested {
     pub without: Vec<(Analysis, String)>,
     /// Names among the largest of which there are no budgets, because a pattern cannot be written for them alone.
     pub unwritten: BTreeSet<String>,
-    /// Which categories cannot be known, a line each.
+    /// Of which there is none because its value is not known, as of categories, a line each.
     pub unknown: BTreeSet<String>,
     /// Categories of budgets that count pages of others too, because a keyword was not recorded.
     pub moved: BTreeSet<String>,
@@ -220,36 +219,54 @@ fn of_pages(
     all
 }
 
-/// What a budget of pages by category needs, and its condition.
-fn of_category(budget: &Suggestion) -> Option<(&'static AnalysisNeeds, Conditions)> {
-    let Some((CATEGORY_NAME, category)) = &budget.condition else { return None };
-    match budget.analysis {
-        Analysis::Resident => {
-            let of = Condition::fixed(ResidentDimension::Category, category);
-            Some((&RESIDENT_SET, Conditions::Resident(vec![of])))
+impl Suggestion {
+    /// The budget that a reader of the file gets; `None` for one that is not read.
+    fn budget(&self) -> Option<Budget> {
+        let mut budget = whole((self.analysis, self.measure));
+        budget.name.clone_from(&self.name);
+        budget.max = Some(limit(&self.max, self.measure).ok()?);
+        if let Some((dimension, patterns)) = &self.condition {
+            let text = format!("{dimension}={patterns}");
+            match &mut budget.conditions {
+                Conditions::Resident(all) => all.push(Condition::parse(&text).ok()?),
+                Conditions::Reference(all) => all.push(Condition::parse(&text).ok()?),
+                Conditions::Faults(all) => all.push(Condition::parse(&text).ok()?),
+                Conditions::Cpu(all) => all.push(Condition::parse(&text).ok()?),
+                Conditions::Allocations(all) => all.push(Condition::parse(&text).ok()?),
+            }
+            budget.filter.push((dimension, patterns.clone()));
         }
-        Analysis::Reference => {
-            let of = Condition::fixed(ReferenceDimension::Category, category);
-            Some((&REFERENCE_SET, Conditions::Reference(vec![of])))
-        }
-        _ => None,
+        Some(budget)
     }
 }
 
+/// That pages of others count in a budget too, because a keyword was not recorded.
+fn moved(trace: &Trace, budget: &Budget) -> Vec<String> {
+    let needs = match budget.analysis {
+        Analysis::Resident => &RESIDENT_SET,
+        Analysis::Reference => &REFERENCE_SET,
+        _ => return Vec::new(),
+    };
+    unrecorded(trace, needs, &budget.conditions).into_iter().map(|(_, text)| text).collect()
+}
+
 impl Suggested {
-    /// Takes out categories that cannot be known, and says of which others a recording with all keywords has other pages.
-    fn check_categories(&mut self, trace: &Trace) {
-        let (mut unknown, mut moved) = (BTreeSet::new(), BTreeSet::new());
-        self.budgets.retain(|budget| {
-            let Some((needs, conditions)) = of_category(budget) else { return true };
-            let reason = Evidence::new(trace, needs).lacks(&conditions);
-            moved.extend(unrecorded(trace, needs, &conditions).into_iter().map(|(_, text)| text));
-            let is_known = reason.is_none();
-            unknown.extend(reason.map(|reason| format!("No budget of {}: {reason}", budget.name)));
-            is_known
-        });
-        self.unknown = unknown;
-        self.moved = moved;
+    /// Takes out what `check` calls invalid of this trace, as categories that cannot be known, and says of which others a recording with all
+    /// keywords has other pages.
+    fn judge(&mut self, trace: &Trace) {
+        let (kept, budgets): (Vec<Suggestion>, Vec<Budget>) =
+            self.budgets.drain(..).filter_map(|suggestion| Some((suggestion.clone(), suggestion.budget()?))).unzip();
+        let values = TraceValues::answer(trace, &budgets);
+        let judged = TraceResult::new(Vec::new(), &budgets, values, None).budgets;
+        for (suggestion, result) in kept.into_iter().zip(judged) {
+            match result.fault.filter(|_| matches!(result.verdict, Verdict::Invalid | Verdict::NoMatch)) {
+                Some(reason) => self.unknown.extend([format!("No budget of {}: {reason}", suggestion.name)]),
+                None => {
+                    self.moved.extend(moved(trace, &result.budget));
+                    self.budgets.push(suggestion);
+                }
+            }
+        }
     }
 }
 
@@ -297,9 +314,12 @@ pub fn suggest(trace: &Trace) -> Result<Suggested, Missing> {
         };
         suggested.budgets.extend(budgets);
     }
+    suggested.judge(trace);
     if !suggested.budgets.is_empty() {
-        suggested.check_categories(trace);
         return Ok(suggested);
+    }
+    if let Some(what) = suggested.unknown.into_iter().next() {
+        return Err(Missing { what, advice: None });
     }
     // What was recorded says more than what was not.
     let is_recorded = |(of, _): &(Analysis, String)| matches!(of, Analysis::Allocations(_));

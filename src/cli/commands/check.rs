@@ -25,7 +25,7 @@ use crate::trace::recording::is_one;
 use crate::trace::trust::warning::Warnings;
 use anyhow::Context;
 use clap::Args;
-
+use std::fs;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
@@ -156,6 +156,7 @@ impl Check {
         refuse("--symbols", &[(has_no_names, &reason)])?;
         budgets.iter_mut().for_each(|budget| budget.symbols = symbols.clone());
         self.check_files(&budgets)?;
+        self.remove_earlier_verdicts()?;
         trace::prepare_all(common, &self.recordings)?;
         let baseline = self.recordings.baseline.as_ref().map(|files| self.open_baseline(files)).transpose()?;
         let earlier: Option<TraceValues> = baseline.map(|baseline| baseline.values(&budgets));
@@ -186,7 +187,8 @@ impl Check {
                 .context("--junit")?;
             atomic_file::write(path, text.as_bytes())?;
         }
-        let checked = Checked { budgets: path, baseline: self.baseline.as_deref(), verdict };
+        let (baseline, of_baseline) = (self.baseline.as_deref(), &of_baseline);
+        let checked = Checked { budgets: path, baseline, of_baseline, verdict };
         let first_grave = warnings.grave().first().map(|warning| warning.text.clone());
         output::print(&check::answer(checked, &traces, warnings, unit), common.format, common.csv.cells(), common)?;
         Ok(match (verdict, first_grave) {
@@ -277,6 +279,15 @@ impl Check {
                 "budget \"{}\" has max_growth: give --baseline FILE, or make one with --save-baseline FILE",
                 budget.name
             )),
+            None => Ok(()),
+        }
+    }
+
+    /// Who takes the file when the command ends early, as for a folder without traces, does not get the verdicts of another run.
+    fn remove_earlier_verdicts(&self) -> anyhow::Result<()> {
+        let is_there = |path: &&PathBuf| path.symlink_metadata().is_ok_and(|of_it| of_it.is_file());
+        match self.junit.as_ref().filter(is_there).filter(|path| !atomic_file::is_trace(path)) {
+            Some(path) => fs::remove_file(path).with_context(|| format!("cannot replace {}", path.display())),
             None => Ok(()),
         }
     }

@@ -9,6 +9,7 @@ use crate::analysis::report::{Part, reclassifications};
 use crate::analysis::resident::SnapshotSet;
 use crate::analysis::table::Table;
 use crate::answer::allocations;
+use crate::answer::answer_type::Warnings;
 use crate::answer::faults::sentences;
 use crate::answer::numbers::{self, Unit};
 use crate::answer::{Units, check};
@@ -118,7 +119,7 @@ fn budgets(traces: &[TracePage<'_>], verdicts: &[TraceResult]) -> Markup {
             h2 { "Budgets" }
             @for (trace, result) in traces.iter().zip(verdicts) {
                 article {
-                    (tables::table(&format!("Budgets of {}", trace.name), &check::table(result, unit), Units::default()))
+                    (tables::table(&format!("Budgets of {}", trace.name), &check::table(result, &Warnings::default(), unit), Units::default()))
                     @for lines in check::reasons(result, unit) { (lines_of(&lines)) }
                     (lines_of(&result.warnings_of_machines()))
                     (lines_of(&result.warnings_of_budgets()))
