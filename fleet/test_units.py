@@ -467,7 +467,10 @@ class Questions(unittest.TestCase):
         self.assertIn("first 20 of 50 rows", out.getvalue())
 
     def test_hidden_characters_are_those_of_the_program(self):
-        with open(os.path.join(os.path.dirname(__file__), "..", "src", "escape.rs"), encoding="utf-8") as source:
+        path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "src", "escape.rs")
+        if not os.path.exists(path):
+            self.skipTest("the program's sources are not beside this folder")
+        with open(path, encoding="utf-8") as source:
             text = source.read()
         listed = text[text.index("matches!(c,"):text.index("|| u32::from(c)")]
         hidden = {c for c in range(0x110000) if c < 0x20 or 0x7f <= c < 0xa0 or c & 0xffff >= 0xfffe}

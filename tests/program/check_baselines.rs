@@ -272,3 +272,20 @@ fn verdicts_of_an_earlier_run_do_not_stay() {
         assert!(check(&folder, line).code >= 2 && folder.path().join(name).exists(), "{line}");
     }
 }
+
+/// Beside a budget that has a value in the baseline, the growth of another one was empty without a word.
+#[test]
+fn budgets_without_a_value_in_the_baseline_are_named() {
+    let folder = folder(ALL);
+    let line = "resident-small.etl --budgets budgets.toml --baseline resident-small.etl --save-baseline saved.json";
+    let ran = check(&folder, line);
+    assert!(ran.code == 0 && !ran.out.contains("the baseline has no value"), "{ran:?}");
+    let new =
+        ["a", "b", "c", "d"].map(|name| ALL.replace("All", &format!("new {name}")) + "where.category = \"Image\"\n");
+    write(&folder, "budgets.toml", &[ALL, &new.concat()].concat());
+    let ran = check(&folder, "resident-small.etl --budgets budgets.toml --baseline saved.json --format json");
+    let found = json(&ran);
+    assert_eq!((ran.code, &found["traces"][0]["budgets"][1]["growth"]), (0, &Value::Null), "{}", ran.out);
+    let told = "the baseline has no value for new a, new b, new c and 1 more: ";
+    assert_eq!(ran.out.matches(told).count(), 1, "{}", ran.out);
+}

@@ -22,6 +22,7 @@ pub mod verdict;
 use crate::trace::trust::warning::{OF_TRACE, Warning, Warnings};
 use budget::Budget;
 use largest_growth::{Grown, grown};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use trace_values::{TraceValues, Value};
 use unknown_owners::Bounds;
@@ -199,23 +200,37 @@ impl TraceResult {
     }
 }
 
-/// What says that a baseline changes no verdict and shows no growth: it fits none of the budgets that have a value. One with a limit for
-/// growth is invalid then, and says why itself.
+/// What says for which budgets, of those that have a value, a baseline changes no verdict and shows no growth. One with a limit for growth is
+/// invalid then, and says why itself; so does one whose value in the baseline is of other pages.
 pub(crate) fn unused_baseline(traces: &[TraceResult]) -> Option<Warning> {
     let valued = || traces.iter().flat_map(|trace| &trace.budgets).filter(|result| result.value.is_some());
     let is_used = |result: &BudgetResult| result.without_baseline.is_none() || result.budget.max_growth.is_some();
-    let mut reasons: Vec<&str> = valued().filter_map(|result| result.without_baseline.as_deref()).collect();
-    reasons.sort_unstable();
-    reasons.dedup();
-    if reasons.is_empty() || valued().any(is_used) {
-        return None;
+    let is_told = |result: &BudgetResult, reason: &str| result.warnings.iter().any(|told| told.ends_with(reason));
+    let mut unused: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for result in valued().filter(|result| !is_used(result)) {
+        let reason = result.without_baseline.as_deref().filter(|reason| !is_told(result, reason));
+        reason.map(|reason| unused.entry(reason).or_default().insert(&result.budget.name));
     }
-    // Of values that are of other pages each budget says so itself.
-    let is_told = |reason: &&str| valued().any(|result| result.warnings.iter().any(|told| told.ends_with(reason)));
-    reasons.retain(|reason| !is_told(reason));
-    let because = if reasons.is_empty() { "" } else { ": " };
-    let text = format!("the baseline is not used, because it fits no budget{because}{}", reasons.join("; "));
-    Some(Warning::note(OF_TRACE, "baseline_unused", text))
+    let text = if valued().any(is_used) {
+        let of_some = |(reason, names): (&&str, &BTreeSet<&str>)| format!("{}: {reason}", some_of(names));
+        let all: Vec<String> = unused.iter().map(of_some).collect();
+        (!all.is_empty()).then(|| format!("the baseline has no value for {}", all.join("; for ")))
+    } else {
+        let all: Vec<&str> = unused.into_keys().collect();
+        let because = if all.is_empty() { "" } else { ": " };
+        let text = format!("the baseline is not used, because it fits no budget{because}{}", all.join("; "));
+        valued().next().map(|_| text)
+    };
+    text.map(|text| Warning::note(OF_TRACE, "baseline_unused", text))
+}
+
+/// The first names, and how many more there are.
+fn some_of(names: &BTreeSet<&str>) -> String {
+    const SHOWN: usize = 3;
+    let shown: Vec<&str> = names.iter().copied().take(SHOWN).collect();
+    let more = names.len().saturating_sub(SHOWN);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    shown.join(", ") + &more
 }
 
 /// The worst verdict of several; a pass if there is none.
