@@ -1,6 +1,9 @@
 //! Log-file headers and headers of buffers that the records, or each other, contradict: every command says so.
 
+use crate::one_of_each::{records, session};
+use crate::program::run;
 use crate::trust::{ACCESSES, fixture, places, with};
+use etl_writer::Trace;
 use serde_json::Value;
 
 #[test]
@@ -142,4 +145,28 @@ fn buffers_that_are_there_again_under_another_number_are_told() {
         assert_eq!(with(command, &copied(None), &["--strict"]).code, 3);
         assert_eq!(with(command, &copied(Some(flushed + 1)), &["--strict"]).code, 3);
     }
+}
+
+/// A recording that was merged with itself had each event twice in every sum, without a word.
+#[test]
+fn records_that_are_there_twice_are_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut sums = Vec::new();
+    for (name, copies) in [("once.etl", 1), ("twice.etl", 2)] {
+        let records = records(2, Vec::new()).into_iter().flat_map(|rec| vec![rec; copies]);
+        let path = folder.path().join(name);
+        std::fs::write(&path, Trace::new(session()).push_all(records).finish()).expect("room for a file");
+        let path = path.to_str().expect("UTF-8");
+        let ran = run(&["info", path, "--format", "json"]);
+        let info: Value = serde_json::from_str(&ran.out).unwrap();
+        sums.push(info["file"]["events"].as_u64().unwrap());
+        let says = "RECORDS REPEAT: ";
+        assert_eq!(info["warnings"].to_string().contains(says), copies == 2, "{}", info["warnings"]);
+        for command in ["resident", "processes", "events"] {
+            let ran = run(&[command, path, "--strict", "--format", "json"]);
+            assert_eq!(ran.out.contains(says), copies == 2, "{command}: {}", ran.out);
+            assert!(copies == 1 || ran.code == 3, "{command}: {}", ran.err);
+        }
+    }
+    assert_eq!(sums[1], 2 * sums[0] - 1, "all but the header of the file");
 }

@@ -4,6 +4,7 @@
 use crate::etl::EtlFile;
 use crate::etl::buffer::{Buffer, TYPE_HEADER};
 use crate::etl::clock::ClockKind;
+use crate::etl::event_area::EventArea;
 use crate::etl::file::Scratch;
 use crate::etl::log_file_header::LogFileHeader;
 use crate::etl::record_id::{HookId, RecordId};
@@ -35,6 +36,7 @@ pub(super) fn contradictions(etl: &EtlFile, survey: &Survey) -> Vec<Contradictio
         impossible_processors(etl, survey),
         pointer_size(etl, survey),
         repeated_buffers(etl, survey),
+        repeated_records(etl, survey),
     ];
     found.into_iter().flatten().collect()
 }
@@ -107,6 +109,49 @@ fn renumbered(etl: &EtlFile, survey: &Survey) -> u64 {
     let (mut left, mut right) = (Scratch::new(), Scratch::new());
     let mut is_same = |one: usize, next: usize| etl.area(one, &mut left).bytes == etl.area(next, &mut right).bytes;
     alike.take(MOST_COMPARED).filter(|((_, one), (_, next))| is_same(*one, *next)).count() as u64
+}
+
+/// Buffers in which records are compared, at most: what writes each record twice does so everywhere.
+const MOST_SEARCHED: usize = 16;
+
+/// Records that are there twice one after the other, with all bytes: a tool merged a recording with itself. Of clocks that many events
+/// have the same time of, equal ones can be several.
+fn repeated_records(etl: &EtlFile, survey: &Survey) -> Option<Contradiction> {
+    let holds_some = |at: &usize| survey.spans.get(*at).copied().flatten().is_some_and(|span| span.first < span.last);
+    let all: Vec<usize> = (0..etl.buffers.len()).filter(holds_some).collect();
+    let mut scratch = Scratch::new();
+    let (mut twice, mut records) = (0, 0);
+    for at in all.iter().step_by(all.len().div_ceil(MOST_SEARCHED).max(1)) {
+        let (again, of_all) = repeated_in(&etl.area(*at, &mut scratch));
+        (twice, records) = (twice + again, records + of_all);
+    }
+    // Of each pair one is the first.
+    let is_told = etl.clock.kind == ClockKind::Qpc && records >= FEW_RECORDS && 4 * twice >= records;
+    let text = format!(
+        "RECORDS REPEAT: {} of {} that were compared are there again, with the same time and content: a recording was merged with itself, \
+         and its events count twice",
+        count(twice),
+        counted(records, "record", "records")
+    );
+    is_told.then_some(("buffers_repeated", text))
+}
+
+/// Fewer records can be equal by chance.
+const FEW_RECORDS: u64 = 16;
+
+/// Records that are equal to one of the same time shortly before, and all with a time.
+fn repeated_in(area: &EventArea<'_>) -> (u64, u64) {
+    const NEAR: usize = 8;
+    const MOST: usize = 500;
+    let mut near = [(Ticks(0), [].as_slice()); NEAR];
+    let (mut twice, mut records) = (0, 0);
+    let timed = area.records().filter_map(|record| Some((area.time_of(&record)?, record.bytes)));
+    for (record, place) in timed.take(MOST).zip((0..NEAR).cycle()) {
+        records += 1;
+        twice += u64::from(near.contains(&record));
+        near[place] = record;
+    }
+    (twice, records)
 }
 
 /// Frequencies of performance counters: the slowest that Windows had is the timer of 1.193182 MHz, the fastest the processor's own
