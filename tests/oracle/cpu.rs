@@ -186,6 +186,39 @@ fn all_switched(machine: &Machine) -> bool {
     (0..machine.schedule.owners.len()).all(has_switched)
 }
 
+/// A machine's account in whole and in parts. `size`: processors, threads, moments; `cuts`: what is left out before and after.
+fn each_moment(seed: u64, size: [usize; 3], cuts: [usize; 2]) -> Result<(), TestCaseError> {
+    let ([processors, threads, moments], [cut, cut_at_end]) = (size, cuts);
+    let Some((machine, session, first, last)) = live(seed, processors, threads, moments) else { return Ok(()) };
+    prop_assume!(all_switched(&machine) && machine.is_closed());
+    let t0 = session.t0;
+    let bytes = Trace::new(session).push_all(machine.records()).finish();
+    let set = ask(&bytes, "process,thread", None, t0);
+    check_sums(&set);
+    check_truth(&machine, &set, first, last);
+    // A part of it.
+    let from = first + (last - first) * cut / 200;
+    let window = Some((machine.stamp(from), machine.stamp(last)));
+    let set = ask(&bytes, "process,thread", window, t0);
+    check_sums(&set);
+    check_truth(&machine, &set, from, last);
+    // A part that ends earlier, and the rest.
+    let to = last - (last - first) * cut_at_end / 400;
+    prop_assume!(from < to && to < last);
+    let before = ask(&bytes, "process,thread", Some((machine.stamp(from), machine.stamp(to))), t0);
+    check_sums(&before);
+    check_truth(&machine, &before, from, to);
+    let after = ask(&bytes, "process,thread", Some((machine.stamp(to), machine.stamp(last))), t0);
+    prop_assert_eq!(wakeups(&[&before, &after]), wakeups(&[&set]));
+    Ok(())
+}
+
+/// A thread of which the rundown alone tells in the window, and after it another one starts with its id: the first one is there all the time.
+#[test]
+fn a_thread_whose_id_is_used_again_after_the_window_stays_in_it() {
+    each_moment(15592541775077235029, [3, 10, 1219], [0, 3]).expect("as it was");
+}
+
 proptest! {
     #![proptest_config(cases(48))]
 
@@ -198,27 +231,7 @@ proptest! {
         cut in 0usize..100,
         cut_at_end in 0usize..100,
     ) {
-        let Some((machine, session, first, last)) = live(seed, processors, threads, moments) else { return Ok(()) };
-        prop_assume!(all_switched(&machine) && machine.is_closed());
-        let t0 = session.t0;
-        let bytes = Trace::new(session).push_all(machine.records()).finish();
-        let set = ask(&bytes, "process,thread", None, t0);
-        check_sums(&set);
-        check_truth(&machine, &set, first, last);
-        // A part of it.
-        let from = first + (last - first) * cut / 200;
-        let window = Some((machine.stamp(from), machine.stamp(last)));
-        let set = ask(&bytes, "process,thread", window, t0);
-        check_sums(&set);
-        check_truth(&machine, &set, from, last);
-        // A part that ends earlier, and the rest.
-        let to = last - (last - first) * cut_at_end / 400;
-        prop_assume!(from < to && to < last);
-        let before = ask(&bytes, "process,thread", Some((machine.stamp(from), machine.stamp(to))), t0);
-        check_sums(&before);
-        check_truth(&machine, &before, from, to);
-        let after = ask(&bytes, "process,thread", Some((machine.stamp(to), machine.stamp(last))), t0);
-        prop_assert_eq!(wakeups(&[&before, &after]), wakeups(&[&set]));
+        each_moment(seed, [processors, threads, moments], [cut, cut_at_end])?;
     }
 
     /// A recording in two files, by processor or by the kind of the records.

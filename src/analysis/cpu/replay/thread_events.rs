@@ -19,7 +19,7 @@ impl<S: KeptStack> Scheduler<'_, S> {
         let state = current.map_or(State::Ended, |id| self.instances.get_mut(id).state);
         let alive = current.filter(|_| state != State::Ended);
         let id = match (phase, alive) {
-            (Phase::Start, Some(id)) if self.is_the_same(id, process_id) => {
+            (Phase::Start, Some(id)) if self.is_the_same(id, process_id, time) => {
                 // The start rundown listed it before its start was logged.
                 let instance = self.instances.get_mut(id);
                 (instance.begin, instance.since) = (time, time);
@@ -70,9 +70,12 @@ impl<S: KeptStack> Scheduler<'_, S> {
         }
     }
 
-    /// True when an instance that is known from rundowns only may be the one that starts now.
-    fn is_the_same(&mut self, id: ThreadIndex, process_id: u32) -> bool {
-        !self.instances.get_mut(id).has_records && self.may_be_of(id, process_id)
+    /// True when an instance that is known from rundowns only may be the one that starts now. One that was listed in the window and starts
+    /// after it is another one with the same id: what the first did after the window is not read.
+    fn is_the_same(&mut self, id: ThreadIndex, process_id: u32, time: Ticks) -> bool {
+        let (instance, to) = (self.instances.get_mut(id), self.range.to);
+        let is_another = instance.named < to && time >= to;
+        !instance.has_records && !is_another && self.may_be_of(id, process_id)
     }
 
     pub(crate) fn may_be_of(&mut self, id: ThreadIndex, process_id: u32) -> bool {
