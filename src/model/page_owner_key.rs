@@ -65,8 +65,9 @@ const fn first_kernel_address(pointer: PointerSize) -> u64 {
     pointer.pick(1 << 47, 1 << 31)
 }
 
-/// Number of page runs and buffers that are sampled, spread over the trace, and of keys in each.
+/// Number of page runs and buffers that are sampled, spread over the trace, and of keys in each; of short runs more are.
 const PLACES: usize = 64;
+const MOST_PLACES: usize = 512;
 const RUN_PAGES: u32 = 1024;
 const BUFFER_KEYS: usize = 64;
 
@@ -111,7 +112,7 @@ impl OwnerKeys {
     pub fn new(etl: &EtlFile, survey: &Survey, processes: &Processes, snapshots: &[Snapshot]) -> OwnerKeys {
         let mut keys = OwnerKeys::default();
         let runs: Vec<&PageRun> = snapshots.iter().flat_map(|snapshot| &snapshot.runs).collect();
-        let of_runs = spread(&runs).into_par_iter().map_init(Vec::new, |scratch, run| {
+        let of_runs = spread(&runs, places(&runs)).into_par_iter().map_init(Vec::new, |scratch, run| {
             let part = PageRun { pages: run.pages.min(RUN_PAGES), ..**run };
             let mut found = Vec::new();
             pages_of(&etl.area(run.buffer as usize, scratch), &part, |page| {
@@ -122,7 +123,7 @@ impl OwnerKeys {
         let mut found: Vec<((u8, PointerSize), Vec<u64>)> = of_runs.collect();
         if ACCESSES.iter().any(|&hook| survey.kernel_count(hook) > 0) {
             let buffers: Vec<usize> = (0..etl.buffers.len()).collect();
-            let of_buffers = spread(&buffers).into_par_iter().map_init(Vec::new, |scratch, &index| {
+            let of_buffers = spread(&buffers, PLACES).into_par_iter().map_init(Vec::new, |scratch, &index| {
                 let mut found: Vec<((u8, PointerSize), Vec<u64>)> = Vec::new();
                 let mut count = 0;
                 for raw in etl.area(index, scratch).records() {
@@ -174,9 +175,16 @@ impl OwnerKeys {
     }
 }
 
-/// Up to [`PLACES`] of a list, at equal distances.
-fn spread<T>(list: &[T]) -> Vec<&T> {
-    list.iter().step_by(list.len().div_ceil(PLACES).max(1)).collect()
+/// How many of the runs are sampled: of short ones as many as have the pages of [`PLACES`] long ones.
+fn places(runs: &[&PageRun]) -> usize {
+    let pages: u64 = runs.iter().map(|run| u64::from(run.pages.min(RUN_PAGES))).sum();
+    let short = (PLACES as u64 * u64::from(RUN_PAGES)).saturating_mul(runs.len() as u64) / pages.max(1);
+    short.clamp(PLACES as u64, MOST_PLACES as u64) as usize
+}
+
+/// Up to `most` of a list, at equal distances.
+fn spread<T>(list: &[T], most: usize) -> Vec<&T> {
+    list.iter().step_by(list.len().div_ceil(most).max(1)).collect()
 }
 
 /// The owner key of a private page that has one.
