@@ -35,10 +35,6 @@ pub fn write(answer: &Answer<'_>, look: Look, out: &mut dyn Write) -> io::Result
     answer.closing.iter().try_for_each(|line| paragraph(out, line, look.width.into()))?;
     let length = lines - lines_above;
     let last = usize::from(!answer.warnings.is_empty());
-    // A word on notes is not worth a title that it pushes out of sight.
-    if !answer.warnings.is_doubtful() && !look.is_shorter_than(length) && look.is_shorter_than(length + last) {
-        return Ok(());
-    }
     if answer.closing.is_empty() && look.is_shorter_than(length + last) {
         title(answer).map_or(Ok(()), |text| heading(out, &shortened(&visible(&text), look.width.into()), look))?;
     }
@@ -327,6 +323,8 @@ mod tests {
         assert_eq!(lines(10, 0, 8).len(), 9);
         let end = |length| lines(10, 20, length).split_off(20 + 1 + 1 + length);
         assert_eq!(end(7), ["! 20 notes above"]);
+        // The title is the first line in sight, and would be out of sight with a line more.
+        assert_eq!(end(8), ["Title", "! 20 notes above"]);
         assert_eq!(end(9), ["Title", "! 20 notes above"]);
         assert_eq!(lines(10, 0, 9).last().unwrap(), "Title");
     }

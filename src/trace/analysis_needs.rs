@@ -40,12 +40,14 @@ pub(crate) static STACKS: Recorded = Recorded {
     ..Recorded::new("Stacks", Some("-stackwalk Profile+CSwitch"), "stacks of events")
 };
 
+/// Name of the things that processes are.
+pub(crate) const PROCESS_THINGS: &str = "processes";
 /// Name of the things that threads are.
 pub(crate) const THREADS: &str = "threads";
 
 pub(crate) static PROCESSES: Recorded = Recorded {
     things: &[
-        Things::of("processes", &[PROCESS_START, PROCESS_END, PROCESS_DC_START, PROCESS_DC_END]),
+        Things::of(PROCESS_THINGS, &[PROCESS_START, PROCESS_END, PROCESS_DC_START, PROCESS_DC_END]),
         Things {
             without: "pages of their stacks count as VirtualAlloc",
             ..Things::of(THREADS, &[THREAD_START, THREAD_END, THREAD_DC_START, THREAD_DC_END])
@@ -76,8 +78,7 @@ pub(crate) static VIEWS: Recorded = Recorded {
             ..Exchange::new(&[SessionCopyOnWriteImage], &[SessionCopyOnWriteImage, SessionPrivate])
         },
     ],
-    // That a fault is in an image is told by the image too.
-    fault_kinds: &["mapped_file", "unknown"],
+    fault_kinds: &["image", "mapped_file", "unknown"],
     ..Recorded::new("VAMap", Some("VAMAP"), "map-file rundown")
 };
 
@@ -171,7 +172,7 @@ pub struct AnalysisNeeds {
 }
 
 const PROCESS_NAMES: &str = "process names, UserStack";
-const PROCESS_LIVES: &str = "process names, and which process an id was used for";
+pub(crate) const PROCESS_LIVES: &str = "process names, when they ended, and which process an id was used for";
 const REGION_KINDS: &str = "VirtualAlloc, and UserStack beyond its first pages";
 const COPIES_ON_WRITE: &str = "CopyOnWrite… and SessionCopyOnWriteImage";
 const DRIVERS: &str = "Driver pages and their names";
@@ -226,7 +227,7 @@ pub(crate) static MEMORY_UTILIZATION: AnalysisNeeds = AnalysisNeeds {
     title: "memory utilization over time",
     required: &COUNTERS,
     instead: Some((&WORKING_SETS, "page lists, commit and what was repurposed (working sets by process are known)")),
-    optional: &[(&WORKING_SETS, "working sets by process")],
+    optional: &[(&WORKING_SETS, "working sets by process"), (&PROCESSES, PROCESS_LIVES)],
     absent: "the trace holds no memory counters (Memory: MemInfo, MemInfoWS)",
     advice: "Record with the keywords MemoryInfo and MemoryInfoWS:\n  \
              wpr -start GeneralProfile -filemode, then wpr -stop trace.etl\n  \

@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Machine {
     #[serde(default)]
     ram_mib: Option<u64>,
+    /// What page sequences list: less than there is by what firmware keeps, so it is compared with the same only.
+    #[serde(default)]
+    listed_mib: Option<u64>,
     #[serde(default)]
     processors: Option<u32>,
     #[serde(default)]
@@ -21,8 +24,13 @@ impl Machine {
     pub fn of(trace: &Trace) -> Machine {
         let header = &trace.etl().header;
         let known = |number: &u32| *number > 0;
+        let mib = |pages: Option<u64>| pages.map(|pages| pages / 256).filter(|size| *size > 0);
+        let ram_mib = mib(trace.system().ram_pages);
+        let is_whole = ram_mib.is_none() && !trace.trust().any();
+        let listed = || trace.snapshots().iter().map(|snapshot| snapshot.pages).max();
         Machine {
-            ram_mib: trace.system().ram_pages.map(|pages| pages / 256).filter(|size| *size > 0),
+            ram_mib,
+            listed_mib: is_whole.then(listed).and_then(mib),
             processors: trace.survey().machine_processors.or(Some(header.processors)).filter(known),
             os_build: Some(header.os_build).filter(known),
         }
@@ -32,6 +40,9 @@ impl Machine {
     /// so these are notes.
     pub fn differences(&self, earlier: &Machine, named: &str) -> Warnings {
         let ram = self.ram_mib.zip(earlier.ram_mib).filter(|(now, before)| is_other_size(*now, *before));
+        // Of the pages of a sequence some can be missing.
+        let is_much = |(now, before): &(u64, u64)| now.abs_diff(*before) > now.max(before) / 5;
+        let ram = ram.or(self.listed_mib.zip(earlier.listed_mib).filter(is_much));
         let ram = ram.map(|(now, before)| {
             let [now, before] = [now, before].map(count);
             let text = format!(
@@ -70,8 +81,12 @@ mod tests {
 
     #[test]
     fn what_is_known_of_both_is_compared() {
-        let machine =
-            |ram_mib, processors, os_build| Machine { ram_mib, processors: Some(processors), os_build: Some(os_build) };
+        let machine = |ram_mib, processors, os_build| Machine {
+            ram_mib,
+            processors: Some(processors),
+            os_build: Some(os_build),
+            ..Machine::default()
+        };
         let codes = |one: &Machine, other: &Machine| -> Vec<&'static str> {
             one.differences(other, "the baseline").iter().map(|warning| warning.code).collect()
         };
@@ -80,5 +95,8 @@ mod tests {
         assert_eq!(codes(&first, &machine(None, 8, 22631)), ["build_differs"]);
         assert_eq!(codes(&first, &machine(Some(8192), 4, 19045)), ["machine_differs"; 2]);
         assert_eq!(codes(&first, &Machine::default()), [""; 0]);
+        let listed = |listed_mib| Machine { listed_mib, ..Machine::default() };
+        assert_eq!(codes(&listed(Some(24)), &listed(Some(12))), ["machine_differs"]);
+        assert_eq!(codes(&first, &listed(Some(12))), [""; 0]);
     }
 }

@@ -289,3 +289,23 @@ fn budgets_without_a_value_in_the_baseline_are_named() {
     let told = "the baseline has no value for new a, new b, new c and 1 more: ";
     assert_eq!(ran.out.matches(told).count(), 1, "{}", ran.out);
 }
+
+/// With `--save-baseline` alone, budgets that limit growth passed without a word, night after night.
+#[test]
+fn growth_without_a_baseline_is_said_not_to_be_judged() {
+    let folder = folder("[[budget]]\nname = \"all\"\nmax_growth = \"1 MiB\"\n");
+    let ran = check(&folder, "resident-small.etl --budgets budgets.toml --save-baseline saved.json --junit j.xml");
+    let told = "max_growth is not judged: there is no baseline";
+    assert!(ran.code == 0 && ran.out.contains(told) && read(&folder, "j.xml").contains(told), "{ran:?}");
+    let ran = check(&folder, "resident-small.etl --budgets budgets.toml --baseline saved.json");
+    assert!(ran.code == 0 && !ran.out.contains(told), "{ran:?}");
+}
+
+/// `max` said what of unknown files could be of the value, and `max_growth` of the same value did not.
+#[test]
+fn what_nobody_names_can_be_growth_too() {
+    let of_files = "where.file = \"*data*\"\n";
+    let folder = folder(&format!("[[budget]]\nname = \"files\"\n{of_files}max_growth = \"4 KiB\"\n"));
+    let ran = check(&folder, "resident-small.etl --budgets budgets.toml --baseline resident-small.etl");
+    assert!(ran.code == 0 && ran.out.replace("\n ", "").contains("would be more growth than max_growth"), "{ran:?}");
+}

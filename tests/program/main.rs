@@ -91,4 +91,5 @@ mod trust_travels;
 mod untold_flags;
 mod widths;
 mod windows;
+mod without_process_events;
 mod written;

@@ -99,7 +99,8 @@ pub fn out(arguments: &[&str]) -> String {
 
 /// What stands on standard error beside what makes numbers of fixtures wrong: also `-q` leaves this.
 pub fn beside_losses(err: &str) -> String {
-    const LOSSES: [&str; 15] = [
+    const LOSSES: [&str; 16] = [
+        "no record of threads",
         "repurposed since boot fall",
         " PFNs between the first",
         "of context switches is broken",

@@ -2,7 +2,7 @@
 
 use super::budget::{Analysis, Budget, Conditions, Measure};
 use super::measured_value::{Row, Value};
-use super::required_data::Evidence;
+use super::required_data::{Evidence, unrecorded_ends};
 use super::unknown_owners::of_unknown;
 use crate::analysis::allocations::{
     ALLOCATIONS_MISSING, AllocationQuery, AllocationSet, Dimension, FAR_FROM_RUNDOWN, FREES_DIFFER, FREES_UNKNOWN,
@@ -12,6 +12,7 @@ use crate::dimensions::{Condition, Dimension as _};
 use crate::load::allocation_kinds::AllocationKind;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
+use crate::trace::analysis_needs::PROCESS_THINGS;
 use crate::trace::trust::warning::Warning;
 use crate::units::counted;
 use std::collections::BTreeMap;
@@ -99,6 +100,11 @@ impl<'t> AllocationValues<'t> {
         if let Some(fault) = self.evidence.fault(what, hooks, time, &budget.conditions) {
             return Err(fault);
         }
+        // Heaps are recorded in a session of their own, so that of them it is a warning.
+        let of_commit = || unrecorded_ends(trace, PROCESS_THINGS, COUNTS_ON);
+        if let Some((_, fault)) = (self.of == AllocationKind::Commit).then(of_commit).flatten() {
+            return Err(fault);
+        }
         let is_missing = |doubt: &&Warning| {
             doubt.is_of(&[FAR_FROM_RUNDOWN, ALLOCATIONS_MISSING, FREES_DIFFER]) || doubt.is_of(&FREES_UNKNOWN)
         };
@@ -137,6 +143,7 @@ impl<'t> AllocationValues<'t> {
             doubts: (selected.warnings.iter())
                 .filter(|doubt| asks_for_stacks && of_stacks(doubt))
                 .map(|doubt| doubt.text.clone())
+                .chain(unchecked(all))
                 .collect(),
             rows: (selected.rows.iter())
                 .map(|row| Row { labels: row.labels.clone(), pages: amount(&row.figures) })
@@ -160,6 +167,15 @@ fn amount(measure: Measure, figures: &Figures, set: &AllocationSet) -> i64 {
         _ => bytes(figures.at_end().bytes),
     }
 }
+
+/// That nothing tells whether the records of commit are complete.
+fn unchecked(all: &AllocationSet) -> Option<String> {
+    let is_unchecked = all.of == AllocationKind::Commit && all.check.is_none();
+    is_unchecked.then(|| "the trace has no end rundown to compare its commit with".to_owned())
+}
+
+/// What becomes of the memory of processes without a record of their end.
+pub(super) const COUNTS_ON: &str = "what they had counts on";
 
 /// What grew in a part of a second says nothing of a minute.
 const TOO_SHORT: &str =

@@ -55,6 +55,9 @@ struct SavedBudget {
     /// Keywords that were not recorded, so that it counts pages of other categories too; not known of older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     unrecorded: Option<Vec<String>>,
+    /// The same of the categories of its rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rows_without: Option<Vec<String>>,
     /// Nanoseconds that a sum over time is of; not known of older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     span_ns: Option<u64>,
@@ -158,6 +161,7 @@ impl Saved {
                     .collect(),
                 no_match: value.is_some_and(|value| value.has_no_match),
                 unrecorded,
+                rows_without: value.and_then(|value| value.rows_without.clone()),
                 span_ns: value.and_then(|value| value.span_ns),
             }
         };
@@ -242,7 +246,9 @@ impl Saved {
         let total = saved.total_pages.unwrap_or(pages);
         let (dimensions, runs, unrecorded) = (saved.dimensions.clone(), saved.runs.clone(), saved.unrecorded.clone());
         let (rows, has_no_match, span_ns) = (rows.collect(), saved.no_match, saved.span_ns);
-        Ok(Value { pages, total, dimensions, rows, runs, unrecorded, has_no_match, span_ns, ..Value::default() })
+        let rows_without = saved.rows_without.clone();
+        let value = Value { pages, total, dimensions, rows, runs, unrecorded, rows_without, ..Value::default() };
+        Ok(Value { has_no_match, span_ns, ..value })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::analysis::check::trace_values::Value;
 use crate::analysis::diff::process_matching::{Match, Matched};
+use crate::dimensions::single_dimensions::CATEGORY;
 use crate::dimensions::{Dimension as _, Label, ProcessFacet};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,7 +33,16 @@ fn is_process(dimension: &str) -> bool {
 
 /// The dimensions that both have, and the rows that grew most; without a baseline, and where nothing grew, the largest.
 pub fn grown(value: &Value, baseline: Option<&Value>) -> (Vec<String>, Vec<Grown>) {
-    let is_shared = |name: &&String| baseline.is_none_or(|baseline| baseline.dimensions.contains(name));
+    // Categories that one of both cannot tell apart did not grow.
+    let are_alike = |baseline: &Value| {
+        let both = value.rows_without.as_ref().zip(baseline.rows_without.as_ref());
+        both.is_none_or(|(now, before)| now == before)
+    };
+    let is_shared = |name: &&String| {
+        let is_of_both =
+            |baseline: &Value| baseline.dimensions.contains(name) && (*name != CATEGORY.name || are_alike(baseline));
+        baseline.is_none_or(is_of_both)
+    };
     let dimensions: Vec<String> = value.dimensions.iter().filter(is_shared).cloned().collect();
     let processes = |value: &Value| -> BTreeSet<String> {
         let at = value.dimensions.iter().position(|name| is_process(name));
@@ -93,5 +103,20 @@ mod tests {
         assert_eq!(dimensions, ["process"]);
         assert_eq!(grown(&now, None).1[0].growth(), 30);
         assert_eq!(grown(&now, Some(&now)), grown(&now, None), "nothing grew");
+    }
+
+    #[test]
+    fn categories_that_one_side_cannot_tell_apart_did_not_grow() {
+        let value = |category: &str, without: &[&str]| Value {
+            dimensions: vec!["process".into(), CATEGORY.name.into()],
+            rows: vec![Row { labels: vec![Label::name("a.exe (9)"), Label::name(category)], pages: 4 }],
+            rows_without: Some(without.iter().map(|keyword| (*keyword).to_owned()).collect()),
+            ..Value::default()
+        };
+        let (now, before) = (value("Win32Heap", &[]), value("VirtualAlloc", &["Win32HeapRanges"]));
+        let (dimensions, rows) = grown(&now, Some(&before));
+        assert_eq!((dimensions, rows[0].baseline), (vec!["process".to_owned()], None), "nothing grew");
+        let (dimensions, rows) = grown(&now, Some(&value("VirtualAlloc", &[])));
+        assert_eq!((dimensions.len(), rows[0].growth()), (2, 4));
     }
 }

@@ -1,6 +1,7 @@
 //! What was measured for a budget.
 
 use crate::analysis::resident::page_dimensions::Dimension;
+use crate::dimensions::single_dimensions::{HEAP, THREAD};
 use crate::dimensions::{Dimension as _, Label, ProcessFacet};
 use crate::units::{Nanos, are_of_other_lengths};
 use std::collections::BTreeSet;
@@ -35,6 +36,8 @@ pub struct Value {
     pub(crate) doubts: Vec<String>,
     /// Keywords without which it counts pages of other categories too; `None` where that is not known.
     pub(crate) unrecorded: Option<Vec<String>>,
+    /// Keywords without which its rows name other categories; `None` where that is not known.
+    pub(crate) rows_without: Option<Vec<String>>,
     /// Nanoseconds that a sum over time is of; of other values nothing.
     pub(crate) span_ns: Option<u64>,
     /// Nanoseconds of which nobody knows whose they are: the value can be greater by as much.
@@ -78,7 +81,29 @@ impl Value {
 
     /// Why its growth against a baseline says nothing: that counts other pages, or another process.
     pub(super) fn is_of_others(&self, earlier: &Value, filter: &[(&'static str, String)]) -> Option<String> {
-        self.differs_from(earlier).or_else(|| self.other_process(earlier, filter))
+        let other = || self.other_process(earlier, filter).or_else(|| self.other_run(earlier, filter));
+        self.differs_from(earlier).or_else(other)
+    }
+
+    /// The labels of the processes of its rows.
+    fn processes(&self) -> BTreeSet<String> {
+        let at = self.dimensions.iter().position(|dimension| dimension == Dimension::PROCESS.name());
+        let labels = at.into_iter().flat_map(|at| self.rows.iter().filter_map(move |row| row.labels.get(at)));
+        labels.map(Label::to_string).collect()
+    }
+
+    /// That conditions by the id of a thread or the handle of a heap chose those of other processes: two starts of a machine share none.
+    fn other_run(&self, earlier: &Value, filter: &[(&'static str, String)]) -> Option<String> {
+        let (dimension, patterns) = filter.iter().find(|(name, _)| [THREAD.name, HEAP.name].contains(name))?;
+        let (now, before) = (self.processes(), earlier.processes());
+        let are_others = !now.is_empty() && !before.is_empty() && now.is_disjoint(&before);
+        are_others.then(|| {
+            format!(
+                "{dimension} {patterns} is of {} in the baseline and of {} in the trace: ids of threads and heaps are those of one run",
+                names(&before),
+                names(&now)
+            )
+        })
     }
 
     /// That conditions by a process id chose other processes: two starts of a machine share no ids. `filter`: the conditions.
@@ -87,11 +112,7 @@ impl Value {
         let of_process = |(dimension, _): &&(&'static str, String)| [process, pid].contains(dimension);
         let (_, patterns) = filter.iter().find(of_process)?;
         let ids: BTreeSet<&str> = patterns.split(';').filter_map(|pattern| process_id(pattern.trim())).collect();
-        let [now, before] = [self, earlier].map(|value| {
-            let at = value.dimensions.iter().position(|dimension| dimension == process);
-            let labels = at.into_iter().flat_map(|at| value.rows.iter().filter_map(move |row| row.labels.get(at)));
-            labels.map(Label::to_string).collect::<BTreeSet<_>>()
-        });
+        let [now, before] = [self, earlier].map(Value::processes);
         // Of sums over time only those who have some are rows: who is none of them may have run all the same.
         let may_be_none = self.span_ns.is_some() || ids.len() == 1;
         ids.into_iter().find_map(|id| {
@@ -162,5 +183,23 @@ mod tests {
         assert_eq!(told, "process id 12 is no process in the baseline and a.exe (12) in the trace: name the process");
         let sums = Value { span_ns: Some(1), ..now };
         assert_eq!(sums.other_process(&value("System (4)"), &filter("System (4);a.exe (12)")), None);
+    }
+
+    #[test]
+    fn a_thread_or_a_heap_of_another_process_is_no_baseline() {
+        let value = |label: &str| Value {
+            dimensions: vec![Dimension::PROCESS.name().to_owned()],
+            rows: vec![Row { labels: vec![Label::name(label)], pages: 1 }],
+            ..Value::default()
+        };
+        let [a, b, none] = [value("a.exe (12)"), value("a.exe (16)"), Value::default()];
+        for name in [THREAD.name, HEAP.name] {
+            let filter = [(name, "196".to_owned())];
+            let told = a.is_of_others(&b, &filter).expect("another run");
+            let says = "196 is of a.exe (16) in the baseline and of a.exe (12) in the trace: ";
+            assert!(told.starts_with(&format!("{name} {says}")), "{told}");
+            assert_eq!([a.is_of_others(&a, &filter), a.is_of_others(&none, &filter)], [None, None]);
+        }
+        assert_eq!(a.is_of_others(&b, &[(Dimension::PROCESS.name(), "a.exe".to_owned())]), None);
     }
 }

@@ -286,13 +286,15 @@ impl<'v> Earlier<'v> {
 
     /// What is said of the growth beside it.
     fn doubts(&self, budget: &Budget, value: &Value) -> Vec<String> {
+        let is_alone = self.value.is_none() && self.missing.is_none() && budget.max_growth.is_some();
+        let alone = is_alone.then(|| format!("{} is not judged: there is no baseline", LimitKind::MaxGrowth.name()));
         let is_all = |earlier: &&Value| earlier.has_no_match && budget.max_growth.is_some();
         let all = self.value.filter(is_all).map(|_| ALL_IS_GROWTH.to_owned());
         let longer = self.value.and_then(|earlier| value.other_length(earlier));
         // A limit of growth tells it itself.
         let others = self.missing.as_ref().filter(|_| self.is_of_others && budget.max_growth.is_none());
         let others = others.map(|reason| format!("its growth is not known: {reason}"));
-        [all, longer, others].into_iter().flatten().collect()
+        [alone, all, longer, others].into_iter().flatten().collect()
     }
 }
 
@@ -322,15 +324,17 @@ fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Resu
     let no_total = value.total_unknown.as_ref().filter(|_| budget.has_shares());
     let known = if no_total.is_some() { budget.without_shares() } else { budget.clone() };
     result.limits = judge(&known, value.pages, value.total, runs);
+    let growth = result.limits.iter().find(|limit| limit.kind == LimitKind::MaxGrowth).map(|limit| limit.room);
     if value.perhaps > 0 {
-        result.warnings.extend(Bounds::perhaps(value, budget.measure).may_exceed(budget.max));
+        let perhaps = Bounds::perhaps(value, budget.measure);
+        let more = growth.filter(|room| *room >= 0).and_then(|room| perhaps.may_outgrow(room));
+        result.warnings.extend([perhaps.may_exceed(budget.max), more].into_iter().flatten());
     }
     let may_reach = undecided_min(&mut result.limits, &bounds);
     result.verdict = worst(result.limits.iter().map(|limit| limit.verdict));
     let no_share =
         no_total.map(|reason| format!("a limit in percent is a part of all, and all is not known: {reason}"));
-    let growth = result.limits.iter().find(|limit| limit.kind == LimitKind::MaxGrowth);
-    let may_outgrow = growth.and_then(|limit| bounds.may_outgrow(limit.room));
+    let may_outgrow = growth.and_then(|room| bounds.may_outgrow(room));
     let no_growth = budget.max_growth.and(earlier.missing.clone());
     result.without_baseline = earlier.missing;
     result.cannot_judge([

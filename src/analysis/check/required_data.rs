@@ -12,12 +12,13 @@ use crate::etl::record_id::HookId;
 use crate::event::hooks::READY_THREAD;
 use crate::load::survey::Survey;
 use crate::model::category::Category;
+use crate::model::page_owner_key::KeyReading;
 use crate::model::process::Processes;
 use crate::pattern::Patterns;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::{
-    AnalysisNeeds, CPU, DPCS, Exchange, FILES, HEAPS, IMAGES, INTERRUPTS, PFN_DATABASE, PROCESSES, REGIONS,
-    RESIDENT_SET, Recorded, THREADS, VIEWS,
+    AnalysisNeeds, CPU, DPCS, Exchange, FILES, HEAPS, IMAGES, INTERRUPTS, PFN_DATABASE, PROCESS_THINGS, PROCESSES,
+    REFERENCE_SET, REGIONS, RESIDENT_SET, Recorded, THREADS, VIEWS,
 };
 use crate::trace::trust::damage_time::damaged_times;
 use crate::trace::trust::loss::OF_ANY_TIME;
@@ -51,6 +52,8 @@ pub struct Evidence<'t> {
     is_by_thread: bool,
     /// True when nothing tells which pages are of the PFN database.
     is_pfn_database_unknown: bool,
+    /// True where owner keys of pages name processes by what only process events tell: without these all private pages are of nobody.
+    needs_processes: bool,
     /// Times of the rundowns.
     rundowns: BTreeMap<HookId, (Nanos, Nanos)>,
     losses: Vec<LossAt>,
@@ -72,10 +75,21 @@ struct Undescribed {
     has_changes: bool,
 }
 
+/// Of pages: whether a key is another thing than the process id, which events of ranges have too.
+fn needs_processes(trace: &Trace, analysis: &AnalysisNeeds) -> bool {
+    let keys = trace.owner_keys();
+    let kind = match analysis.name {
+        name if name == RESIDENT_SET.name => trace.snapshots().last().map(|last| (last.version, last.pointer)),
+        name if name == REFERENCE_SET.name => keys.accesses,
+        _ => None,
+    };
+    kind.is_some_and(|(version, pointer)| keys.reading(version, pointer) != KeyReading::ProcessId)
+}
+
 fn undescribed(survey: &Survey, processes: &Processes) -> Vec<Undescribed> {
     let keyword = PROCESSES.keyword;
     let unknown = unknown_lives(processes);
-    let of_processes = unknown.map(|reason| Undescribed { keyword, things: "processes", reason, has_changes: true });
+    let of_processes = unknown.map(|reason| Undescribed { keyword, things: PROCESS_THINGS, reason, has_changes: true });
     let absent = not_seen(survey).map(|(recorded, things)| Undescribed {
         keyword: recorded.keyword,
         things: things.name,
@@ -149,6 +163,7 @@ impl<'t> Evidence<'t> {
             undescribed: undescribed(survey, trace.processes()),
             is_by_thread: is_by_thread(analysis),
             is_pfn_database_unknown: analysis.name == RESIDENT_SET.name && is_pfn_database_unknown(survey),
+            needs_processes: needs_processes(trace, analysis),
             rundowns: all.filter_map(|hook| Some((hook, nanos(survey.kernel_span(hook)?)))).collect(),
             losses: Vec::new(),
             unread: too_many_unread(survey),
@@ -259,12 +274,15 @@ impl<'t> Evidence<'t> {
         }
         let keyword = recorded.keyword;
         let needed_for = named.unwrap_or("its categories");
+        let hides_all = self.needs_processes && keyword == PROCESSES.keyword;
         if self.missing.contains(&keyword) {
             return match self.trust.absence_reason(keyword) {
                 absence_reason if absence_reason.is_incomplete() => Some(format!(
                     "the events of {keyword}, which tell {needed_for}, are in the part of the trace that is lost"
                 )),
-                AbsenceReason::NotRecorded if named.is_some() || needs => Some(not_recorded(named, keyword)),
+                AbsenceReason::NotRecorded if named.is_some() || needs || splits && hides_all => {
+                    Some(not_recorded(named, keyword))
+                }
                 AbsenceReason::NotLogged => Some(format!(
                     "{needed_for} cannot be known: the keyword {keyword} was on, but none of its events are in the trace"
                 )),
@@ -357,6 +375,13 @@ pub fn unrecorded(trace: &Trace, analysis: &AnalysisNeeds, conditions: &Conditio
     counted_as_others(|keyword| missing.iter().any(|need| need.keyword == keyword), conditions)
 }
 
+/// Keywords that were not recorded, and tell categories apart.
+pub fn telling_categories(trace: &Trace, analysis: &AnalysisNeeds) -> Vec<String> {
+    let missing = trace.missing(analysis);
+    let is_missing = |recorded: &&&Recorded| missing.iter().any(|need| need.keyword == recorded.keyword);
+    NEEDED.iter().filter(is_missing).map(|recorded| recorded.keyword.to_owned()).collect()
+}
+
 /// The same of time on the processors: with whose time that of interrupts counts.
 pub fn unrecorded_interrupts(trace: &Trace) -> Vec<(&'static str, String)> {
     let missing = trace.missing(&CPU).into_iter();
@@ -375,7 +400,22 @@ pub(super) const NOT_READY: &str = "no record says when threads became ready";
 pub fn unrecorded_wakeups(trace: &Trace) -> Vec<(&'static str, String)> {
     let has_none = trace.survey().kernel_count(READY_THREAD) == 0;
     let text = format!("{NOT_READY}: each wait lasts until the thread runs again, with the time in which it was ready");
-    has_none.then_some(("ReadyThread", text)).into_iter().collect()
+    has_none
+        .then_some(("ReadyThread", text))
+        .into_iter()
+        .chain(unrecorded_ends(trace, THREADS, "they count as waiting"))
+        .collect()
+}
+
+/// The same of what ends with processes or threads; `what` they do after that.
+pub fn unrecorded_ends(trace: &Trace, things: &str, what: &str) -> Option<(&'static str, String)> {
+    let mut kinds = PROCESSES.things.iter().filter(|kind| kind.name == things);
+    let has_none =
+        kinds.all(|kind| kind.described().chain(kind.changes()).all(|hook| trace.survey().kernel_count(hook) == 0));
+    has_none.then(|| {
+        let keyword = PROCESSES.keyword;
+        (keyword, format!("no record of {things} is in the trace (keyword {keyword}): of those that ended it is not known, and {what}"))
+    })
 }
 
 /// The same of a result that was saved, by the keywords that its trace was recorded without.

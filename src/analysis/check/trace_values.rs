@@ -1,12 +1,14 @@
 //! The value of each budget in a trace.
 
-use crate::analysis::check::allocation_values::AllocationValues;
+use crate::analysis::check::allocation_values::{AllocationValues, COUNTS_ON};
 use crate::analysis::check::budget::{Analysis, Budget, Conditions, Measure};
 use crate::analysis::check::cpu_values::CpuValues;
 use crate::analysis::check::fault_values::FaultValues;
 use crate::analysis::check::measured_value::length;
 pub use crate::analysis::check::measured_value::{Row, Value};
-use crate::analysis::check::required_data::{Evidence, unrecorded, unrecorded_interrupts, unrecorded_wakeups};
+use crate::analysis::check::required_data::{
+    Evidence, telling_categories, unrecorded, unrecorded_ends, unrecorded_interrupts, unrecorded_wakeups,
+};
 use crate::analysis::check::unknown_owners::{of_unknown, unknown};
 use crate::analysis::refset::ReferenceSet;
 use crate::analysis::refset::query::{Dimension as ReferenceDimension, Query};
@@ -26,7 +28,7 @@ use crate::event::hooks::*;
 use crate::load::allocation_kinds::AllocationKind;
 use crate::model::snapshot::Snapshot;
 use crate::symbols::folders::SymbolFolders;
-use crate::trace::analysis_needs::{FILES, HEAPS, IMAGES, REFERENCE_SET, RESIDENT_SET, Recorded};
+use crate::trace::analysis_needs::{FILES, HEAPS, IMAGES, PROCESS_THINGS, REFERENCE_SET, RESIDENT_SET, Recorded};
 use crate::trace::machine::Machine;
 use crate::trace::trust::readiness::NAMES_MISSING;
 use crate::trace::trust::warning::{Warning, Warnings};
@@ -124,7 +126,15 @@ impl Value {
             (Analysis::Reference, _) => unrecorded(trace, &REFERENCE_SET, &budget.conditions),
             (Analysis::Cpu, Measure::CpuTime) => unrecorded_interrupts(trace),
             (Analysis::Cpu, Measure::WaitTime) => unrecorded_wakeups(trace),
+            (Analysis::Allocations(AllocationKind::Heap), _) => {
+                unrecorded_ends(trace, PROCESS_THINGS, COUNTS_ON).into_iter().collect()
+            }
             _ => return,
+        };
+        self.rows_without = match budget.analysis {
+            Analysis::Resident => Some(telling_categories(trace, &RESIDENT_SET)),
+            Analysis::Reference => Some(telling_categories(trace, &REFERENCE_SET)),
+            _ => None,
         };
         let (keywords, texts): (Vec<&str>, Vec<String>) = unrecorded.into_iter().unzip();
         self.unrecorded = Some(keywords.into_iter().map(str::to_owned).collect());

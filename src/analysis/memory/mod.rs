@@ -149,7 +149,7 @@ impl MemorySet {
         };
         set.warnings.extend(set.times.doubts(query.group_by, |of| has(of.records())));
         set.warnings.extend(warnings::fallen(&set.samples));
-        set.warnings.extend(warnings::warnings(&set.samples, set.physical.is_some(), has(MEM_INFO), has(MEM_INFO_WS)));
+        set.warnings.extend(warnings::warnings(trace, &set.samples, set.physical.is_some()));
         set.warnings.extend(warnings::left_out(impossible, "working set", "working sets"));
         set.warnings.extend(warnings::left_out(wrong.len() as u64, "sample of counters", "samples of counters"));
         set.warnings.extend(of_commit.into_iter().flatten());

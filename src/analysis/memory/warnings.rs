@@ -1,22 +1,23 @@
 //! What makes the numbers doubtful.
 
 use super::counters::{Fall, MemorySample};
-use crate::trace::analysis_needs::MEMORY_UTILIZATION;
+use crate::event::hooks::{MEM_INFO, MEM_INFO_WS};
+use crate::trace::Trace;
+use crate::trace::analysis_needs::{MEMORY_UTILIZATION, PROCESS_LIVES, PROCESSES};
 use crate::trace::trust::warning::Warning;
 use crate::units::{count, counted};
 
 /// What is not there, and what contradicts itself.
-pub(super) fn warnings(
-    samples: &[MemorySample],
-    has_physical: bool,
-    has_counters: bool,
-    has_working_sets: bool,
-) -> Vec<Warning> {
+pub(super) fn warnings(trace: &Trace, samples: &[MemorySample], has_physical: bool) -> Vec<Warning> {
+    let not_there = trace.missing(&MEMORY_UTILIZATION);
+    let has = |hook| trace.survey().kernel_count(hook) > 0;
+    let lacks_lives = has(MEM_INFO_WS) && not_there.iter().any(|need| need.keyword == PROCESSES.keyword);
     let note = |code, text| Warning::note(MEMORY_UTILIZATION.name, code, text);
     let missing = |keyword: &str, without: &str| format!("not in the trace, therefore unknown: {keyword} ({without})");
     let lines = [
-        (!has_counters, "not_recorded", missing("MemoryInfo", "page lists, pools and commit over time")),
-        (!has_working_sets, "not_recorded", missing("MemoryInfoWS", "working sets by process")),
+        (!has(MEM_INFO), "not_recorded", missing("MemoryInfo", "page lists, pools and commit over time")),
+        (!has(MEM_INFO_WS), "not_recorded", missing("MemoryInfoWS", "working sets by process")),
+        (lacks_lives, "not_recorded", missing(PROCESSES.keyword, PROCESS_LIVES)),
     ];
     let absent = lines.into_iter().filter(|(holds, ..)| *holds).map(|(_, code, line)| note(code, line));
     let contradict = samples.iter().filter(|sample| has_physical && sample.in_use.is_none()).count() as u64;

@@ -18,6 +18,7 @@ use crate::load::stacks::stack_events::{Chosen, Class, Events, Owner, StackEvent
 use crate::moment::{At, Moment};
 use crate::trace::Trace;
 use crate::trace::analysis_needs::STACK_EVENTS;
+use crate::trace::trust::readiness::no_threads;
 use crate::trace::trust::warning::Warning;
 use crate::units::Ticks;
 use foldhash::HashMap as FastMap;
@@ -81,7 +82,10 @@ impl<'a> Counting<'a> {
     /// What makes the sums doubtful.
     pub fn doubts(&self, trace: &Trace, query: &StackQuery) -> Vec<Warning> {
         let of_samples = self.samples.doubt(trace, STACK_EVENTS.name, query);
-        of_samples.into_iter().chain(self.owners.doubt(STACK_EVENTS.name)).collect()
+        let of_threads = || no_threads(trace.survey(), &STACK_EVENTS);
+        let is_unknown = self.process_numbers.keys().any(|(process_id, _)| process_id.is_none());
+        let of_owners = is_unknown.then(of_threads).flatten();
+        of_samples.into_iter().chain(self.owners.doubt(STACK_EVENTS.name)).chain(of_owners).collect()
     }
 
     /// Before the first event.

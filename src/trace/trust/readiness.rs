@@ -288,10 +288,7 @@ pub(crate) fn undescribed(survey: &Survey, processes: &Processes, analysis: &Ana
         let text = format!("{}; most of what there was before the trace is not known", things.reason());
         Warning::grave(analysis.name, "rundown_incomplete", text)
     });
-    let threads = not_seen(survey).filter(|_| is_by_thread(analysis)).map(|(_, things)| {
-        let text = format!("no record of {}: of which process they are is unknown", things.name);
-        Warning::grave(analysis.name, "rundown_missing", text)
-    });
+    let threads = is_by_thread(analysis).then(|| no_threads(survey, analysis)).flatten();
     missing
         .into_iter()
         .chain(incomplete)
@@ -300,6 +297,13 @@ pub(crate) fn undescribed(survey: &Survey, processes: &Processes, analysis: &Ana
         .chain(of_parts(survey, analysis))
         .chain(of_lives(processes, analysis))
         .collect()
+}
+
+/// That processes have records in the trace, and none tells of their threads.
+pub(crate) fn no_threads(survey: &Survey, analysis: &AnalysisNeeds) -> Option<Warning> {
+    let (_, things) = not_seen(survey).next()?;
+    let text = format!("no record of {}: of which process they are is unknown", things.name);
+    Some(Warning::grave(analysis.name, "rundown_missing", text))
 }
 
 /// Events of which too many records do not fit their layout and were left out: at least half, or any of a rundown, where each record

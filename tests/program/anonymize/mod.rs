@@ -90,7 +90,8 @@ fn tables_are_the_same_but_for_names() {
     for trace in [own, one_in(3, others)].concat() {
         let new = anonymized(&trace, folder.path());
         let parts = if trace.starts_with(fixtures()) { 4 } else { 13 };
-        for table in one_in(parts, TABLES.to_vec()) {
+        // Each trace has the first.
+        for table in [&TABLES[..1], &one_in(parts, TABLES[1..].to_vec())].concat() {
             let [before, after] = [&trace, &new].map(|trace| figures(table, trace));
             // The size of the file and its digest may be others.
             assert_eq!(before, after, "{} {table:?}", trace.display());
