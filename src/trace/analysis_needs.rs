@@ -40,6 +40,8 @@ pub(crate) static STACKS: Recorded = Recorded {
     ..Recorded::new("Stacks", Some("-stackwalk Profile+CSwitch"), "stacks of events")
 };
 
+/// Name of the things that views are.
+pub(crate) const VIEW_THINGS: &str = "views";
 /// Name of the things that processes are.
 pub(crate) const PROCESS_THINGS: &str = "processes";
 /// Name of the things that threads are.
@@ -67,7 +69,7 @@ pub(crate) static IMAGES: Recorded = Recorded {
 };
 
 pub(crate) static VIEWS: Recorded = Recorded {
-    things: &[Things::of("views", &[MAP_FILE, UNMAP_FILE, MAP_FILE_DC_START, MAP_FILE_DC_END])],
+    things: &[Things::of(VIEW_THINGS, &[MAP_FILE, UNMAP_FILE, MAP_FILE_DC_START, MAP_FILE_DC_END])],
     exchanges: &[
         Exchange {
             has_detail: true,

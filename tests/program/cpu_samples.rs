@@ -89,3 +89,25 @@ fn samples_beside_context_switches_are_told_too() {
         assert!(ran.code == 3 && ran.out.contains("the samples stand for 4.000 s"), "{ran:?}");
     }
 }
+
+/// The interval at the first sample of the trace stood for all, also in a window where another one was in force.
+#[test]
+fn intervals_that_change_are_told() {
+    let session = Session { processors: 1, ..Session::windows10() };
+    let t0 = session.t0;
+    let set = |time: u64, new, old| interval(P8, 2, 0x0f49, 0, new, old).at(t0 + time);
+    let payload = [&0xffff_f800_0000_1000u64.to_le_bytes()[..], &44u32.to_le_bytes(), &[1, 0, 0, 0]];
+    let sample = |time: u64| Rec::perf(P8, 0x0f2e, 2, payload.concat()).at(t0 + time);
+    let slow = (1..=10).map(|n| sample(10_000 * n));
+    let fast = (1..=10).map(|n| sample(100_000 + 5_000 * n));
+    let begin = std::iter::once(set(10, 10_000, 10_000));
+    let records = begin.chain(slow).chain([set(100_001, 5_000, 10_000)]).chain(fast);
+    let file = file_of(&Trace::new(session).push_all(records).finish());
+    let path = file.path().to_str().expect("UTF-8");
+    let told = |window: &[&str]| run(&[&["cpu", path, "-q"], window].concat()).out;
+    assert!(told(&[]).contains("one each 500.0 µs to 1.00 ms"), "{}", told(&[]));
+    assert!(told(&["--from", "0.0101"]).contains("one each 500.0 µs on"), "{}", told(&["--from", "0.0101"]));
+    let json: Value = serde_json::from_str(&run(&["cpu", path, "-q", "--format", "json"]).out).expect("JSON");
+    let of = |key: &str| json["samples"][key].as_u64();
+    assert_eq!((of("interval_ns"), of("longest_interval_ns")), (Some(500_000), Some(1_000_000)));
+}

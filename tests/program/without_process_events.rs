@@ -82,6 +82,19 @@ fn commit_without_an_end_rundown_is_not_checked() {
     assert!(told.contains(says), "{told}");
 }
 
+/// Pages of session images were SessionPrivate, without a word.
+#[test]
+fn an_end_rundown_that_lacks_a_kind_is_told() {
+    let says = "no end rundown of views, though there is one of processes: nothing proves what there was at the end; copies of session";
+    for (hooks, is_told) in [(&[0x0428][..], true), (&[], false)] {
+        let bytes = if hooks.is_empty() { fixture("resident-small.etl") } else { without("resident-small.etl", hooks) };
+        for form in ["json", "table"] {
+            let ran = with("resident", &bytes, &["--format", form]);
+            assert_eq!(ran.out.replace("\n ", "").contains(says), is_told, "{form}: {}", ran.out);
+        }
+    }
+}
+
 /// An id that was used twice was one process that grew, without a word.
 #[test]
 fn working_sets_by_process_say_that_lives_are_unknown() {

@@ -23,7 +23,7 @@ use crate::load::timed_records::for_each_moment;
 use crate::model::page_owner_key::KeyReading;
 use crate::model::services::Services;
 use crate::model::window::Window;
-use crate::moment::At;
+use crate::moment::{At, Moment};
 use crate::trace::Trace;
 use crate::trace::analysis_needs::CPU;
 use crate::trace::trust::readiness::{Need, undescribed};
@@ -102,8 +102,8 @@ pub struct SampledUse {
     pub window_ticks: u64,
     /// Its ends in ticks since trace start.
     pub window_bounds: (i64, i64),
-    /// Interval of the profile timer at the first sample.
-    pub interval_ns: u64,
+    /// The least and the longest interval of the profile timer that was in force at a sample of the window; without any, at the first one.
+    pub intervals_ns: (u64, u64),
     /// All samples in the window.
     pub all: SampleCounts,
     /// Those of idle threads.
@@ -188,6 +188,8 @@ impl SampledUse {
         let (counted, modules) = counted(trace, &parts, &owners, &samples, range);
         let labels = Labels::new(trace, query, &modules);
         let interval_ns = ProfileIntervals::new(&parts.intervals).nanos(first);
+        let own = samples.iter().filter(|sample| range.holds(sample.moment.time)).map(|sample| sample.moment);
+        let intervals_ns = intervals_of(ProfileIntervals::new(&parts.intervals), own, interval_ns);
         let of_processors = counted.iter().map(|(key, counts)| (key.processor, counts.time_ns));
         let interval = (interval_ns, !parts.intervals.is_empty());
         let coverage = SampleCoverage::new(trace, range, &samples, of_processors, interval);
@@ -220,7 +222,7 @@ impl SampledUse {
             window_times: (clock.nanos(range.from), clock.nanos(range.to)),
             window_ticks: range.ticks(),
             window_bounds: (range.from.0.saturating_sub(clock.origin.0), range.to.0.saturating_sub(clock.origin.0)),
-            interval_ns,
+            intervals_ns,
             coverage,
             all,
             idle,
@@ -317,6 +319,20 @@ fn samples(trace: &Trace) -> Vec<Sample> {
     let mut all: Vec<Sample> = found.into_iter().flatten().collect();
     all.sort_unstable_by_key(|sample| sample.moment);
     all
+}
+
+/// The least and the longest interval at these moments, which are in order; `else_ns` without any.
+fn intervals_of(
+    mut intervals: ProfileIntervals<'_>,
+    moments: impl Iterator<Item = Moment>,
+    else_ns: u64,
+) -> (u64, u64) {
+    let of_each = moments.map(|moment| intervals.nanos(moment));
+    let both = of_each.fold(None, |all: Option<(u64, u64)>, nanos| {
+        let (least, most) = all.unwrap_or((nanos, nanos));
+        Some((least.min(nanos), most.max(nanos)))
+    });
+    both.unwrap_or((else_ns, else_ns))
 }
 
 fn facts(samples: &[Sample], range: TickRange, clock: &Clock) -> SampleFacts {

@@ -45,7 +45,11 @@ fn told(set: &SampledUse, unit: TimeUnit) -> Vec<String> {
         return vec![format!("No samples{}", of_trace.unwrap_or_default())];
     };
     let without = if set.filter.is_empty() { "" } else { "Without the conditions: " };
-    let interval = unit.show(set.interval_ns);
+    let (least, most) = set.intervals_ns;
+    let interval = match least == most {
+        true => unit.show(most),
+        false => format!("{} to {}", unit.show(least), unit.show(most)),
+    };
     let each = match set.coverage.lacking() {
         None => format!("one each {interval} on each processor"),
         Some((found, whole)) => {
@@ -62,7 +66,7 @@ fn told(set: &SampledUse, unit: TimeUnit) -> Vec<String> {
     )];
     let (from, to) = set.window_times;
     let silent = (first.0 - from.0).max(0) + (to.0 - last.0).max(0);
-    let is_long = silent > SILENT_INTERVALS * i128::from(set.interval_ns);
+    let is_long = silent > SILENT_INTERVALS * i128::from(most);
     if is_long && silent * SILENT > to.0 - from.0 {
         let silent = unit.show(u64::try_from(silent).unwrap_or(u64::MAX));
         told.push(format!("No sample is in the other {silent} of the window: what ran then is not known"));

@@ -70,7 +70,8 @@ pub(super) fn facts_by_samples(set: &SampledUse) -> Facts<'_> {
     let facts = facts.group_by(&set.dimensions);
     let unknown = ["rows", "interrupts", "queue", "preemptions", "wakeups", "sampling", "clock_tick"];
     let samples = Facts::default()
-        .is("interval_ns", set.interval_ns)
+        .is("interval_ns", set.intervals_ns.0)
+        .is("longest_interval_ns", set.intervals_ns.1)
         .is("events", set.all.events)
         .is("time_ns", set.all.time_ns)
         .has("rows", Fact::table(|| set.row_table(Default::default(), None)));

@@ -11,7 +11,7 @@ use crate::model::process::{Processes, WHOLE_LIST};
 use crate::named_enum::named_enum;
 use crate::trace::analysis_needs::{
     ANALYSES, AnalysisNeeds, CPU, DESCRIBING, FAULTS, PFN_DATABASE, REFERENCE_SET, RESIDENT_SET, Recorded, STACKS,
-    Things,
+    Things, VIEW_THINGS,
 };
 use crate::trace::trust::warning::{Warning, Warnings, are_most, records_missing};
 use crate::units::{count, counted};
@@ -293,10 +293,31 @@ pub(crate) fn undescribed(survey: &Survey, processes: &Processes, analysis: &Ana
         .into_iter()
         .chain(incomplete)
         .chain(threads)
+        .chain(is_of_pages.then(|| without_end_rundown(survey, analysis)).flatten())
         .chain(unread(survey, analysis))
         .chain(of_parts(survey, analysis))
         .chain(of_lives(processes, analysis))
         .collect()
+}
+
+/// That the rundown at the stop lacks things that others of it are there beside: it was lost in part, or it was left out on purpose.
+fn without_end_rundown(survey: &Survey, analysis: &AnalysisNeeds) -> Option<Warning> {
+    let has = |hooks: &[HookId]| holds_any(survey, hooks.iter().copied());
+    let all = || DESCRIBING.iter().flat_map(|recorded| recorded.things);
+    let other = all().find(|things| has(things.at_stop))?;
+    // Without one at the start nothing is known anyway, which is said.
+    let is_without = |things: &Things| !things.at_stop.is_empty() && !has(things.at_stop) && has(things.at_start);
+    let names: Vec<&str> = all().filter(|things| is_without(things)).map(|things| things.name).collect();
+    let is_of_views = names.contains(&VIEW_THINGS);
+    let session = if is_of_views { "; copies of session images can count as SessionPrivate" } else { "" };
+    (!names.is_empty()).then(|| {
+        let text = format!(
+            "no end rundown of {}, though there is one of {}: nothing proves what there was at the end{session}",
+            names.join(", "),
+            other.name
+        );
+        Warning::note(analysis.name, "end_rundown_missing", text)
+    })
 }
 
 /// That processes have records in the trace, and none tells of their threads.

@@ -55,6 +55,7 @@ const CODES: &[(&str, bool)] = &[
     ("records_repeated", false),
     ("rundown_missing", true),
     ("rundown_incomplete", true),
+    ("end_rundown_missing", false),
     ("process_ends_missing", true),
     ("processes_before_start", false),
     ("some_process_ends_missing", false),
