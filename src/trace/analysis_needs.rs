@@ -56,6 +56,8 @@ pub(crate) static PROCESSES: Recorded = Recorded {
         },
     ],
     dimensions: || names(ProcessFacet::ALL),
+    // Where a fault is in the memory of its process tells what it read.
+    fault_kinds: &["image", "mapped_file", "cache", "unknown"],
     exchanges: &[Exchange::new(&[UserStack], PRIVATE)],
     ..Recorded::new("ProcessThread", Some("PROC_THREAD"), "process and thread rundown")
 };
@@ -243,7 +245,10 @@ pub(crate) static CPU: AnalysisNeeds = AnalysisNeeds {
     required: &SWITCHES,
     instead: Some((&SAMPLES, "exact times, waits and ready delays (samples estimate the times)")),
     optional: &[
-        (&READY, "ready delays of wakeups, who woke whom; the queue holds only threads that lost the processor"),
+        (
+            &READY,
+            "ready delays of wakeups, which count as waiting, and who woke whom; the queue holds only threads that lost the processor",
+        ),
         (&DPCS, "time in deferred procedure calls: threads are charged with it"),
         (&INTERRUPTS, "time in interrupts: threads are charged with it"),
         (&SAMPLES, "the comparison with samples"),

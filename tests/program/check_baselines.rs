@@ -1,7 +1,7 @@
 //! `pfnset check --baseline`: baselines that were changed by hand, and baselines of another machine.
 
 use crate::check::{check, folder, json};
-use crate::program::{finish, pfnset};
+use crate::program::{finish, fixtures, pfnset};
 use crate::recording::kept;
 use etl_writer::Ptr::P8;
 use etl_writer::payloads::system::Cpu;
@@ -308,4 +308,36 @@ fn what_nobody_names_can_be_growth_too() {
     let folder = folder(&format!("[[budget]]\nname = \"files\"\n{of_files}max_growth = \"4 KiB\"\n"));
     let ran = check(&folder, "resident-small.etl --budgets budgets.toml --baseline resident-small.etl");
     assert!(ran.code == 0 && ran.out.replace("\n ", "").contains("would be more growth than max_growth"), "{ran:?}");
+}
+
+/// Only sums of pages and faults were compared with their rows.
+#[test]
+fn saved_values_of_bytes_and_times_fit_their_rows() {
+    let of = |analysis: &str, measure: &str| {
+        format!(
+            "[[budget]]\nname = \"{measure}\"\nanalysis = \"{analysis}\"\nmeasure = \"{measure}\"\nmax_growth = \"50 %\"\n"
+        )
+    };
+    for (trace, analysis, measure) in [
+        ("resident-small.etl", "commit", "outstanding"),
+        ("resident-small.etl", "commit", "peak"),
+        ("cpu-compressed.etl", "cpu", "cpu_ms"),
+    ] {
+        let folder = folder(&of(analysis, measure));
+        fs::copy(fixtures().join(trace), folder.path().join("now.etl")).expect("a fixture");
+        check(&folder, "now.etl --budgets budgets.toml --save-baseline saved.json -q");
+        let judged = |folder: &TempDir| {
+            json(&check(folder, "now.etl --budgets budgets.toml --baseline saved.json --format json -q"))["traces"][0]
+                ["budgets"][0]
+                .clone()
+        };
+        assert_ne!(judged(&folder)["verdict"], "invalid", "{measure}: {}", judged(&folder));
+        let mut saved: Value = serde_json::from_str(&read(&folder, "saved.json")).expect("JSON");
+        let pages = saved["budgets"][0]["pages"].as_u64().expect("a number");
+        saved["budgets"][0]["pages"] = (pages * 2).into();
+        write(&folder, "saved.json", &saved.to_string());
+        let changed = judged(&folder);
+        let reason = changed["reason"].as_str().unwrap_or_default();
+        assert!(changed["verdict"] == "invalid" && reason.contains("contradicts itself"), "{measure}: {changed}");
+    }
 }

@@ -111,6 +111,11 @@ fn conditions_need_what_tells_them() {
         assert_eq!(verdict, "invalid", "{lacks} {rest}: {reason}");
         assert!(reason.ends_with(&format!("cannot be known: the keyword {keyword} was not recorded")), "{reason}");
     }
+    for rest in [kind("image"), kind("mapped_file"), module.to_owned()] {
+        let (verdict, reason) = judged([image(), view(), name(), faults(t)].concat(), "hard_faults", &rest);
+        assert_eq!(verdict, "invalid", "{rest}: {reason}");
+        assert!(reason.ends_with("cannot be known: the keyword ProcessThread was not recorded"), "{reason}");
+    }
     for rest in [kind("*"), kind("page_file")] {
         assert_eq!(judged(parts(&[name()]), "hard_faults", &rest).0, "pass", "{rest}");
     }

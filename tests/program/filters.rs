@@ -116,6 +116,12 @@ fn flags_without_effect_are_errors() {
         (&["refset", REFSET, "--sort", "impact"], "--group-by impact"),
         (&["refset", REFSET, "--timeline", "10ms", "--top", "3"], "--timeline is shown as a whole"),
         (&["refset", REFSET, "--timeline", "10ms", "--sort", "name"], "--sort has no effect"),
+        (&["refset", REFSET, "--each", "--sort", "peak"], "which --each does not show"),
+        (&["resident", RESIDENT, "--each", "--all"], "--all is of one trace"),
+        (
+            &["processes", RESIDENT, "--group-by", "name", "--sort", "pages", "--format", "csv"],
+            "is for table and markdown",
+        ),
         (&["refset", REFSET, "--timeline", "10ms", "--unit", "mib"], "--unit has no effect"),
         (&["refset", REFSET, "--verify", "--top", "3"], "--top has no effect"),
         (&["refset", REFSET, "--verify", "--unit", "mib"], "--unit has no effect"),

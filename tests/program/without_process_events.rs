@@ -82,6 +82,26 @@ fn commit_without_an_end_rundown_is_not_checked() {
     assert!(told.contains(says), "{told}");
 }
 
+/// Copies on write lost their detail, and pages of a pool whose allocations are not known had no tag: the rest of them passed.
+#[test]
+fn details_and_tags_need_what_tells_them() {
+    let reason = |bytes: &[u8], condition: &str| {
+        let folder = folder(&budget("one", &format!("where.{condition}\nmax = \"1 GiB\"")));
+        fs::write(folder.path().join("now.etl"), bytes).expect("room for a trace");
+        let found = json(&check(&folder, "now.etl --budgets budgets.toml --format json -q"));
+        found["traces"][0]["budgets"][0]["reason"].as_str().unwrap_or_default().to_owned()
+    };
+    let bare = without("resident-small.etl", &[&PROCESSES[..], &GROUP_MASKS].concat());
+    let [of_all, of_files] = ["detail = \"*.dll\"", "file = \"*.dll\""].map(|condition| reason(&bare, condition));
+    assert_eq!(
+        [of_all.as_str(), &of_files],
+        ["detail cannot be known: the keyword ProcessThread was not recorded", ""]
+    );
+    assert_eq!(reason(&fixture("resident-small.etl"), "detail = \"*.dll\""), "");
+    let of_tags = reason(&fixture("refset-proved.etl"), "pool_tag = \"*\"");
+    assert_eq!(of_tags, "no pool snapshot tells what was allocated before the trace: pages of it have no tag");
+}
+
 /// Pages of session images were SessionPrivate, without a word.
 #[test]
 fn an_end_rundown_that_lacks_a_kind_is_told() {

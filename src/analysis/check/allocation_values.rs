@@ -2,17 +2,19 @@
 
 use super::budget::{Analysis, Budget, Conditions, Measure};
 use super::measured_value::{Row, Value};
-use super::required_data::{Evidence, unrecorded_ends};
+use super::required_data::Evidence;
 use super::unknown_owners::of_unknown;
+use super::unrecorded::unrecorded_ends;
 use crate::analysis::allocations::{
     ALLOCATIONS_MISSING, AllocationQuery, AllocationSet, Dimension, FAR_FROM_RUNDOWN, FREES_DIFFER, FREES_UNKNOWN,
     Figures,
 };
+use crate::dimensions::single_dimensions::{FREE_FUNCTION, FREE_STACK, FUNCTION, MODULE, STACK};
 use crate::dimensions::{Condition, Dimension as _};
 use crate::load::allocation_kinds::AllocationKind;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
-use crate::trace::analysis_needs::PROCESS_THINGS;
+use crate::trace::analysis_needs::{IMAGES, PROCESS_THINGS, STACK_EVENTS};
 use crate::trace::trust::warning::Warning;
 use crate::units::counted;
 use std::collections::BTreeMap;
@@ -92,27 +94,26 @@ impl<'t> AllocationValues<'t> {
         self.all.as_ref().map_or(&[], |set| &set.warnings)
     }
 
-    /// The value of a budget.
-    pub fn value(&self, trace: &Trace, budget: &Budget, conditions: &[Condition<Dimension>]) -> Result<Value, String> {
-        let all = self.all.as_ref().map_err(String::clone)?;
-        let time = all.window_times;
+    /// Why no value of a budget is known.
+    fn fault(&self, trace: &Trace, budget: &Budget, all: &AllocationSet) -> Option<String> {
         let (what, hooks) = ("the record of allocations", self.of.hooks());
-        if let Some(fault) = self.evidence.fault(what, hooks, time, &budget.conditions) {
-            return Err(fault);
-        }
+        let fault = self.evidence.fault(what, hooks, all.window_times, &budget.conditions);
         // Heaps are recorded in a session of their own, so that of them it is a warning.
-        let of_commit = || unrecorded_ends(trace, PROCESS_THINGS, COUNTS_ON);
-        if let Some((_, fault)) = (self.of == AllocationKind::Commit).then(of_commit).flatten() {
-            return Err(fault);
-        }
+        let of_commit = || unrecorded_ends(trace, PROCESS_THINGS, COUNTS_ON).map(|(_, text)| text);
+        let without_ends = || (self.of == AllocationKind::Commit).then(of_commit).flatten();
         let is_missing = |doubt: &&Warning| {
             doubt.is_of(&[FAR_FROM_RUNDOWN, ALLOCATIONS_MISSING, FREES_DIFFER]) || doubt.is_of(&FREES_UNKNOWN)
         };
-        if let Some(doubt) = all.warnings.iter().find(is_missing) {
-            return Err(doubt.text.clone());
-        }
-        if budget.measure == Measure::GrowthPerMinute && is_short(all) {
-            return Err(TOO_SHORT.to_owned());
+        let missing = || all.warnings.iter().find(is_missing).map(|doubt| doubt.text.clone());
+        let is_guess = budget.measure == Measure::GrowthPerMinute && is_short(all);
+        fault.or_else(without_ends).or_else(missing).or_else(|| is_guess.then(|| TOO_SHORT.to_owned()))
+    }
+
+    /// The value of a budget.
+    pub fn value(&self, trace: &Trace, budget: &Budget, conditions: &[Condition<Dimension>]) -> Result<Value, String> {
+        let all = self.all.as_ref().map_err(String::clone)?;
+        if let Some(fault) = self.fault(trace, budget, all) {
+            return Err(fault);
         }
         let selected = match self.of_budgets.get(&budget.name) {
             Some(own) => own,
@@ -123,6 +124,12 @@ impl<'t> AllocationValues<'t> {
         let asks_for_stacks = conditions.iter().any(|condition| condition.dimension.is_of_stacks());
         if asks_for_stacks && let Some(doubt) = selected.warnings.iter().find(|doubt| doubt.code == "no_stacks") {
             return Err(doubt.text.clone());
+        }
+        let names_code = conditions.iter().any(|condition| CODE.contains(&condition.dimension.name()));
+        let lacks_images = || trace.missing(&STACK_EVENTS).iter().any(|need| need.keyword == IMAGES.keyword);
+        if names_code && lacks_images() {
+            let keyword = IMAGES.keyword;
+            return Err(format!("the modules of stacks cannot be known: the keyword {keyword} was not recorded"));
         }
         if budget.measure != Measure::GrowthPerMinute
             && let Some(fault) = unknown_start(trace, selected)
@@ -168,6 +175,9 @@ fn amount(measure: Measure, figures: &Figures, set: &AllocationSet) -> i64 {
     }
 }
 
+/// Dimensions whose labels have names of modules.
+const CODE: [&str; 5] = [FUNCTION.name, MODULE.name, STACK.name, FREE_FUNCTION.name, FREE_STACK.name];
+
 /// That nothing tells whether the records of commit are complete.
 fn unchecked(all: &AllocationSet) -> Option<String> {
     let is_unchecked = all.of == AllocationKind::Commit && all.check.is_none();
@@ -175,7 +185,7 @@ fn unchecked(all: &AllocationSet) -> Option<String> {
 }
 
 /// What becomes of the memory of processes without a record of their end.
-pub(super) const COUNTS_ON: &str = "what they had counts on";
+pub(super) const COUNTS_ON: &str = "what those that ended had counts on";
 
 /// What grew in a part of a second says nothing of a minute.
 const TOO_SHORT: &str =

@@ -2,7 +2,7 @@
 
 use crate::analysis::check::budget::{Analysis, Budget, Measure};
 use crate::analysis::check::measured_value::{Row, Value};
-use crate::analysis::check::required_data::{depends_on_keyword, unrecorded_of_saved};
+use crate::analysis::check::unrecorded::{depends_on_keyword, unrecorded_of_saved};
 use crate::analysis::diff::compared_dimensions::Dimension;
 use crate::analysis::table::Dimension as _;
 use crate::dimensions::Label;

@@ -84,6 +84,19 @@ named_enum! {
     }
 }
 
+/// What the rows of a value add up to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowSum {
+    /// The value.
+    Equal,
+    /// The value, but for a nanosecond of each row.
+    Rounded,
+    /// The value or more: each row has its own peak.
+    AtLeast,
+    /// Something else: rows that shrink count as 0.
+    Other,
+}
+
 /// What the numbers of a measure are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MeasureUnit {
@@ -147,13 +160,15 @@ impl Measure {
         matches!(self.unit(), MeasureUnit::Time) || matches!(self, Measure::GrowthPerMinute)
     }
 
-    /// True where the rows of a value add up to it, and it is a part of the value without conditions: not of peaks, nor of what is rounded
-    /// row by row.
-    pub const fn is_sum_of_rows(self) -> bool {
-        matches!(
-            self,
-            Measure::Pages | Measure::HeldAtStop | Measure::Accessed | Measure::Reaccesses | Measure::HardFaults
-        )
+    /// How the sum of its rows follows from it.
+    pub const fn sum_of_rows(self) -> RowSum {
+        match self {
+            Measure::Pages | Measure::HeldAtStop | Measure::Accessed | Measure::Reaccesses => RowSum::Equal,
+            Measure::HardFaults | Measure::Outstanding => RowSum::Equal,
+            Measure::FaultWait | Measure::CpuTime | Measure::ReadyTime | Measure::WaitTime => RowSum::Rounded,
+            Measure::Peak | Measure::AllocatedPeak => RowSum::AtLeast,
+            Measure::GrowthPerMinute => RowSum::Other,
+        }
     }
 
     /// True where only the reason of an access can be a condition, because nothing else is kept of single accesses.

@@ -2,7 +2,8 @@
 
 use super::budget::{Budget, Measure};
 use super::measured_value::{Row, Value, length};
-use super::required_data::{Evidence, NOT_READY};
+use super::required_data::Evidence;
+use super::unrecorded::NOT_READY;
 use crate::analysis::cpu::query::{CpuQuery, Dimension};
 use crate::analysis::cpu::replay::processor::ProcessorUse;
 use crate::analysis::cpu::{CpuRow, CpuUse, MissedTimes, ProcessorTimes};

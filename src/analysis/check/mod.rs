@@ -17,6 +17,7 @@ mod required_data;
 pub mod suggested_budgets;
 pub mod trace_values;
 mod unknown_owners;
+mod unrecorded;
 pub mod verdict;
 
 use crate::trace::trust::warning::{OF_TRACE, Warning, Warnings};

@@ -2,14 +2,13 @@
 
 use crate::analysis::category_rules::{Rule, RuleSet};
 use crate::analysis::check::budget::Conditions;
-use crate::dimensions::single_dimensions::{CATEGORY, CATEGORY_WPA, CLASS, CLASS_WPA, DETAIL, KIND, RULE};
+use crate::dimensions::single_dimensions::{CATEGORY, CATEGORY_WPA, CLASS, CLASS_WPA, DETAIL, KIND, MODULE, RULE};
 use crate::error::{Damage, DamageLog};
 use crate::etl::EtlFile;
 use crate::etl::buffer::{FLAG_BUFFER_LOST, FLAG_EVENTS_LOST, TYPE_HEADER};
 use crate::etl::buffer_order::Span;
 use crate::etl::log_file_header::MODE_NO_PER_PROCESSOR;
 use crate::etl::record_id::HookId;
-use crate::event::hooks::READY_THREAD;
 use crate::load::survey::Survey;
 use crate::model::category::Category;
 use crate::model::page_owner_key::KeyReading;
@@ -17,8 +16,8 @@ use crate::model::process::Processes;
 use crate::pattern::Patterns;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::{
-    AnalysisNeeds, CPU, DPCS, Exchange, FILES, HEAPS, IMAGES, INTERRUPTS, PFN_DATABASE, PROCESS_THINGS, PROCESSES,
-    REFERENCE_SET, REGIONS, RESIDENT_SET, Recorded, THREADS, VIEWS,
+    AnalysisNeeds, Exchange, FILES, HEAPS, IMAGES, PFN_DATABASE, PROCESS_THINGS, PROCESSES, REFERENCE_SET, REGIONS,
+    RESIDENT_SET, Recorded, THREADS, VIEWS,
 };
 use crate::trace::trust::damage_time::damaged_times;
 use crate::trace::trust::loss::OF_ANY_TIME;
@@ -30,7 +29,7 @@ use crate::units::{Nanos, Ticks, counted};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a budget can need, in the order in which it is named when several are missing.
-static NEEDED: [&Recorded; 6] = [&PROCESSES, &REGIONS, &VIEWS, &HEAPS, &IMAGES, &FILES];
+pub(super) static NEEDED: [&Recorded; 6] = [&PROCESSES, &REGIONS, &VIEWS, &HEAPS, &IMAGES, &FILES];
 
 /// A time in which something was lost.
 #[derive(Debug)]
@@ -269,12 +268,14 @@ impl<'t> Evidence<'t> {
 
     fn fault_of(&self, recorded: &Recorded, exchange: &Exchange, conditions: &Conditions) -> Option<String> {
         let Use { named, splits, needs } = use_of(recorded, exchange, conditions);
+        let keyword = recorded.keyword;
+        let hides_all = self.needs_processes && keyword == PROCESSES.keyword;
+        let details = || VIEWS.exchanges.iter().find_map(|exchange| use_of(recorded, exchange, conditions).named);
+        let named = named.or_else(|| hides_all.then(details).flatten());
         if named.is_none() && !splits {
             return None;
         }
-        let keyword = recorded.keyword;
         let needed_for = named.unwrap_or("its categories");
-        let hides_all = self.needs_processes && keyword == PROCESSES.keyword;
         if self.missing.contains(&keyword) {
             return match self.trust.absence_reason(keyword) {
                 absence_reason if absence_reason.is_incomplete() => Some(format!(
@@ -331,20 +332,24 @@ impl<'t> Evidence<'t> {
 }
 
 /// What conditions use of a keyword.
-struct Use {
+pub(super) struct Use {
     /// A dimension whose labels come from it.
-    named: Option<&'static str>,
+    pub named: Option<&'static str>,
     /// They take some of the categories that pages are exchanged between.
-    splits: bool,
+    pub splits: bool,
     /// They take some, and of these some that cannot occur without it.
-    needs: bool,
+    pub needs: bool,
 }
 
-fn use_of(recorded: &Recorded, exchange: &Exchange, conditions: &Conditions) -> Use {
+pub(super) fn use_of(recorded: &Recorded, exchange: &Exchange, conditions: &Conditions) -> Use {
     let by_name = conditions.by_name();
     let tells = |(name, patterns): &&(&'static str, &Patterns)| {
         let of = (recorded.dimensions)().contains(name);
-        of || *name == KIND.name && splits_kinds(recorded, patterns)
+        // The module of a fault is known by its process; of stacks by the stack itself.
+        let of_fault = *name == MODULE.name
+            && recorded.keyword == PROCESSES.keyword
+            && matches!(conditions, Conditions::Faults(_));
+        of || of_fault || *name == KIND.name && splits_kinds(recorded, patterns)
     };
     let by_detail = || by_name.iter().any(|(name, _)| *name == DETAIL.name);
     let has_rule = |category: &Category, patterns: &Patterns| {
@@ -368,109 +373,9 @@ fn use_of(recorded: &Recorded, exchange: &Exchange, conditions: &Conditions) -> 
     Use { named, splits, needs }
 }
 
-/// Keywords that were not recorded, so that pages which meet the conditions are those of other categories too: the value is known
-/// by this recording's measure, and is none to compare with one that has them. Each with what it means.
-pub fn unrecorded(trace: &Trace, analysis: &AnalysisNeeds, conditions: &Conditions) -> Vec<(&'static str, String)> {
-    let missing = trace.missing(analysis);
-    counted_as_others(|keyword| missing.iter().any(|need| need.keyword == keyword), conditions)
-}
-
-/// Keywords that were not recorded, and tell categories apart.
-pub fn telling_categories(trace: &Trace, analysis: &AnalysisNeeds) -> Vec<String> {
-    let missing = trace.missing(analysis);
-    let is_missing = |recorded: &&&Recorded| missing.iter().any(|need| need.keyword == recorded.keyword);
-    NEEDED.iter().filter(is_missing).map(|recorded| recorded.keyword.to_owned()).collect()
-}
-
-/// The same of time on the processors: with whose time that of interrupts counts.
-pub fn unrecorded_interrupts(trace: &Trace) -> Vec<(&'static str, String)> {
-    let missing = trace.missing(&CPU).into_iter();
-    let missing = missing.filter(|need| [DPCS.keyword, INTERRUPTS.keyword].contains(&need.keyword));
-    missing
-        .map(|need| {
-            (need.keyword, format!("no event of the keyword {} is in the trace ({})", need.keyword, need.without))
-        })
-        .collect()
-}
-
-/// What a trace without the keyword ReadyThread lacks.
-pub(super) const NOT_READY: &str = "no record says when threads became ready";
-
-/// The same of the time of waits: where they end.
-pub fn unrecorded_wakeups(trace: &Trace) -> Vec<(&'static str, String)> {
-    let has_none = trace.survey().kernel_count(READY_THREAD) == 0;
-    let text = format!("{NOT_READY}: each wait lasts until the thread runs again, with the time in which it was ready");
-    has_none
-        .then_some(("ReadyThread", text))
-        .into_iter()
-        .chain(unrecorded_ends(trace, THREADS, "they count as waiting"))
-        .collect()
-}
-
-/// The same of what ends with processes or threads; `what` they do after that.
-pub fn unrecorded_ends(trace: &Trace, things: &str, what: &str) -> Option<(&'static str, String)> {
-    let mut kinds = PROCESSES.things.iter().filter(|kind| kind.name == things);
-    let has_none =
-        kinds.all(|kind| kind.described().chain(kind.changes()).all(|hook| trace.survey().kernel_count(hook) == 0));
-    has_none.then(|| {
-        let keyword = PROCESSES.keyword;
-        (keyword, format!("no record of {things} is in the trace (keyword {keyword}): of those that ended it is not known, and {what}"))
-    })
-}
-
-/// The same of a result that was saved, by the keywords that its trace was recorded without.
-///
-/// # Errors
-/// What cannot be known without one of them: then the value is none.
-pub fn unrecorded_of_saved(missing: &[String], conditions: &Conditions) -> Result<Vec<String>, String> {
-    let is_missing = |keyword: &str| missing.iter().any(|name| name == keyword);
-    for recorded in NEEDED.iter().filter(|recorded| is_missing(recorded.keyword)) {
-        for exchange in recorded.exchanges {
-            let Use { named, needs, .. } = use_of(recorded, exchange, conditions);
-            if named.is_some() || needs {
-                return Err(not_recorded(named, recorded.keyword));
-            }
-        }
-    }
-    let found = counted_as_others(is_missing, conditions);
-    Ok(found.into_iter().map(|(keyword, _)| keyword.to_owned()).collect())
-}
-
-/// A keyword without which a value would be unknown, or of other pages; of a baseline that does not say what was recorded.
-pub fn depends_on_keyword(conditions: &Conditions) -> Option<&'static str> {
-    let matters = |recorded: &&&Recorded| {
-        recorded.exchanges.iter().any(|exchange| {
-            let Use { named, splits, needs } = use_of(recorded, exchange, conditions);
-            named.is_some() || splits || needs
-        })
-    };
-    NEEDED.iter().find(matters).map(|recorded| recorded.keyword)
-}
-
 /// Why a value is not known without a keyword.
-fn not_recorded(named: Option<&str>, keyword: &str) -> String {
+pub(super) fn not_recorded(named: Option<&str>, keyword: &str) -> String {
     format!("{} cannot be known: the keyword {keyword} was not recorded", named.unwrap_or("its categories"))
-}
-
-fn counted_as_others(is_missing: impl Fn(&str) -> bool, conditions: &Conditions) -> Vec<(&'static str, String)> {
-    let mut found = Vec::new();
-    for recorded in NEEDED.iter().filter(|recorded| is_missing(recorded.keyword)) {
-        let taken = |exchange: &&Exchange| {
-            let Use { named, splits, needs } = use_of(recorded, exchange, conditions);
-            named.is_none() && splits && !needs
-        };
-        if let Some(exchange) = recorded.exchanges.iter().find(taken) {
-            let keyword = recorded.keyword;
-            let text = if keyword == HEAPS.keyword {
-                format!("no heap ranges ({keyword}): pages of heaps are counted as VirtualAlloc")
-            } else {
-                let names: Vec<&str> = exchange.needs.iter().map(|category| category.name()).collect();
-                format!("the keyword {keyword} was not recorded: pages of {} count as others", names.join(", "))
-            };
-            found.push((keyword, text));
-        }
-    }
-    found
 }
 
 /// True when a condition takes some of the kinds of hard faults that the keyword tells apart, and not others.

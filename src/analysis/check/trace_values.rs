@@ -6,10 +6,11 @@ use crate::analysis::check::cpu_values::CpuValues;
 use crate::analysis::check::fault_values::FaultValues;
 use crate::analysis::check::measured_value::length;
 pub use crate::analysis::check::measured_value::{Row, Value};
-use crate::analysis::check::required_data::{
-    Evidence, telling_categories, unrecorded, unrecorded_ends, unrecorded_interrupts, unrecorded_wakeups,
-};
+use crate::analysis::check::required_data::Evidence;
 use crate::analysis::check::unknown_owners::{of_unknown, unknown};
+use crate::analysis::check::unrecorded::{
+    telling_categories, unrecorded, unrecorded_ends, unrecorded_interrupts, unrecorded_starts, unrecorded_wakeups,
+};
 use crate::analysis::refset::ReferenceSet;
 use crate::analysis::refset::query::{Dimension as ReferenceDimension, Query};
 use crate::analysis::refset::reason::AccessReason;
@@ -126,6 +127,7 @@ impl Value {
             (Analysis::Reference, _) => unrecorded(trace, &REFERENCE_SET, &budget.conditions),
             (Analysis::Cpu, Measure::CpuTime) => unrecorded_interrupts(trace),
             (Analysis::Cpu, Measure::WaitTime) => unrecorded_wakeups(trace),
+            (Analysis::Cpu, Measure::ReadyTime) => unrecorded_starts(trace),
             (Analysis::Allocations(AllocationKind::Heap), _) => {
                 unrecorded_ends(trace, PROCESS_THINGS, COUNTS_ON).into_iter().collect()
             }
@@ -233,6 +235,9 @@ impl<'t> ResidentValues<'t> {
             return Err(damage);
         }
         let last = trace.snapshots().iter().position(|other| other.first == snapshot.first);
+        if let Some(fault) = self.pool_fault(budget, conditions) {
+            return Err(fault);
+        }
         if let Some(unknown) = warnings::of_untold(trace, last.as_slice(), &[], conditions).next() {
             return Err(unknown.text);
         }
@@ -258,6 +263,25 @@ impl<'t> ResidentValues<'t> {
         let unknown = of_unknown(conditions).into_iter().map(|of| selected(context, all, &of).values().sum::<u64>());
         let unowned = unknown.fold(0, u64::saturating_add);
         Ok(of_pages(context, pages, snapshot.pages, doubts).with_unowned(unowned))
+    }
+}
+
+impl ResidentValues<'_> {
+    /// Why it is not known which tags the pages of the pool have: records of the pool were lost, or tell only of what was allocated in the trace.
+    fn pool_fault(&self, budget: &Budget, conditions: &[Condition<ResidentDimension>]) -> Option<String> {
+        let pool = AllocationKind::Pool;
+        let survey = self.trace.survey();
+        let is_of_tags = conditions.iter().any(|condition| condition.dimension == ResidentDimension::PoolTag);
+        if !is_of_tags || !pool.hooks().iter().any(|hook| survey.kernel_count(*hook) > 0) {
+            return None;
+        }
+        let (clock, last) = (&self.trace.etl().clock, survey.last()?);
+        let time = (clock.nanos(clock.origin), clock.nanos(last));
+        let evidence = Evidence::new(self.trace, pool.needs());
+        let lost = evidence.fault("the record of the pool", pool.hooks(), time, &budget.conditions);
+        let has_snapshot = pool.rundowns().iter().any(|hook| survey.kernel_count(*hook) > 0);
+        let unknown = "no pool snapshot tells what was allocated before the trace: pages of it have no tag";
+        lost.or_else(|| (!has_snapshot).then(|| unknown.to_owned()))
     }
 }
 

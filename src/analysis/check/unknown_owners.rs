@@ -3,6 +3,7 @@
 
 use super::budget::{Limit, Measure, MeasureUnit, WHOLE};
 use super::measured_value::Value;
+use crate::dimensions::single_dimensions::DETAIL;
 use crate::dimensions::{Condition, Dimension, FileFacet, ProcessFacet};
 use crate::pattern::Patterns;
 use crate::units::{count, counted, milliseconds, needs_nanoseconds};
@@ -17,7 +18,8 @@ const LABELS: [&str; 2] = ["Unknown (1)", "Unknown"];
 /// What they choose already is not chosen again.
 pub(super) fn of_unknown<D: Dimension>(conditions: &[Condition<D>]) -> Vec<Vec<Condition<D>>> {
     let of_processes = ProcessFacet::ALL.iter().map(|facet| facet.facet().name);
-    let names: Vec<&str> = of_processes.chain(FileFacet::ALL.iter().map(|facet| facet.facet().name)).collect();
+    let of_files = FileFacet::ALL.iter().map(|facet| facet.facet().name).chain([DETAIL.name]);
+    let names: Vec<&str> = of_processes.chain(of_files).collect();
     let is_of_names = |condition: &Condition<D>| {
         names.contains(&condition.dimension.name()) && !condition.patterns.could_pass(&LABELS)
     };

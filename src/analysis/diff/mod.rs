@@ -39,9 +39,10 @@ use crate::imported::CountedRow;
 use crate::imported::amount::Amount;
 use crate::imported::wpa::WpaRows;
 use crate::imported::wpa::columns::ExportedTable;
-use crate::trace::analysis_needs::RESIDENT_SET;
+use crate::trace::analysis_needs::{REFERENCE_SET, RESIDENT_SET};
+use crate::trace::machine::Machine;
 use crate::trace::trust::warning::{OF_TRACE, Warning, Warnings};
-use crate::units::counted as number_of;
+use crate::units::{Nanos, are_of_other_lengths, counted as number_of};
 use comparison::Comparison;
 use file_side::{FileQuery, FileSide};
 use needed_stacks::need_stacks;
@@ -109,6 +110,26 @@ struct Side<'s> {
     starts: Starts,
     file: FileSide<'s>,
     warnings: Warnings,
+    /// The length of the scenario of a trace, of a reference set.
+    span_ns: Option<u64>,
+}
+
+/// That two traces are of other machines or builds of Windows.
+fn of_other_machines(sources: [&Source; 2]) -> Warnings {
+    let [Some(left), Some(right)] = sources.map(Source::trace) else { return Warnings::default() };
+    let [left, right] = [left, right].map(Machine::of);
+    right.differences(&left, SIDES[0]).into_iter().map(|warning| warning.named(SIDES[1])).collect()
+}
+
+/// That two scenarios are of other lengths, by more than a tenth.
+fn other_scenarios(sides: &[Side<'_>; 2]) -> Option<Warning> {
+    let [left, right] = sides.each_ref().map(|side| side.span_ns);
+    let (left, right) = left.zip(right).filter(|(left, right)| are_of_other_lengths(*left, *right))?;
+    let [left, right] = [left, right].map(|nanos| Nanos(nanos.into()).seconds());
+    let text = format!(
+        "the scenario of LEFT is {left:.3} s long and that of RIGHT {right:.3} s: what is touched and released grows with the time"
+    );
+    Some(Warning::note(REFERENCE_SET.name, "lengths_differ", text))
 }
 
 impl Diff {
@@ -128,6 +149,8 @@ impl Diff {
             warnings.extend(std::mem::take(&mut side.warnings).named(name));
         }
         warnings.extend(plan.warnings.iter().cloned());
+        warnings.add(of_other_machines(sources));
+        warnings.extend(other_scenarios(&sides));
         let matched = match_labels(&mut sides, &plan);
         let counted = sides.each_mut().map(|side| std::mem::take(&mut side.rows));
         let joined = memory::rows::join(counted, &plan.dimensions, &matched, (query.tolerance, query.order));
@@ -280,7 +303,7 @@ fn read<'s>(sources: [&'s Source; 2], plan: &DiffPlan, query: &DiffQuery) -> Res
                     (held(sources, plan), &query.symbols),
                 )
                 .map_err(of_side)?;
-                (side.rows, side.warnings) = (found.rows, found.warnings);
+                (side.rows, side.warnings, side.span_ns) = (found.rows, found.warnings, Some(found.span_ns));
             }
         }
     }
@@ -338,4 +361,19 @@ fn page_warnings(pages: &PageDifferences, is_export: bool) -> Warnings {
     ];
     let lines = lines.into_iter().filter(|(count, ..)| *count > 0);
     lines.map(|(count, code, text)| Warning::note(RESIDENT_SET.name, code, text).of(count)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scenarios_of_other_lengths_are_told() {
+        let told = |lengths: [Option<u64>; 2]| {
+            other_scenarios(&lengths.map(|span_ns| Side { span_ns, ..Side::default() })).map(|warning| warning.text)
+        };
+        let text = told([Some(69_000_000), Some(268_000_000)]).expect("a warning");
+        assert!(text.starts_with("the scenario of LEFT is 0.069 s long and that of RIGHT 0.268 s: "), "{text}");
+        assert_eq!([told([Some(100), Some(95)]), told([Some(100), None])], [None, None]);
+    }
 }

@@ -167,6 +167,8 @@ pub struct ReferenceSide {
     pub rows: Vec<CountedRow>,
     /// Doubts.
     pub warnings: Warnings,
+    /// The length of the scenario, nanoseconds.
+    pub span_ns: u64,
 }
 
 /// Which pages of a reference set count.
@@ -214,7 +216,9 @@ impl ReferenceSide {
                 _ => row.measure.pages,
             }),
         });
-        Ok(ReferenceSide { rows: rows.collect(), warnings: set.warnings })
+        let (from, to) = set.window_times;
+        let span_ns = u64::try_from(to.0 - from.0).unwrap_or(0);
+        Ok(ReferenceSide { rows: rows.collect(), warnings: set.warnings, span_ns })
     }
 }
 

@@ -9,6 +9,7 @@ use crate::analysis::report::Part;
 use crate::analysis::table::{Column, Line, Table, Value};
 use crate::dimensions::{Label, LabelKind};
 use crate::model::category::{Category, Class};
+use crate::trace::trust::warning::Warning;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -51,6 +52,8 @@ pub struct CategoryChange {
 pub struct Differences {
     /// The comparison.
     pub diff: Diff,
+    /// How the machines differ.
+    pub of_machines: Vec<String>,
     /// By category, the largest change first.
     pub by_category: Vec<Change>,
     /// By process; what belongs to none is left out.
@@ -73,7 +76,9 @@ impl Differences {
         // Pages of no process count by category only.
         let by_process = changes(rows().filter(|row| row.labels.get(1).is_some_and(is_of_a_process)), 1);
         let tiles = tiles(rows());
-        Ok(Differences { diff, by_category, by_process, tiles })
+        let is_of_machines = |warning: &&Warning| warning.is_of(&["machine_differs", "build_differs"]);
+        let of_machines = diff.warnings.iter().filter(is_of_machines).map(|warning| warning.text.clone()).collect();
+        Ok(Differences { diff, of_machines, by_category, by_process, tiles })
     }
 
     /// The largest changes of a list, and what the rest adds up to.

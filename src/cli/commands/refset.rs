@@ -126,6 +126,7 @@ impl Refset {
         let no_peak = [
             (by_peak && rows.group_by.is_some(), "needs the list of processes, which is there without --group-by"),
             (by_peak && !rows.conditions.is_empty(), "needs all pages: peaks of a selection are in --timeline"),
+            (by_peak && self.each.each, "is for the list of processes of one trace, which --each does not show"),
             (by_peak && !is_screen, "is for tables; held_by_process of --format json has that order"),
         ];
         refuse("--sort peak", &no_peak)?;

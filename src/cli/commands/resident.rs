@@ -172,6 +172,8 @@ impl Resident {
         for (flag, given, why) in flags {
             refuse(flag, &[(given && !is_for_people, why)])?;
         }
+        let of_one = "is of one trace: tables of --each have all rows, and no numbers of checks";
+        refuse("--all", &[(self.all && self.each.each, of_one)])?;
         let chooses = self.columns.is_some() || self.pivot.is_some();
         let why = "keeps WPA's columns where the width is small; --columns and --pivot say which columns there are";
         refuse("--wpa", &[(self.wpa && chooses, why)])?;

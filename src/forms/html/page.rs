@@ -413,7 +413,10 @@ fn all_differences(
                     h3.which { (first) " → " (trace.name) }
                     @match found {
                         Err(line) => { p.unrecorded { "Not shown: " (visible(line)) } }
-                        Ok(found) => { (difference(place.next().unwrap_or(0), found)) }
+                        Ok(found) => {
+                            @for line in &found.of_machines { p.unrecorded { (visible(line)) } }
+                            (difference(place.next().unwrap_or(0), found))
+                        }
                     }
                     @match stacks.get(number) {
                         Some(Ok(found)) => { (stack_differences::picture(number, found, [first, &trace.name])) }
