@@ -216,17 +216,27 @@ fn a_run_that_is_stopped_leaves_no_part() {
     let spec = etl_writer::ResidentSpec { pages: 400_000, ..etl_writer::ResidentSpec::small() };
     etl_writer::generate_resident(&spec, File::create(folder.at("TRACE")).unwrap()).unwrap();
     let before = folder.content();
-    let mut child = std::process::Command::new(program())
-        .args(folder.arguments("pages TRACE --format csv -o OUT -q"))
-        .spawn()
-        .unwrap();
-    let has_begun = || fs::read_dir(folder.0.path()).unwrap().count() > before.len();
-    while !has_begun() && child.try_wait().unwrap().is_none() {
-        std::thread::yield_now();
+    let stopped = || {
+        let mut child = std::process::Command::new(program())
+            .args(folder.arguments("pages TRACE --format csv -o OUT -q"))
+            .spawn()
+            .unwrap();
+        let has_begun = || fs::read_dir(folder.0.path()).unwrap().count() > before.len();
+        while !has_begun() && child.try_wait().unwrap().is_none() {
+            std::thread::yield_now();
+        }
+        let _ = std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+        child.wait().unwrap()
+    };
+    let mut ended = stopped();
+    // On a busy machine the run can end before the signal comes.
+    for _ in 0..5 {
+        if ended.code() == Some(0) {
+            fs::write(folder.at("OUT"), &before["OUT"]).unwrap();
+            ended = stopped();
+        }
     }
-    let killed = std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
-    let ended = child.wait().unwrap();
-    assert!(killed.success() && ended.signal() == Some(15), "{ended:?}");
+    assert!(ended.signal() == Some(15), "{ended:?}");
     assert!(folder.content() == before, "as before, and nothing beside it");
 }
 
