@@ -165,3 +165,15 @@ fn a_window_says_where_its_samples_are() {
     let none = words(&["cpu", &trace, "--to", "0.00001", "-q"]);
     assert!(none.contains("No samples; those of the trace are from 0.00"), "{none}");
 }
+
+/// All processes were off by -100 % in a window without a clock tick.
+#[test]
+fn a_window_without_a_clock_tick_compares_nothing_with_ticks() {
+    let of = |to: &str| {
+        let window = ["--from", "0.1", "--to", to, "-q"];
+        out(&[&["cpu", "cpu-compressed.etl", "--preset", "sampling"], &window[..]].concat())
+    };
+    let (without, with) = (of("0.105"), of("0.2"));
+    assert!(without.contains("(no clock tick is in the window)") && !without.contains("-100.0 %"), "{without}");
+    assert!(with.contains("Exact times beside samples and clock ticks"), "{with}");
+}

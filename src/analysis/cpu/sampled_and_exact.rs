@@ -32,6 +32,8 @@ pub struct Sampling {
     pub samples: u64,
     /// Sum of the squares of how many samples each record stands for.
     squares: u64,
+    /// All clock ticks in the window; without any, nothing is charged to anybody, and nothing can be compared.
+    pub ticks: u64,
     /// Processes by label.
     pub rows: Vec<(String, SampledTime)>,
 }
@@ -73,7 +75,8 @@ impl Sampling {
                 row.ticks = row.ticks.saturating_add(ticks);
             }
         }
-        Sampling { samples: samples.all, squares: samples.squares, rows: rows.into_iter().collect() }
+        let ticks = rows.values().fold(0u64, |sum, row| sum.saturating_add(row.ticks));
+        Sampling { samples: samples.all, squares: samples.squares, ticks, rows: rows.into_iter().collect() }
     }
 
     /// The 95 % interval of the share that so many samples have. A record can stand for several samples, which are then not independent: n is
@@ -153,9 +156,9 @@ mod tests {
     /// Four records of ten samples each are four samples for the interval.
     #[test]
     fn samples_of_one_record_are_not_independent() {
-        let each_ten = Sampling { samples: 40, squares: 400, rows: Vec::new() };
+        let each_ten = Sampling { samples: 40, squares: 400, ..Sampling::default() };
         assert_eq!(each_ten.interval(10), interval(1, 4));
-        let each_one = Sampling { samples: 40, squares: 40, rows: Vec::new() };
+        let each_one = Sampling { samples: 40, squares: 40, ..Sampling::default() };
         assert_eq!(each_one.interval(10), interval(10, 40));
     }
 }

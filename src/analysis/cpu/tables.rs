@@ -119,11 +119,15 @@ const SAMPLED: [Of<SampledTime>; 10] = [
     Of::<SampledTime>::new("clock_ticks", "Ticks", |time, _| Value::count(time.ticks)).leaves(0),
     Of::<SampledTime>::new("charged_ns", "Charged", |time, set| Value::Duration(set.charged_ns(time.ticks))),
     Of::<SampledTime>::new("difference_points", "Off, points", |time, set| {
+        if set.sampling.ticks == 0 {
+            return Value::Nothing;
+        }
         let charged = set.charged_ns(time.ticks) as f64 / set.capacity_ns().max(1) as f64;
         Value::Points(of_hundred(charged - set.share(time.exact)))
     })
     .leaves(2),
     Of::<SampledTime>::new("difference_relative_percent", "Off, relative", |time, set| match set.ns(time.exact) {
+        _ if set.sampling.ticks == 0 => Value::Nothing,
         0 => Value::Nothing,
         exact => percent(set.charged_ns(time.ticks) as f64 / exact as f64 - 1.0),
     })

@@ -184,6 +184,7 @@ fn title(set: &CpuUse, view: CpuView, unit: TimeUnit) -> String {
         CpuView::Wakers => "Who readied whom",
         CpuView::Interrupts => "Interrupts and deferred procedure calls",
         CpuView::States => "What each thread did",
+        CpuView::Sampling if set.sampling.ticks == 0 => "Exact times beside samples (no clock tick is in the window)",
         CpuView::Sampling => "Exact times beside samples and clock ticks",
         CpuView::Queue => "Time at each length of the ready queue",
     };
