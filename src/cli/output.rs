@@ -45,6 +45,13 @@ pub fn told(warnings: &Warnings, is_quiet: bool) -> Vec<String> {
     if is_quiet { warnings.grave().texts() } else { warnings.texts() }
 }
 
+/// Says again what was said before rows that a terminal has no room for.
+pub fn warn_again(warnings: &Warnings, lines: usize, printing: &Printing) {
+    if look(printing).rows.is_some_and(|rows| lines >= usize::from(rows)) {
+        warn(&told(warnings, printing.quiet));
+    }
+}
+
 /// The exit code of an answer. Where its text went into a file, the reason of code 3 is said on standard error too: who sees the code
 /// need not see the file.
 pub fn strict_exit(base: &Base, is_text: bool, warnings: &Warnings) -> Exit {

@@ -191,3 +191,18 @@ fn long_work_shows_a_bar_on_the_terminal_alone() {
     let short = on_a_terminal(test, 80, &format!("pfnset resident - < resident-small.etl > {}", out.display()));
     assert_eq!((quiet.as_str(), short.as_deref()), ("", Some("")), "with -q, and for short work");
 }
+
+/// Rows for programs that somebody looks at: what was said before them had scrolled away.
+#[test]
+fn rows_for_programs_end_with_their_warnings_on_a_terminal() {
+    let test = "rows_for_programs_end_with_their_warnings_on_a_terminal";
+    for line in ["pfnset pages refset-small.etl --format csv", "pfnset pages refset-small.etl --format jsonl"] {
+        let Some(shown) = on_a_terminal(test, 80, line) else { return };
+        let (begin, end) = shown.split_at(shown.len() - 400);
+        let says = "PFNs between the first and the last";
+        let told = |text: &str| text.replace("\n ", "").matches(says).count();
+        assert_eq!([told(begin), told(end)], [1, 1], "{line}: {end}");
+        let piped = on_a_terminal(test, 80, &format!("{line} | cat")).expect("a terminal");
+        assert_eq!(told(&piped), 1, "{line}");
+    }
+}

@@ -180,6 +180,9 @@ fn write(common: &Common, listing: &EventListing<'_>, form: EventForm, wraps: bo
         out.text(|out, look| text::repeated(out, look, &listing.warnings, lines))?;
     }
     out.finish()?;
+    if form != EventForm::Table {
+        output::warn_again(&listing.warnings, lines, common);
+    }
     Ok(Wrote { is_whole, has_rows })
 }
 /// Patterns of `--provider` and `--name` that matched nothing. `but`: what else is to be said of them.

@@ -110,16 +110,18 @@ impl Pages {
             }
             let rows = PageText::new(form, trace.etl(), &pages.names(), index, width);
             pages.stream(|out, row| rows.row(out, row), &mut |bytes| {
-                if form == PageForm::Table {
-                    lines += bytes.iter().filter(|&&byte| byte == b'\n').count();
-                }
+                lines += bytes.iter().filter(|&&byte| byte == b'\n').count();
                 out.write(bytes)
             })?;
         }
         if form == PageForm::Table {
             out.text(|out, look| text::repeated(out, look, &listing.warnings, lines))?;
         }
-        out.finish()
+        out.finish()?;
+        if form != PageForm::Table {
+            output::warn_again(&listing.warnings, lines, &self.base);
+        }
+        Ok(())
     }
 
     /// Above the rows in text, on standard error otherwise.
