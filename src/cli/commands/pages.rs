@@ -110,7 +110,10 @@ impl Pages {
             }
             let rows = PageText::new(form, trace.etl(), &pages.names(), index, width);
             pages.stream(|out, row| rows.row(out, row), &mut |bytes| {
-                lines += bytes.iter().filter(|&&byte| byte == b'\n').count();
+                // No terminal has more, and counting costs.
+                if lines <= usize::from(u16::MAX) {
+                    lines += bytes.iter().filter(|&&byte| byte == b'\n').count();
+                }
                 out.write(bytes)
             })?;
         }
