@@ -158,3 +158,18 @@ fn stacks_of_unknown_threads_are_told() {
         }
     }
 }
+
+/// Pages of stacks became VirtualAlloc, and counted as its growth.
+#[test]
+fn growth_against_a_trace_with_threads_is_not_judged() {
+    let folder = folder(&budget("regions", "where.category = \"VirtualAlloc\"\nmax_growth = \"1 %\""));
+    fs::write(folder.path().join("whole.etl"), fixture("resident-small.etl")).expect("room for a trace");
+    fs::write(folder.path().join("bare.etl"), without("resident-small.etl", &PROCESSES[4..]))
+        .expect("room for a trace");
+    for (now, baseline, is_judged) in [("bare", "whole", false), ("whole", "bare", false), ("bare", "bare", true)] {
+        let line = format!("{now}.etl --budgets budgets.toml --baseline {baseline}.etl --format json -q");
+        let found = json(&check(&folder, &line))["traces"][0]["budgets"][0].clone();
+        let told = found["reason"].as_str().unwrap_or_default().contains("with the keyword ProcessThread");
+        assert_eq!((found["verdict"] != "invalid", !told), (is_judged, is_judged), "{line}: {found}");
+    }
+}
