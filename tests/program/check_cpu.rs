@@ -287,3 +287,12 @@ fn times_that_are_wrong_are_not_judged() {
         results[0]
     );
 }
+
+/// Delays of threads that began are missing without records of threads: growth of them was judged against a trace that has them.
+#[test]
+fn ready_delays_without_records_of_threads_are_told() {
+    let file = switches(1000, 9000, &[ready(P8, 44, 0, 0, 0)]);
+    let (_, results) = check(file.path().to_str().expect("UTF-8"), &budget("ready", "ready_ms", "max = \"9 s\""));
+    let says = "no record of threads is in the trace (keyword ProcessThread): ";
+    assert!(results[0]["verdict"] == "pass" && results[0]["warnings"].to_string().contains(says), "{}", results[0]);
+}

@@ -112,3 +112,17 @@ fn several_traces_are_compared_with_the_first() {
     assert_eq!(first[0], row["category"]);
     assert_eq!(data["differences"][1]["byCategory"].as_array().map(Vec::len), Some(0), "a trace is like itself");
 }
+
+/// `check --baseline` told it, and the report of the same two traces did not.
+#[test]
+fn differences_of_two_machines_say_so() {
+    let [one, other] = ["resident-small.etl", "refset-proved.etl"].map(|name| fixtures().join(name));
+    let [one, other] = [&one, &other].map(|path| path.to_str().expect("UTF-8"));
+    let says = "it was recorded on a machine with";
+    let section = |page: &str| report::between(page, "<section id=\"differences\">", "</section>").to_owned();
+    let folder = tempfile::tempdir().expect("a folder");
+    let same = folder.path().join("same.etl");
+    std::fs::copy(one, &same).expect("a fixture");
+    assert!(section(&report::page(&[one, other])).contains(says));
+    assert!(!section(&report::page(&[one, same.to_str().expect("UTF-8")])).contains(says));
+}

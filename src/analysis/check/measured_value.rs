@@ -156,14 +156,18 @@ fn names(labels: &BTreeSet<String>) -> String {
 mod tests {
     use super::*;
 
+    /// A row of a page for each of these processes.
+    fn of_processes<const N: usize>(labels: [&str; N]) -> Value {
+        Value {
+            dimensions: vec![Dimension::PROCESS.name().to_owned()],
+            rows: labels.map(|label| Row { labels: vec![Label::name(label)], pages: 1 }).to_vec(),
+            ..Value::default()
+        }
+    }
+
     #[test]
     fn an_id_of_another_process_is_no_baseline() {
-        let value = |label: &str| Value {
-            dimensions: vec![Dimension::PROCESS.name().to_owned()],
-            rows: vec![Row { labels: vec![Label::name(label)], pages: 1 }],
-            ..Value::default()
-        };
-        let [a, b] = ["a.exe (12)", "b.exe (12)"].map(value);
+        let [a, b] = ["a.exe (12)", "b.exe (12)"].map(|label| of_processes([label]));
         let filter = |patterns: &str| [(Dimension::PROCESS.name(), patterns.to_owned())];
         let told = a.other_process(&b, &filter("12")).expect("another process");
         assert_eq!(told, "process id 12 is b.exe (12) in the baseline and a.exe (12) in the trace: name the process");
@@ -171,28 +175,19 @@ mod tests {
         assert_eq!(a.other_process(&b, &filter("a.exe")), None);
         assert_eq!(a.other_process(&Value::default(), &filter("12")), None);
         // Id by id: others of the list can be the same.
-        let two = |labels: [&str; 2]| Value {
-            dimensions: vec![Dimension::PROCESS.name().to_owned()],
-            rows: labels.map(|label| Row { labels: vec![Label::name(label)], pages: 1 }).to_vec(),
-            ..Value::default()
-        };
-        let [now, before] = [two(["System (4)", "a.exe (12)"]), two(["System (4)", "b.exe (12)"])];
+        let [now, before] = [of_processes(["System (4)", "a.exe (12)"]), of_processes(["System (4)", "b.exe (12)"])];
         assert_eq!(now.other_process(&before, &filter("4;12")).as_ref(), Some(&told));
         assert_eq!(now.other_process(&now, &filter("4;12")), None);
-        let told = now.other_process(&value("System (4)"), &filter("System (4);a.exe (12)")).expect("another start");
+        let told =
+            now.other_process(&of_processes(["System (4)"]), &filter("System (4);a.exe (12)")).expect("another start");
         assert_eq!(told, "process id 12 is no process in the baseline and a.exe (12) in the trace: name the process");
         let sums = Value { span_ns: Some(1), ..now };
-        assert_eq!(sums.other_process(&value("System (4)"), &filter("System (4);a.exe (12)")), None);
+        assert_eq!(sums.other_process(&of_processes(["System (4)"]), &filter("System (4);a.exe (12)")), None);
     }
 
     #[test]
     fn a_thread_or_a_heap_of_another_process_is_no_baseline() {
-        let value = |label: &str| Value {
-            dimensions: vec![Dimension::PROCESS.name().to_owned()],
-            rows: vec![Row { labels: vec![Label::name(label)], pages: 1 }],
-            ..Value::default()
-        };
-        let [a, b, none] = [value("a.exe (12)"), value("a.exe (16)"), Value::default()];
+        let [a, b, none] = [of_processes(["a.exe (12)"]), of_processes(["a.exe (16)"]), Value::default()];
         for name in [THREAD.name, HEAP.name] {
             let filter = [(name, "196".to_owned())];
             let told = a.is_of_others(&b, &filter).expect("another run");

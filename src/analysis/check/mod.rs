@@ -110,7 +110,7 @@ impl BudgetResult {
 
     /// A limit that cannot be judged makes the budget invalid, unless another one is exceeded for certain: then a warning names it. `limits`:
     /// each with the reason, where there is one.
-    fn cannot_judge(&mut self, limits: [(&str, Option<String>); 5]) {
+    fn cannot_judge(&mut self, limits: impl IntoIterator<Item = (&'static str, Option<String>)>) {
         let fails = self.verdict == Verdict::Fail;
         for (limit, reason) in limits.into_iter().filter_map(|(limit, reason)| Some((limit, reason?))) {
             self.warnings.extend(fails.then(|| format!("{limit} is not judged: {reason}")));

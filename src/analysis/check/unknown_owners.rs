@@ -182,6 +182,7 @@ mod tests {
         };
         assert_eq!(asked(&["category=MapFile"]), Vec::<String>::new());
         assert_eq!(asked(&["process=!a.exe"]), Vec::<String>::new(), "has what is unknown already");
+        assert_eq!(asked(&["detail=*b.dll"]), ["detail=Unknown*"], "names of files too");
         assert_eq!(asked(&["process=a.exe", "category=MapFile"]), ["process=Unknown* category=MapFile"]);
         assert_eq!(
             asked(&["process=a.exe", "file=b.dll"]),

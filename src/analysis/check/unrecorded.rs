@@ -16,17 +16,10 @@ pub fn unrecorded(trace: &Trace, analysis: &AnalysisNeeds, conditions: &Conditio
     let missing = trace.missing(analysis);
     let mut found = counted_as_others(|keyword| missing.iter().any(|need| need.keyword == keyword), conditions);
     // Threads alone: of processes there are events.
-    let of_threads = not_seen(trace.survey()).take(1).filter(|(recorded, _)| {
-        let takes_some = |exchange: &Exchange| {
-            let Use { named, splits, needs } = use_of(recorded, exchange, conditions);
-            named.is_none() && splits && !needs
-        };
-        recorded.exchanges.iter().any(takes_some)
-    });
-    found.extend(
-        of_threads
-            .map(|(recorded, things)| (recorded.keyword, format!("no record of {}: {}", things.name, things.without))),
-    );
+    let of_threads = not_seen(trace.survey()).filter(|(recorded, _)| taken_from_others(recorded, conditions).is_some());
+    let told = of_threads
+        .map(|(recorded, things)| (recorded.keyword, format!("no record of {}: {}", things.name, things.without)));
+    found.extend(told);
     found
 }
 
@@ -107,14 +100,18 @@ pub fn depends_on_keyword(conditions: &Conditions) -> Option<&'static str> {
     NEEDED.iter().find(matters).map(|recorded| recorded.keyword)
 }
 
+/// The categories of which conditions take some, so that pages of others are among them without the keyword.
+fn taken_from_others(recorded: &Recorded, conditions: &Conditions) -> Option<&'static Exchange> {
+    recorded.exchanges.iter().find(|exchange| {
+        let Use { named, splits, needs } = use_of(recorded, exchange, conditions);
+        named.is_none() && splits && !needs
+    })
+}
+
 fn counted_as_others(is_missing: impl Fn(&str) -> bool, conditions: &Conditions) -> Vec<(&'static str, String)> {
     let mut found = Vec::new();
     for recorded in NEEDED.iter().filter(|recorded| is_missing(recorded.keyword)) {
-        let taken = |exchange: &&Exchange| {
-            let Use { named, splits, needs } = use_of(recorded, exchange, conditions);
-            named.is_none() && splits && !needs
-        };
-        if let Some(exchange) = recorded.exchanges.iter().find(taken) {
+        if let Some(exchange) = taken_from_others(recorded, conditions) {
             let keyword = recorded.keyword;
             let text = if keyword == HEAPS.keyword {
                 format!("no heap ranges ({keyword}): pages of heaps are counted as VirtualAlloc")

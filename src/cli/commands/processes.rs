@@ -35,7 +35,7 @@ pub struct Processes {
     pub rows: RowArgs,
     #[command(flatten)]
     pub columns: ColumnArgs,
-    /// Order of the rows [default: pages]
+    /// Order of the rows [default: pages]; with --group-by in tables and Markdown
     #[arg(long, value_parser = ORDERS, value_name = "BY")]
     pub sort: Option<ProcessOrder>,
     /// At which page sequence of the trace pages are counted: last or a number from 0 [default: last]

@@ -96,7 +96,7 @@ const ORDERS: OneOf<RowOrder> = OneOf(&[
     ("pages", "Most pages first", RowOrder::Pages),
     ("size", "The same", RowOrder::Pages),
     ("name", "By name", RowOrder::Name),
-    ("peak", "Processes with the highest peak first (without --group-by)", RowOrder::Peak),
+    ("peak", "Processes with the highest peak first (without --group-by and --each)", RowOrder::Peak),
     ("impact", "Most physical pages first (with the dimension impact)", RowOrder::ImpactPages),
 ]);
 

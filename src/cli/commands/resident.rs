@@ -78,7 +78,7 @@ pub struct Resident {
     /// By whose rules pages are counted [default: both]
     #[arg(long, value_parser = CLASSIFICATIONS, value_name = "RULES")]
     pub classification: Option<Classification>,
-    /// Everything: what the first screen cuts off, and below any table the numbers of the checks
+    /// Everything: what the first screen cuts off, and below any table the numbers of the checks; without --each
     #[arg(long, conflicts_with = "top")]
     pub all: bool,
     /// Show WPA's number and the difference; in narrow tables they replace lists

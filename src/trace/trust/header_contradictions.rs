@@ -117,6 +117,9 @@ const MOST_SEARCHED: usize = 16;
 /// Records that are there twice one after the other, with all bytes: a tool merged a recording with itself. Of clocks that many events
 /// have the same time of, equal ones can be several.
 fn repeated_records(etl: &EtlFile, survey: &Survey) -> Option<Contradiction> {
+    if etl.clock.kind != ClockKind::Qpc {
+        return None;
+    }
     let holds_some = |at: &usize| survey.spans.get(*at).copied().flatten().is_some_and(|span| span.first < span.last);
     let all: Vec<usize> = (0..etl.buffers.len()).filter(holds_some).collect();
     let mut scratch = Scratch::new();
@@ -126,14 +129,15 @@ fn repeated_records(etl: &EtlFile, survey: &Survey) -> Option<Contradiction> {
         (twice, records) = (twice + again, records + of_all);
     }
     // Of each pair one is the first.
-    let is_told = etl.clock.kind == ClockKind::Qpc && records >= FEW_RECORDS && 4 * twice >= records;
-    let text = format!(
-        "RECORDS REPEAT: {} of {} that were compared are there again, with the same time and content: a recording was merged with itself, \
-         and its events count twice",
-        count(twice),
-        counted(records, "record", "records")
-    );
-    is_told.then_some(("buffers_repeated", text))
+    (records >= FEW_RECORDS && 4 * twice >= records).then(|| {
+        let all = counted(records, "record", "records");
+        let text = format!(
+            "RECORDS REPEAT: {} of {all} that were compared are there again, with the same time and content: a recording was merged with \
+             itself, and its events count twice",
+            count(twice)
+        );
+        ("buffers_repeated", text)
+    })
 }
 
 /// Fewer records can be equal by chance.
