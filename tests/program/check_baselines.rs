@@ -32,6 +32,31 @@ fn write(folder: &TempDir, name: &str, text: &str) {
     fs::write(folder.path().join(name), text).expect("room for a file");
 }
 
+/// Rows that grow add up to the growth or more, but for a byte of each.
+#[test]
+fn saved_growth_is_compared_with_its_rows() {
+    let growth =
+        "[[budget]]\nname = \"g\"\nanalysis = \"commit\"\nmeasure = \"growth_per_minute\"\nmax_growth = \"1 %\"\n";
+    let folder = folder(growth);
+    let trace = fixtures().join("alloc-x86.etl");
+    fs::copy(trace, folder.path().join("grows.etl")).expect("room for a trace");
+    check(&folder, "grows.etl --budgets budgets.toml --save-baseline base.json -q");
+    let saved: Value = serde_json::from_str(&read(&folder, "base.json")).expect("JSON");
+    let judged = |pages: Option<u64>| {
+        let mut changed = saved.clone();
+        for row in changed["budgets"][0]["rows"].as_array_mut().expect("rows") {
+            row["pages"] = pages.map_or_else(|| row["pages"].clone(), Value::from);
+        }
+        write(&folder, "changed.json", &changed.to_string());
+        let ran = check(&folder, "grows.etl --budgets budgets.toml --baseline changed.json --format json");
+        json(&ran)["traces"][0]["budgets"][0].clone()
+    };
+    assert_eq!(judged(None)["verdict"], "pass");
+    let of_other_rows = judged(Some(1));
+    assert_eq!(of_other_rows["verdict"], "invalid");
+    assert!(of_other_rows.to_string().contains("the baseline contradicts itself: its rows have "), "{of_other_rows}");
+}
+
 /// The row of images of files has 500 pages more, the other rows, totals and columns stay: growth counted from them, without a word.
 #[test]
 fn a_saved_baseline_whose_rows_contradict_its_values_is_none() {

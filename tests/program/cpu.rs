@@ -115,6 +115,18 @@ fn idle_is_in_no_sum_with_other_threads() {
 }
 
 #[test]
+fn a_view_without_rows_says_so() {
+    let of_idle = out(&["cpu", TRACE, "-q", "--preset", "waits", "--where", "process=Idle"]);
+    assert!(
+        of_idle.contains("\nNone in the window: the threads that meet the conditions of --where have none"),
+        "{of_idle}"
+    );
+    let window = ["--from", "0.01", "--to", "0.010001"];
+    let of_all = out(&[&["cpu", TRACE, "-q", "--preset", "wakers"], &window[..]].concat());
+    assert!(of_all.contains("\nNone in the window\n"), "{of_all}");
+}
+
+#[test]
 fn states_of_each_thread_add_up_to_the_window() {
     for window in [&[][..], &["--from", "work-start", "--to", "work-end"], &["--from", "0.1", "--to", "0.5"]] {
         let all = json_of(&[&["--group-by", "process,thread"], window].concat());

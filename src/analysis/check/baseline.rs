@@ -91,18 +91,20 @@ impl SavedBudget {
         }
         let measure = Measure::ALL.iter().find(|measure| measure.name() == self.measure)?;
         let sum = self.rows.iter().map(|row| i128::from(row.pages)).sum::<i128>().max(0);
-        // Rows in nanoseconds are rounded down one by one; parts of a peak have their own peaks.
-        let value = i128::from(pages);
-        let fits = match measure.sum_of_rows() {
+        // Rows in nanoseconds and of growth are rounded down one by one; parts of a peak have their own peaks.
+        let (value, rounding) = (i128::from(pages), self.rows.len() as i128 + 1);
+        let of_rows = measure.sum_of_rows();
+        let fits = match of_rows {
             RowSum::Equal => sum == value,
-            RowSum::Rounded => value.abs_diff(sum) <= self.rows.len() as u128 + 1,
+            RowSum::Rounded => (value - rounding..=value + rounding).contains(&sum),
             RowSum::AtLeast => sum >= value,
-            RowSum::Other => return None,
+            RowSum::OfGrowing => sum + rounding >= value,
         };
         if !fits {
             return Some(format!("its rows have {sum} and its value is {pages}: {changed}"));
         }
-        let total = self.total_pages.filter(|total| *total < pages)?;
+        let is_part = of_rows != RowSum::OfGrowing;
+        let total = self.total_pages.filter(|total| is_part && *total < pages)?;
         Some(format!("its value is {pages}, and the value without conditions is {total}: {changed}"))
     }
 }

@@ -93,8 +93,8 @@ pub enum RowSum {
     Rounded,
     /// The value or more: each row has its own peak.
     AtLeast,
-    /// Something else: rows that shrink count as 0.
-    Other,
+    /// The value or more, but for a byte of each row: rows that shrink count as 0. A part can grow more than the whole.
+    OfGrowing,
 }
 
 /// What the numbers of a measure are.
@@ -167,7 +167,7 @@ impl Measure {
             Measure::HardFaults | Measure::Outstanding => RowSum::Equal,
             Measure::FaultWait | Measure::CpuTime | Measure::ReadyTime | Measure::WaitTime => RowSum::Rounded,
             Measure::Peak | Measure::AllocatedPeak => RowSum::AtLeast,
-            Measure::GrowthPerMinute => RowSum::Other,
+            Measure::GrowthPerMinute => RowSum::OfGrowing,
         }
     }
 

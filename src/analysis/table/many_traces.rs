@@ -3,8 +3,8 @@
 use super::{Align, Column, Fit, Line, Table, Value};
 use std::borrow::Cow;
 
-/// Lines of many traces for people. Nested rows are nested in their trace, which has the line of the total; rows of
-/// other tables have a column for the trace.
+/// Lines of many traces for people. Nested rows are nested in their trace, which has the line of the total, above what
+/// they are of: their window or snapshot; rows of other tables have a column for the trace.
 #[derive(Debug, Default)]
 pub struct TraceTable {
     columns: Vec<Column>,
@@ -19,13 +19,16 @@ impl TraceTable {
         for mut table in tables {
             let is_nested = table.columns.first().is_some_and(|first| first.align == Align::Left);
             let places = self.places(&table.columns, is_nested);
-            let name = match &table.title {
+            let title = table.title.take();
+            let name = match &title {
                 Some(title) if has_several => format!("{trace}: {title}"),
                 _ => trace.to_owned(),
             };
             let mut lines: Vec<Line> = Vec::new();
             if is_nested {
                 lines.push(head(&mut table, &name, has_several));
+                let below = title.filter(|_| !has_several);
+                lines.extend(below.map(|title| Line { depth: 1, ..Line::across(&title) }));
             }
             for mut line in table.lines {
                 if is_nested {

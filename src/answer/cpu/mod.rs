@@ -83,7 +83,12 @@ pub fn answer(set: &CpuUse, display: CpuDisplay) -> Answer<'_> {
     if !set.filter.is_empty() && set.rows.is_empty() {
         screen.extend([Block::Text(without_rows(set, unit)), Block::Blank]);
     }
+    let rows = rows(set, display, title);
+    let has_own_rows = !matches!(view, CpuView::Summary | CpuView::Rows | CpuView::Timeline);
     match view {
+        _ if has_own_rows && !set.rows.is_empty() && rows.table().lines.is_empty() => {
+            screen.push(Block::Text(no_rows(set)));
+        }
         CpuView::Summary => screen.extend(summary(set, display)),
         CpuView::Sampling => {
             screen.extend([Block::Text(bases(set, unit)), Block::Blank, Block::Rows(0)]);
@@ -109,7 +114,7 @@ pub fn answer(set: &CpuUse, display: CpuDisplay) -> Answer<'_> {
     Answer {
         facts: json::facts(set, &warnings),
         warnings,
-        tables: vec![rows(set, display, title)],
+        tables: vec![rows],
         screen: Some(screen),
         units: Units { time: unit, ..Units::default() },
         ..Answer::new("pfnset.cpu")
@@ -134,6 +139,12 @@ fn rows(set: &CpuUse, CpuDisplay { view, order, top, is_grouped, .. }: CpuDispla
         CpuView::Queue => set.queue_table(top),
     };
     table.titled(title).into()
+}
+
+/// That threads ran, but did nothing of what the view shows.
+fn no_rows(set: &CpuUse) -> String {
+    let whose = if set.filter.is_empty() { "" } else { ": the threads that meet the conditions of --where have none" };
+    format!("None in the window{whose}")
 }
 
 /// Why conditions leave no row.
