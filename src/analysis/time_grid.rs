@@ -37,17 +37,19 @@ pub fn before_start(analysis: &'static str, things: &[(u64, [&str; 2])]) -> Opti
 }
 
 impl TickRange {
-    /// The window that the user named, or the trace from the time in its header to one tick after its last record.
+    /// The window that the user named, or the trace from the time in its header to one tick after its last record; from the first record
+    /// that is left where older ones were overwritten.
     ///
     /// # Errors
     /// A usage error for a window that cannot be.
     pub fn of_trace(trace: &Trace, from: Option<&Bound>, to: Option<&Bound>) -> Result<(Window, TickRange), Error> {
         let clock = &trace.etl().clock;
         let last = trace.survey().last().unwrap_or(clock.origin).max(clock.origin);
+        let first = trace.survey().kept_from(trace.etl()).unwrap_or(clock.origin).max(clock.origin);
         let ends = Ends {
-            first: clock.origin,
+            first,
             last: Moment::end_of(Ticks(last.0.saturating_add(1))),
-            ..Ends::of_trace(trace.survey(), &trace.system().marks)
+            ..Ends::of_trace(trace.etl(), trace.survey(), &trace.system().marks)
         };
         let window = Window::between(ends, from, to, clock)?;
         let range = TickRange::of(&window);

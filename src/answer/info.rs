@@ -11,6 +11,7 @@ use crate::answer::{info_many_traces, numbers};
 use crate::error::DamageLog;
 use crate::trace::trust::readiness::{Need, Readiness, ReadinessLevel};
 use crate::trace::trust::warning::Warning;
+use crate::units::Nanos;
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -106,7 +107,7 @@ fn said(info: &TraceInfo, path: &Path, files: &[RecordingFile]) -> Vec<Said> {
         ("Session", "clock", format!("{}, {} Hz", i.clock.name(), numbers::count(i.clock_frequency_hz))),
         ("Session", "start", start),
         ("Session", "end", end),
-        ("Session", "events span", numbers::duration(i.duration)),
+        ("Session", "events span", events_span(i)),
         ("Session", "merges with", merge),
         ("Machine", "system", system),
         ("Machine", "processors", format!("{processors}, {}-bit{one_for_all}", i.pointer_bits)),
@@ -116,6 +117,18 @@ fn said(info: &TraceInfo, path: &Path, files: &[RecordingFile]) -> Vec<Said> {
         ("Lost", "missing sequence numbers", numbers::count(loss.missing_buffers)),
         ("Lost", "damaged places", numbers::count(i.trust.damaged)),
     ]
+}
+
+/// `10 min 1 s, of which the last 1.12 s are left: the session keeps only its last buffers`.
+fn events_span(info: &TraceInfo) -> String {
+    let whole = numbers::duration(info.duration);
+    match info.kept_from.map(|from| info.duration.0.saturating_sub(from.0)) {
+        Some(left) if left < info.duration.0 / 100 * 99 => {
+            let left = numbers::duration(Nanos(left));
+            format!("{whole}, of which the last {left} are left: the session keeps only its last buffers")
+        }
+        _ => whole,
+    }
 }
 
 fn facts(info: &TraceInfo) -> Facts<'_> {
@@ -194,6 +207,7 @@ fn session(info: &TraceInfo) -> Value {
         "end_utc": i.end.and_then(numbers::utc),
         "boot_utc": numbers::utc(i.boot),
         "duration_s": i.duration.seconds(),
+        "kept_from_s": i.kept_from.map(|from| from.seconds()),
         // Numbers in all versions of this schema; "stopped" says whether they are known.
         "events_lost": loss.events_lost,
         "buffers_lost": loss.buffers_lost,

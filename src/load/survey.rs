@@ -4,10 +4,13 @@
 //! records that cannot be decoded, so totals always add up to the records of the file.
 
 use crate::error::DamageLog;
+use crate::etl::EtlFile;
+use crate::etl::buffer::TYPE_HEADER;
 use crate::etl::buffer_order::Span;
-use crate::etl::log_file_header::LogFileHeader;
+use crate::etl::log_file_header::{LogFileHeader, MODE_BUFFERING, MODE_CIRCULAR};
 use crate::etl::record::HeaderType;
-use crate::etl::record_id::HookId;
+use crate::etl::record_id::{HookId, RecordId};
+use crate::event::hooks::LOG_FILE;
 use crate::event::payload::hook_of;
 use crate::load::event_kind_counts::{KindCount, KindCounts};
 use crate::load::misfitting_payloads::Misfits;
@@ -124,6 +127,21 @@ impl Survey {
         let mut found = self.kinds.iter().filter(is).map(|k| (k.first, k.last));
         let first = found.next()?;
         Some(found.fold(first, |all, k| (all.0.min(k.0), all.1.max(k.1))))
+    }
+
+    /// When the records begin, of sessions that keep only the last ones: a circular log, or buffers in memory. The log-file header and
+    /// the buffers at the start of a circular file stay, however long ago the session began. `None` for other sessions.
+    pub(crate) fn kept_from(&self, etl: &EtlFile) -> Option<Ticks> {
+        let headers = || std::iter::once(&etl.header).chain(etl.further().map(|(_, file, _)| &file.header));
+        headers().all(|header| header.mode & (MODE_CIRCULAR | MODE_BUFFERING) != 0).then_some(())?;
+        if (etl.header.buffers_written as usize) <= etl.own_buffers().len() {
+            let is_session =
+                |kind: &KindCount| matches!(kind.id, RecordId::Kernel(hook) if hook.group() == LOG_FILE.group());
+            return self.kinds.iter().filter(|kind| !is_session(kind)).map(|kind| kind.first).min();
+        }
+        let overwritten = etl.buffers.iter().zip(&self.spans).skip(etl.header.start_buffers as usize);
+        let overwritten = overwritten.filter(|(buffer, _)| buffer.kind != TYPE_HEADER);
+        overwritten.filter_map(|(_, span)| Some(span.as_ref()?.first)).min()
     }
 
     /// Latest stamp of the trace.

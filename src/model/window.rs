@@ -5,6 +5,7 @@
 //! the last mark are used; without marks the window is the whole trace.
 
 use crate::error::Error;
+use crate::etl::EtlFile;
 use crate::etl::clock::Clock;
 use crate::load::survey::Survey;
 use crate::moment::{At, Moment};
@@ -100,10 +101,11 @@ pub(crate) struct Ends<'t> {
 
 impl Ends<'_> {
     /// The ends of a whole trace.
-    pub fn of_trace<'m>(survey: &Survey, marks: &'m [At<Box<str>>]) -> Ends<'m> {
+    pub fn of_trace<'m>(etl: &EtlFile, survey: &Survey, marks: &'m [At<Box<str>>]) -> Ends<'m> {
         let spans = || survey.spans.iter().flatten();
         let last = survey.last().map_or(Moment::LAST, Moment::end_of);
-        Ends { marks, first: spans().map(|span| span.first).min().unwrap_or_default(), last, end: last, rundown: None }
+        let first = survey.kept_from(etl).or_else(|| spans().map(|span| span.first).min()).unwrap_or_default();
+        Ends { marks, first, last, end: last, rundown: None }
     }
 }
 

@@ -1,6 +1,8 @@
 //! Budgets of allocations: values are those of `allocations`, and what nobody tells is not 0.
 
 use crate::program::{out, run};
+use etl_writer::payloads::{file, pool};
+use etl_writer::{Ptr::P8, Rec, Session, Trace, file_of};
 use serde_json::Value;
 
 const KEYS: &str = "stacks-keys.etl";
@@ -242,4 +244,44 @@ fn a_first_file_guesses_no_growth_from_parts_of_a_second() {
         let says = format!("# No budgets of {kind} (analysis = \"{kind}\"): the trace is shorter than a second");
         assert!(made.out.contains(&says), "{}", made.out);
     }
+}
+
+/// Blocks of 4 KiB, one each fortieth of a second for two seconds, of a session that ends with them; and more records.
+fn two_seconds_of_pool(mode: u32, begin_s: u64, more: Option<Rec>) -> tempfile::NamedTempFile {
+    let standard = Session::windows10();
+    let end_time = standard.start_time + (begin_s + 2) * 10_000_000;
+    let session = Session { processors: 1, mode: standard.mode | mode, end_time, ..standard };
+    let begin = session.t0 + begin_s * 10_000_000;
+    let block = |number: u64| {
+        let rec = pool::pool(P8, pool::ALLOC, 1, *b"Test", 0x1000, 0xffff_a000_0000_0000 + number * 0x1000);
+        rec.at(begin + number * 250_000)
+    };
+    file_of(&Trace::new(session).push_all((0..=80).map(block).chain(more)).finish())
+}
+
+/// Growth was divided by the time since the session began, of which a circular log holds the last seconds.
+#[test]
+fn growth_is_of_the_time_that_was_recorded() {
+    let growth = |trace: &tempfile::NamedTempFile, more: &str| {
+        let path = trace.path().to_str().expect("UTF-8");
+        let (_, result) = judged(path, &budget("pool", "growth_per_minute", &format!("max = \"1 GiB\"\n{more}")));
+        result["value_bytes"].as_f64().unwrap_or_else(|| panic!("{result}"))
+    };
+    let wanted = 81.0 * 4096.0 * 30.0;
+    let is_right = |value: f64| (value - wanted).abs() < wanted / 100.0;
+    let plain = growth(&two_seconds_of_pool(0, 0, None), "");
+    assert!(is_right(plain), "{plain}, not {wanted}");
+    const IN_MEMORY: u32 = 0x400;
+    let kept = two_seconds_of_pool(IN_MEMORY, 600, None);
+    assert!(is_right(growth(&kept, "")), "{}, not {wanted}", growth(&kept, ""));
+    let path = kept.path().to_str().expect("UTF-8");
+    let info = out(&["info", path]);
+    let says = "10 min 2 s, of which the last 2.000 s are left: the session keeps only its last buffers";
+    assert!(info.contains(says), "{info}");
+    let table = out(&["allocations", path, "--of", "pool", "-q"]);
+    assert!(table.contains("Kernel pool from 600.000000 s to 602.000000 s"), "{table}");
+    // A rundown of file names that is written after the end.
+    let late = file::name(P8, 0x0424, 0xffff_b000_0000_0000, "C:\\late").at(Session::windows10().t0 + 120_000_000);
+    let value = growth(&two_seconds_of_pool(0, 0, Some(late)), "");
+    assert!(is_right(value), "{value}, not {wanted}");
 }

@@ -54,7 +54,7 @@ use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::resident::warnings::of_snapshots;
 use crate::analysis::stacks::{EventStacks, StackTexts};
-use crate::analysis::time_grid::{Grid, TickRange};
+use crate::analysis::time_grid::{Grid, TickRange, recording_end};
 use crate::dimensions::{Condition, Dimension as _};
 use crate::error::Error;
 use crate::event::hooks::{STACK, STACK_KEY_KERNEL};
@@ -145,6 +145,8 @@ pub struct AllocationSet {
     pub window_times: (Nanos, Nanos),
     /// Its length in ticks.
     pub window_ticks: u64,
+    /// Its length up to the end of the recording, after which rundowns of providers and records of a merge can lie: what rates are of.
+    pub recorded_length: Nanos,
     /// Ticks in a second.
     pub frequency_hz: u64,
     /// How the state at the start is known.
@@ -327,6 +329,10 @@ impl Whole {
             window: window.clone(),
             window_times: (clock.nanos(range.from), clock.nanos(range.to)),
             window_ticks: range.ticks(),
+            recorded_length: {
+                let end = recording_end(trace).map_or(range.to, |end| range.clip(end));
+                Nanos(clock.nanos(end).0 - clock.nanos(range.from).0)
+            },
             frequency_hz: clock.frequency_hz,
             at_start: replayed.at_start.clone(),
             is_balanced,

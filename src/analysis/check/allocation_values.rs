@@ -167,8 +167,7 @@ fn amount(measure: Measure, figures: &Figures, set: &AllocationSet) -> i64 {
     match measure {
         Measure::AllocatedPeak => bytes(figures.peak.map_or(0, |(sum, _)| sum)),
         Measure::GrowthPerMinute => {
-            let length = (set.window_times.1.0 - set.window_times.0.0).max(1);
-            let growth = figures.growth().max(0).saturating_mul(MINUTE) / length;
+            let growth = figures.growth().max(0).saturating_mul(MINUTE) / set.recorded_length.0.max(1);
             i64::try_from(growth).unwrap_or(i64::MAX)
         }
         _ => bytes(figures.at_end().bytes),
@@ -192,7 +191,7 @@ const TOO_SHORT: &str =
     "the trace is shorter than a second: what grows in a minute would be a guess (growth_per_minute)";
 
 fn is_short(set: &AllocationSet) -> bool {
-    set.window_times.1.0 - set.window_times.0.0 < MINUTE / 60
+    set.recorded_length.0 < MINUTE / 60
 }
 
 /// Why it is not known what was there when the trace began. Of blocks of heaps nobody ever tells: theirs count from then on.

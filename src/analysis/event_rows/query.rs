@@ -53,7 +53,7 @@ impl EventRowQuery {
     /// The window; `None` = the whole trace.
     pub(super) fn window(&self, trace: &Trace) -> Result<Option<Window>, Error> {
         let clock = &trace.etl().clock;
-        let ends = Ends::of_trace(trace.survey(), &trace.system().marks);
+        let ends = Ends::of_trace(trace.etl(), trace.survey(), &trace.system().marks);
         if let Some((bound, margin)) = &self.around {
             let mut window = match bound {
                 Bound::Mark(_) => Window::between(ends, Some(bound), None, clock)?,

@@ -94,6 +94,8 @@ pub struct TraceInfo {
     pub boot: FileTime,
     /// From the first instant to the latest record.
     pub duration: Nanos,
+    /// When the records begin, where older ones were overwritten: of a circular log, or of buffers in memory.
+    pub kept_from: Option<Nanos>,
     /// True for merged files.
     pub merged: bool,
     /// Recorder keywords of the kernel session.
@@ -154,6 +156,7 @@ impl TraceInfo {
             end: header.end_time,
             boot: header.boot_time,
             duration: survey.last().map_or(Nanos(0), |last| etl.clock.nanos(last)),
+            kept_from: survey.kept_from(etl).map(|from| etl.clock.nanos(from)),
             merged: header.mode & MODE_RELOG != 0,
             keywords: group_mask_bits::names(&survey.masks_ever_on()).into_iter().map(String::from).collect(),
             content: buffer_content::content(survey),

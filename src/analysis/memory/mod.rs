@@ -260,7 +260,7 @@ fn is_priority_selected(query: &MemoryQuery, priority: Option<u8>) -> bool {
 
 /// The whole trace, unless the user names an end. Marks do not matter.
 fn window(trace: &Trace, query: &MemoryQuery) -> Result<Window, Error> {
-    let (etl, ends) = (trace.etl(), Ends::of_trace(trace.survey(), &trace.system().marks));
+    let (etl, ends) = (trace.etl(), Ends::of_trace(trace.etl(), trace.survey(), &trace.system().marks));
     let first = Bound::Time(Nanos(etl.clock.nanos(ends.first).0.min(0)));
     let last = Bound::Time(Nanos(etl.clock.nanos(ends.last.time).0.saturating_add(1_000_000_000)));
     let (from, to) = (query.from.as_ref().unwrap_or(&first), query.to.as_ref().unwrap_or(&last));

@@ -289,7 +289,7 @@ fn scenario<'t>(trace: &'t Trace, query: &Query) -> Result<(Window, AveragingSpa
     let whole: Vec<&Snapshot> = whole(sequences).filter_map(|index| sequences.get(index)).collect();
     let sequence = whole.iter().find(|s| stop.is_some() && s.first > begin).or(whole.last()).copied();
     let sequence = sequence.filter(|s| s.first > begin);
-    let whole = Ends::of_trace(trace.survey(), marks);
+    let whole = Ends::of_trace(trace.etl(), trace.survey(), marks);
     let ends = Ends {
         last: sequence.map_or(whole.last, |sequence| sequence.first),
         rundown: trace.survey().kernel_span(IN_MEMORY_ACTIVE).map(|span| span.0),

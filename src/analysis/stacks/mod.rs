@@ -294,7 +294,7 @@ impl StackSet {
 /// The whole trace, unless the user names an end. An event exactly at the begin is inside, one at the end is not, as in `cpu` and `faults`:
 /// so windows side by side count each event once.
 pub(crate) fn window(trace: &Trace, query: &StackQuery) -> Result<Window, Error> {
-    let ends = Ends::of_trace(trace.survey(), &trace.system().marks);
+    let ends = Ends::of_trace(trace.etl(), trace.survey(), &trace.system().marks);
     let mut window = Window::between(ends, query.from.as_ref(), query.to.as_ref(), &trace.etl().clock)?;
     let at = |time| Moment { time, order: 0 };
     window.from = if query.from.is_some() { at(window.from.time) } else { Moment::FIRST };

@@ -21,7 +21,11 @@ pub fn window(trace: &Trace, query: &CpuQuery) -> Result<Option<Window>, Error> 
     let first = facts.iter().filter_map(|facts| facts.first_switch).map(|(moment, _)| moment.time).min();
     let last = facts.iter().filter_map(|facts| facts.last_switch).max();
     let (Some(first), Some(last)) = (first, last) else { return Ok(None) };
-    let ends = Ends { first, last: Moment::end_of(last), ..Ends::of_trace(trace.survey(), &trace.system().marks) };
+    let ends = Ends {
+        first,
+        last: Moment::end_of(last),
+        ..Ends::of_trace(trace.etl(), trace.survey(), &trace.system().marks)
+    };
     Window::between(ends, query.from.as_ref(), query.to.as_ref(), &trace.etl().clock).map(Some)
 }
 
