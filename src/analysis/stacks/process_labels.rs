@@ -20,7 +20,7 @@ pub(crate) const PROCESS_DIFFERS: &str = "thread_process_differs";
 struct Lives {
     /// That of the first record.
     first: Option<usize>,
-    /// Logged starts in order of time, each with the last instance of those that have started by then.
+    /// Starts in order of time, each with the last instance of those that have started by then.
     started: Vec<(Moment, usize)>,
 }
 
@@ -94,7 +94,8 @@ impl<'t> Owners<'t> {
         for (index, process) in processes.instances.iter().enumerate().take(processes.named) {
             let lives = by_id.entry(process.process_id).or_default();
             lives.first.get_or_insert(index);
-            if process.start_logged {
+            // Without a record of its start it is there since the one before it with its id ended.
+            if process.begin != Moment::FIRST {
                 lives.started.push((process.begin, index));
             }
         }
@@ -201,6 +202,15 @@ mod tests {
             let found = Owners::new(&processes, &[]).instance(id, moment(time));
             prop_assert_eq!(found, started.or_else(|| of_id().next()));
         }
+    }
+
+    /// Its faults counted as those of the process that had ended, so that a budget of them passed.
+    #[test]
+    fn one_whose_start_is_missing_has_its_id_since_the_end_of_the_one_before() {
+        let mut processes = processes(&[(4, None), (4, Some(5))]);
+        processes.instances[1].start_logged = false;
+        let owners = Owners::new(&processes, &[]);
+        assert_eq!([4, 5, 6].map(|time| owners.instance(4, moment(time))), [Some(0), Some(1), Some(1)]);
     }
 
     /// A search through all lives would take minutes.
