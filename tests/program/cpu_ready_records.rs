@@ -1,7 +1,8 @@
-//! `pfnset cpu` where ready records are missing, or name threads that are not there.
+//! `pfnset cpu` where ready records are missing, or name threads that are not there; and where switches are missing beside them.
 
 use crate::program::run;
 use etl_writer::Ptr::P8;
+use etl_writer::payloads::perf::sample;
 use etl_writer::payloads::thread::{Switch, Thread, ready};
 use etl_writer::{Session, Trace, file_of};
 use serde_json::Value;
@@ -67,4 +68,45 @@ fn queue_after(first: u32) -> (f64, usize) {
 fn threads_readied_long_before_the_first_switch_are_in_no_queue() {
     assert_eq!(queue_after(10), (10.0, 0));
     assert_eq!(queue_after(11), (0.0, 1));
+}
+
+/// Thread 44 runs forty times, is readied before each, and is sampled while it runs; these switches are there.
+fn with_switches(is_there: impl Fn(u64) -> bool) -> tempfile::NamedTempFile {
+    let session = Session { processors: 1, ..Session::windows10() };
+    let t0 = session.t0;
+    let switch = |new, old| Switch { new, old, state: 5, ..Switch::default() }.rec(P8, 4);
+    let thread = Thread { pid: 4, tid: 44, ..Thread::default() }.rec(P8, 4, 0x0503);
+    let runs = (1..=40).flat_map(|n| {
+        let begin = t0 + 10_000 * n;
+        let switches = is_there(n).then(|| [switch(44, 0).at(begin + 1000), switch(0, 44).at(begin + 3000)]);
+        let sampled = sample(P8, 0xffff_f800_0000_0000, 44, 0).at(begin + 2000);
+        [ready(P8, 44, 0, 0, 0).at(begin).by(0, 0), sampled].into_iter().chain(switches.into_iter().flatten())
+    });
+    file_of(&Trace::new(session).push_all([thread.at(t0 + 10)].into_iter().chain(runs)).finish())
+}
+
+/// A third of the switches was gone and budgets of time passed: the window ended with the last one.
+#[test]
+fn switches_that_are_missing_are_told_and_judged() {
+    let says = |is_there: fn(u64) -> bool| {
+        let file = with_switches(is_there);
+        let path = file.path().to_str().expect("UTF-8");
+        let budget = "[[budget]]\nname = \"t\"\nanalysis = \"cpu\"\nmax = \"9 s\"\n";
+        let budgets = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(budgets.path(), budget).expect("a file");
+        let checked = run(&["check", path, "--budgets", budgets.path().to_str().expect("UTF-8"), "--format", "json"]);
+        let checked: Value = serde_json::from_str(&checked.out).expect("JSON");
+        let verdict = checked["traces"][0]["budgets"][0]["verdict"].as_str().unwrap_or_default().to_owned();
+        let told: Value = serde_json::from_str(&run(&["cpu", path, "-q", "--format", "json"]).out).expect("JSON");
+        let mut doubts = told["doubts"].as_array().expect("doubts").iter();
+        let missing = doubts.find(|doubt| doubt["code"] == "switches_missing");
+        let missing = missing.and_then(|doubt| doubt["text"].as_str()).map(str::to_owned);
+        (verdict, missing.unwrap_or_default())
+    };
+    assert_eq!(says(|_| true), ("pass".to_owned(), String::new()));
+    let (verdict, warning) = says(|n| n < 28);
+    assert!(verdict == "invalid" && warning.starts_with("threads are readied for 12.7"), "{verdict} {warning}");
+    let (verdict, warning) = says(|n| n < 10 || n > 20);
+    let of_samples = "11 of 40 samples are of another thread than the one that ran by the context switches";
+    assert!(verdict == "invalid" && warning.starts_with(of_samples), "{verdict} {warning}");
 }

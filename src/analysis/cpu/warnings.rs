@@ -55,6 +55,7 @@ pub fn warnings(
         );
         warnings.push(Warning::grave(CPU.name, "switches_broken", text).of(breaks));
     }
+    warnings.extend(switches_missing(trace, processors, range));
     if etl.header.mode & MODE_NO_PER_PROCESSOR != 0 {
         let text = "the session had no buffers of their own for the processors: which processor did what is not known";
         warnings.push(note("processors_unknown", text.into()));
@@ -78,6 +79,39 @@ pub fn warnings(
     warnings.extend(trust.not_there_for(CPU.name, missing));
     warnings.extend(undescribed(trace.survey(), trace.processes(), &CPU));
     warnings
+}
+
+/// Code of context switches that samples or ready records show to be missing.
+const SWITCHES_MISSING: &str = "switches_missing";
+
+/// One part of so many: samples of another thread than the one that runs, and ready records after the last switch.
+const MISSING_PART: u64 = 20;
+
+/// Context switches that are missing, though no record says so: samples meet other threads than those that run by the switches, or threads
+/// are readied long after the last switch.
+fn switches_missing(trace: &Trace, processors: &[Processor], range: TickRange) -> Option<Warning> {
+    let sum = |of: fn(&Processor) -> u64| processors.iter().map(of).sum::<u64>();
+    let (all, others) = (sum(|processor| processor.samples.0), sum(|processor| processor.samples.1));
+    let of_samples = (others >= FEW && others.saturating_mul(MISSING_PART) > all).then(|| {
+        let all = counted(all, "sample is", "samples are");
+        format!("{} of {all} of another thread than the one that ran by the context switches", count(others))
+    });
+    let last_switch = trace.scheduling().buffers.iter().filter_map(|facts| facts.last_switch).max();
+    let last_ready = trace.survey().kernel_span(READY_THREAD).map(|(_, last)| last);
+    let beyond = last_switch.zip(last_ready).map(|(switch, ready)| ready.0.saturating_sub(switch.0));
+    let is_long =
+        |ticks: &i64| u64::try_from(*ticks).is_ok_and(|ticks| ticks.saturating_mul(MISSING_PART) > range.ticks());
+    let of_readies = beyond.filter(is_long).zip(last_switch).map(|(ticks, switch)| {
+        let clock = &trace.etl().clock;
+        let milliseconds = ticks as f64 * 1e3 / clock.frequency_hz.max(1) as f64;
+        let last = clock.nanos(switch).seconds();
+        format!(
+            "threads are readied for {milliseconds:.3} ms after the last context switch ({last:.6} s), and none runs"
+        )
+    });
+    let texts: Vec<String> = of_samples.into_iter().chain(of_readies).collect();
+    let text = format!("{}: context switches are missing, and times of threads are wrong", texts.join("; "));
+    (!texts.is_empty()).then(|| Warning::grave(CPU.name, SWITCHES_MISSING, text))
 }
 
 /// Interrupts whose begin cannot be true, and that their time is not known where they are more than a tenth.

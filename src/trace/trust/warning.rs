@@ -107,6 +107,7 @@ const CODES: &[(&str, bool)] = &[
     ("threads_unknown", false),
     ("processors_unknown", false),
     ("interrupts_unknown", true),
+    ("switches_missing", true),
     ("interrupts_after_end", false),
     ("interrupts_before_trace", false),
     ("interrupts_over_switches", false),

@@ -105,6 +105,8 @@ pub struct Processor {
     pub implausible: u64,
     /// Interrupts whose initial time is before a switch that was before their record.
     pub(crate) over_switches: u64,
+    /// Samples of threads in the window while it is known which thread runs, and those of another thread than that.
+    pub(crate) samples: (u64, u64),
 }
 
 /// The time since the last switch.
@@ -149,6 +151,7 @@ impl Processor {
             malformed: 0,
             implausible: 0,
             over_switches: 0,
+            samples: (0, 0),
             setup,
         }
     }
@@ -255,6 +258,9 @@ impl Processor {
                 Scheduling::Sample { thread, count, .. } => (thread, count, ProcessorEventKind::Sample),
             };
             let state = if let Scheduling::Sample { flags, .. } = event.what { flags } else { 0 };
+            if kind == ProcessorEventKind::Sample && state & 3 == 0 {
+                self.sampled(event.moment.time, thread);
+            }
             let Moment { time, order } = event.moment;
             out.push(
                 order,
@@ -264,6 +270,14 @@ impl Processor {
         pending.drain(..due);
         self.records.events = pending;
         self.holes_before(Moment { time: until, order: 0 }, out);
+    }
+
+    /// Compares the thread of a sample with the one that runs.
+    fn sampled(&mut self, time: Ticks, thread: u32) {
+        let running = self.running.filter(|_| thread != UNKNOWN_THREAD && self.setup.range.holds(time));
+        if let Some(running) = running {
+            self.samples = (self.samples.0 + 1, self.samples.1 + u64::from(running != thread));
+        }
     }
 
     /// The old thread of the switch after the one at `index`, if nothing is missing in between.
