@@ -4,12 +4,17 @@ use crate::program::run;
 use etl_writer::Ptr::P8;
 use etl_writer::payloads::perf::sample;
 use etl_writer::payloads::thread::{Switch, Thread, ready};
-use etl_writer::{Session, Trace, file_of};
+use etl_writer::{Rec, Session, Trace, file_of};
 use serde_json::Value;
 
 /// Thread 44 runs forty times on the only processor, each time 0.1 ms after it was readied, where that is logged. `more` is readied, and no
 /// other record names it.
 fn doubts(is_logged: impl Fn(u64) -> bool, more: Option<u32>) -> (Vec<String>, String) {
+    doubts_beside(is_logged, more, Vec::new())
+}
+
+/// The same with more records, which have no time.
+fn doubts_beside(is_logged: impl Fn(u64) -> bool, more: Option<u32>, others: Vec<Rec>) -> (Vec<String>, String) {
     let session = Session { processors: 1, ..Session::windows10() };
     let t0 = session.t0;
     let switch = |new, old| Switch { new, old, state: 5, ..Switch::default() }.rec(P8, 4);
@@ -21,6 +26,7 @@ fn doubts(is_logged: impl Fn(u64) -> bool, more: Option<u32>) -> (Vec<String>, S
         records.extend([switch(44, 0).at(begin + 1000), switch(0, 44).at(begin + 3000)]);
     }
     records.extend(more.map(|thread| ready(P8, thread, 0, 0, 0).at(t0 + 55_000).by(0, 0)));
+    records.extend(others.into_iter().zip(0..).map(|(record, number)| record.at(t0 + 60_000 + number)));
     let file = file_of(&Trace::new(session).push_all(records).finish());
     let path = file.path().to_str().expect("UTF-8");
     let json: Value = serde_json::from_str(&run(&["cpu", path, "-q", "--format", "json"]).out).expect("JSON");
@@ -40,6 +46,17 @@ fn ready_records_that_are_missing_are_told_and_judged() {
     // Four of forty are no more than a tenth, as at the ends of a trace.
     assert_eq!(doubts(|n| n > 4, None), (vec![], "pass".to_owned()));
     assert_eq!(doubts(|n| n % 2 == 0, None), (vec!["wakeups_missing".to_owned()], "invalid".to_owned()));
+}
+
+/// How long a thread was ready at first is not known without its start.
+#[test]
+fn starts_of_threads_that_are_missing_are_told_and_judged() {
+    let thread = |tid: u32, hook: u16| Thread { pid: 4, tid, ..Thread::default() }.rec(P8, 4, hook);
+    let started = (0..5).flat_map(|number| [0x0501, 0x0502].map(|hook| thread(100 + 4 * number, hook))).collect();
+    assert_eq!(doubts_beside(|_| true, None, started), (vec![], "pass".to_owned()));
+    let ended = (0..5).map(|number| thread(100 + 4 * number, 0x0502)).collect();
+    let missing = vec!["thread_starts_missing".to_owned()];
+    assert_eq!(doubts_beside(|_| true, None, ended), (missing, "invalid".to_owned()));
 }
 
 /// It stood in the ready queue to the end.

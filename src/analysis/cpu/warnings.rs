@@ -5,7 +5,7 @@ use crate::analysis::cpu::replay::scheduler::Scheduler;
 use crate::analysis::cpu::replay::thread_counts::ThreadCounts;
 use crate::analysis::cpu::replay::thread_instances::{IDLE_INSTANCE, State, ThreadIndex, ThreadInstance};
 use crate::analysis::cpu::switch_stacks::{KeptStack, StackShare, StackShares};
-use crate::analysis::stacks::process_differs;
+use crate::analysis::stacks::{STARTS_MISSING, process_differs};
 use crate::analysis::time_grid::TickRange;
 use crate::etl::EtlFile;
 use crate::etl::log_file_header::MODE_NO_PER_PROCESSOR;
@@ -13,7 +13,7 @@ use crate::event::hooks::READY_THREAD;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::CPU;
 use crate::trace::trust::readiness::{Need, undescribed};
-use crate::trace::trust::warning::{Warning, Warnings, no_switches_of, symbols_missing};
+use crate::trace::trust::warning::{Warning, Warnings, no_switches_of, records_missing, symbols_missing};
 use crate::units::{Nanos, count, counted};
 use std::collections::BTreeSet;
 
@@ -156,7 +156,7 @@ pub(super) fn of_readies_before<S: KeptStack>(scheduler: &Scheduler<'_, S>) -> O
     Some(Warning::note(CPU.name, "readied_before_switches", text).of(readied))
 }
 
-/// That threads have no record of their end, though their process has; and that the rundowns list some in two processes.
+/// That threads have no record of their end, though their process has, or of their start; and that the rundowns list some in two processes.
 pub(super) fn of_threads<S: KeptStack>(scheduler: &Scheduler<'_, S>) -> impl Iterator<Item = Warning> {
     let ended = scheduler.ended_with_process;
     let text = format!(
@@ -164,7 +164,14 @@ pub(super) fn of_threads<S: KeptStack>(scheduler: &Scheduler<'_, S>) -> impl Ite
         counted(ended, "thread has", "threads have")
     );
     let ends = (ended > 0).then(|| Warning::note(CPU.name, "thread_ends_missing", text).of(ended));
-    ends.into_iter().chain(process_differs(CPU.name, scheduler.process_differs))
+    let (missing, there) = scheduler.starts.missing();
+    let text = format!(
+        "{} in no record, though their ends or listings are; {}: how long these threads were ready at first is in no number",
+        counted(missing, "start of a thread is", "starts of threads are"),
+        counted(there, "start is there", "starts are there"),
+    );
+    let starts = records_missing(CPU.name, STARTS_MISSING, (missing, there), text);
+    ends.into_iter().chain(process_differs(CPU.name, scheduler.process_differs)).chain(starts)
 }
 
 /// Ready records that are missing, and those of threads that are not there.

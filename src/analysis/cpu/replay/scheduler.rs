@@ -10,6 +10,7 @@ use crate::analysis::cpu::replay::processor_event::{ProcessorEvent, ProcessorEve
 use crate::analysis::cpu::replay::ready_queue_length::{PendingEntry, ReadyQueue};
 use crate::analysis::cpu::replay::sample_counts::SampleCounts;
 use crate::analysis::cpu::replay::thread_counts::{CountsByThread, WaitTime};
+use crate::analysis::cpu::replay::thread_events::ThreadStarts;
 use crate::analysis::cpu::replay::thread_instances::{
     EarlyReadyRecords, IDLE_INSTANCE, ReadiedAtEnd, ReadyRecord, State, ThreadIndex, ThreadInstances, UNKNOWN_INSTANCE,
     WaitReason,
@@ -54,6 +55,7 @@ pub struct Scheduler<'p, S> {
     pub(crate) ended_with_process: u64,
     /// Threads that the rundown at the end lists in another process than that at the start.
     pub(crate) process_differs: u64,
+    pub(crate) starts: ThreadStarts,
     runs: Vec<Option<Run<S>>>,
     /// Threads that run when the window ends and were readied meanwhile.
     pub(crate) readied_at_end: Vec<ReadiedAtEnd>,
@@ -86,6 +88,7 @@ impl<'p, S: KeptStack> Scheduler<'p, S> {
             before: BeforeSwitches::default(),
             ended_with_process: 0,
             process_differs: 0,
+            starts: ThreadStarts::default(),
             runs: vec![None; first_threads.len()],
             readied_at_end: Vec::new(),
             processes,
