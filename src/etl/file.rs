@@ -266,6 +266,19 @@ impl EtlFile {
         EventArea { buffer, index, bytes, fault, stamps: self.stamps }
     }
 
+    /// The record right behind the Offset of a buffer, where only filler belongs: where it lies, and its time. Compressed buffers have no
+    /// room behind it.
+    pub(crate) fn record_behind(&self, index: usize) -> Option<(FileOffset, Ticks)> {
+        let buffer = *self.buffers.get(index).filter(|buffer| !buffer.is_compressed() && !buffer.cut)?;
+        let at = (buffer.area_bytes() as usize).next_multiple_of(8);
+        let bytes = stored_area(self.file(&buffer).input.bytes(), &buffer).get(at..)?;
+        // What is no record would be searched for the next one.
+        bytes.first_chunk::<8>().filter(|head| **head != [0xff; 8] && **head != [0; 8])?;
+        let area = EventArea { buffer, index: index as u32, bytes, fault: None, stamps: self.stamps };
+        let record = area.records().next().filter(|record| record.position.offset == 0)?;
+        Some((area.file_offset(at), area.time_of(&record)?))
+    }
+
     /// The event area of a buffer; `decompressed` are its bytes if it is compressed.
     pub(crate) fn area_over<'s>(&'s self, index: u32, decompressed: &'s [u8]) -> EventArea<'s> {
         let buffer = self.buffers.get(index as usize).copied().unwrap_or(EMPTY);

@@ -61,6 +61,7 @@ impl Survey {
             }
             kinds.append(part.kinds);
         }
+        records_behind(etl, &survey.spans).for_each(|(index, log)| damage.insert(index, log));
         survey.damage = etl.damage.clone();
         survey.damage.append(damage.into_log(|buffer| etl.file_of(buffer)));
         (survey.kinds, survey.unlisted) = kinds.finish();
@@ -68,6 +69,25 @@ impl Survey {
         survey.kinds.sort_by_cached_key(order);
         survey
     }
+}
+
+/// Records behind the Offset of their buffer and no older than those before it: the Offset is damaged, and they were not read. What is left
+/// of an earlier use of the memory is older.
+fn records_behind<'e>(etl: &'e EtlFile, spans: &'e [Option<Span>]) -> impl Iterator<Item = (u32, DamageLog)> + 'e {
+    (0u32..).zip(spans).filter_map(|(index, span)| {
+        let (offset, time) = etl.record_behind(index as usize)?;
+        let used = etl.buffers.get(index as usize)?.used_bytes;
+        span.is_none_or(|span| span.last <= time).then(|| {
+            let mut log = DamageLog::default();
+            log.push(Damage {
+                offset,
+                what: format!("Offset 0x{used:x} of buffer {index}"),
+                expected: "filler behind it".into(),
+                found: "a record, which was not read, as those behind it".into(),
+            });
+            (index, log)
+        })
+    })
 }
 
 fn keep_first(all: &mut BTreeSet<MasksChange>, masks: MasksChange) {

@@ -6,6 +6,21 @@ use crate::trust::{ACCESSES, fixture, places, with};
 use etl_writer::Trace;
 use serde_json::Value;
 
+/// All records behind it were left out without a word.
+#[test]
+fn a_buffer_whose_offset_ends_before_its_records_is_damaged() {
+    let whole = fixture("refset-small.etl");
+    let second = u32::from_le_bytes(whole[..4].try_into().unwrap()) as usize;
+    let mut trace = whole.clone();
+    trace[second + 0x30..second + 0x34].copy_from_slice(&0x48u32.to_le_bytes());
+    for command in ["info", "refset", "processes", "events"] {
+        let ran = with(command, &trace, &["--format", "json", "--strict"]);
+        let says = "Offset 0x48 of buffer 1 at offset 0x10048: expected filler behind it, found a record";
+        assert!(ran.code == 3 && ran.out.contains(says), "{command}: {ran:?}");
+        assert!(!with(command, &whole, &["--format", "json"]).out.contains("expected filler"), "{command}");
+    }
+}
+
 #[test]
 fn a_header_that_the_records_contradict_is_told_by_every_command() {
     let whole = fixture("refset-small.etl");
@@ -35,6 +50,8 @@ fn a_header_that_the_records_contradict_is_told_by_every_command() {
             "BUFFERS REPEAT: 1 buffer has the sequence number of another one",
             changed(next + 0x18, &whole[one + 0x18..one + 0x20]),
         ),
+        // The buffers of another file put behind those of the first one.
+        ("TOO MANY BUFFERS: the file holds 10, and its header counts 4", changed(0x8c, &4u32.to_le_bytes())),
         ("THE CLOCK IS IMPOSSIBLE", changed(0x168, &(-5i64).to_le_bytes())),
         ("THE CLOCK IS IMPOSSIBLE", changed(0x168, &1000i64.to_le_bytes())),
         ("THE CLOCK IS UNKNOWN", changed(0x168, &0u64.to_le_bytes())),

@@ -23,7 +23,8 @@ pub(super) type Contradiction = (&'static str, String);
 pub(super) const WRONG_TIMES: [&str; 3] = ["clock_impossible", "times_beyond_end", "times_far_from_end"];
 
 /// Those that say that events count twice, or beside those of another time.
-pub(super) const WRONG_SUMS: [&str; 3] = ["buffers_repeated", "events_in_two_files", "files_shifted"];
+pub(super) const WRONG_SUMS: [&str; 4] =
+    ["buffers_repeated", "buffers_too_many", "events_in_two_files", "files_shifted"];
 
 /// Looks for all of them.
 pub(super) fn contradictions(etl: &EtlFile, survey: &Survey) -> Vec<Contradiction> {
@@ -36,6 +37,7 @@ pub(super) fn contradictions(etl: &EtlFile, survey: &Survey) -> Vec<Contradictio
         impossible_processors(etl, survey),
         pointer_size(etl, survey),
         repeated_buffers(etl, survey),
+        too_many_buffers(etl),
         repeated_records(etl, survey),
     ];
     found.into_iter().flatten().collect()
@@ -88,6 +90,24 @@ fn repeated_buffers(etl: &EtlFile, survey: &Survey) -> Option<Contradiction> {
     let told = [(twice > 0).then(copies), (others > 0).then(numbers), (renumbered > 0).then(again)];
     let told: Vec<String> = told.into_iter().flatten().collect();
     (!told.is_empty()).then(|| ("buffers_repeated", format!("BUFFERS REPEAT: {}", told.join("; "))))
+}
+
+/// More buffers than the header of a session that was stopped names, of any file: it counts all that were written.
+fn too_many_buffers(etl: &EtlFile) -> Option<Contradiction> {
+    let files = std::iter::once((&etl.header, etl.own_buffers().len()));
+    let files = files.chain(etl.further().map(|(_, file, buffers)| (&file.header, buffers.len())));
+    let is_counted = |header: &LogFileHeader| header.end_time.is_some() && header.buffers_written > 0;
+    let beyond = |(header, held): (&LogFileHeader, usize)| {
+        let named = header.buffers_written;
+        (is_counted(header) && held as u64 > u64::from(named)).then_some((held as u64, named))
+    };
+    let (held, named) = files.filter_map(beyond).max()?;
+    let text = format!(
+        "TOO MANY BUFFERS: the file holds {}, and its header counts {}: parts of several files were put together, or that number is damaged",
+        count(held),
+        count(u64::from(named)),
+    );
+    Some(("buffers_too_many", text))
 }
 
 /// Buffers whose records are compared with those of another one, at most.

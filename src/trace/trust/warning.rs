@@ -20,6 +20,7 @@ const CODES: &[(&str, bool)] = &[
     ("processor_impossible", true),
     ("pointer_size_differs", true),
     ("buffers_repeated", true),
+    ("buffers_too_many", true),
     ("files_shifted", true),
     ("events_in_two_files", true),
     ("loss_unknown", true),
