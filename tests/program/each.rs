@@ -168,3 +168,15 @@ fn each_trace_says_what_it_has_instead_of_counters() {
     }
     assert!(out(&["memory", "refset-proved.etl", "-q", "--timeline", "all"]).contains(told));
 }
+
+/// The line stood above the table of one trace alone.
+#[test]
+fn conditions_that_choose_nothing_are_told_of_each_trace() {
+    for condition in ["process=nope", "access_reason=PoolAllocate"] {
+        let says = format!("Nothing meets the conditions of --where ({condition}): what they choose is empty below");
+        for each in [&["--each"][..], &[]] {
+            let ran = crate::program::run(&[&["refset", "refset-proved.etl", "--where", condition], each].concat());
+            assert!(ran.out.replace("\n  ", " ").contains(&says), "{each:?}: {ran:?}");
+        }
+    }
+}

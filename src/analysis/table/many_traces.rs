@@ -13,8 +13,8 @@ pub struct TraceTable {
 }
 
 impl TraceTable {
-    /// Adds the tables of a trace.
-    pub fn add(&mut self, trace: &str, tables: Vec<Table>) {
+    /// Adds the tables of a trace. What is said of it stands above its rows where they are nested.
+    pub fn add(&mut self, trace: &str, said: &[String], tables: Vec<Table>) {
         let has_several = tables.len() > 1;
         for mut table in tables {
             let is_nested = table.columns.first().is_some_and(|first| first.align == Align::Left);
@@ -27,8 +27,8 @@ impl TraceTable {
             let mut lines: Vec<Line> = Vec::new();
             if is_nested {
                 lines.push(head(&mut table, &name, has_several));
-                let below = title.filter(|_| !has_several);
-                lines.extend(below.map(|title| Line { depth: 1, ..Line::across(&title) }));
+                let below = said.iter().chain(title.iter().filter(|_| !has_several));
+                lines.extend(below.map(|text| Line { depth: 1, ..Line::across(text) }));
             }
             for mut line in table.lines {
                 if is_nested {
@@ -128,9 +128,9 @@ mod tests {
     #[test]
     fn a_trace_has_the_line_of_its_total_and_columns_are_matched_by_their_headings() {
         let mut all = TraceTable::default();
-        all.add("a.etl", vec![nested(&["x", "y"], &[1, 2])]);
+        all.add("a.etl", &[], vec![nested(&["x", "y"], &[1, 2])]);
         all.add_error("b.etl: no trace");
-        all.add("c.etl", vec![nested(&["y", "z"], &[3, 4])]);
+        all.add("c.etl", &[], vec![nested(&["y", "z"], &[3, 4])]);
         let table = all.into_table();
         let titles: Vec<&str> = table.columns.iter().map(|column| column.title.as_ref()).collect();
         assert_eq!(titles, ["Trace / Class", "x", "y", "z"]);
@@ -151,7 +151,7 @@ mod tests {
             ..Table::default()
         };
         let mut all = TraceTable::default();
-        all.add("a.etl", vec![times(1), times(2).titled("Snapshot 1")]);
+        all.add("a.etl", &[], vec![times(1), times(2).titled("Snapshot 1")]);
         let table = all.into_table();
         assert_eq!(table.columns[0].title, "Trace");
         assert_eq!(table.lines[0].cells, [Value::text("a.etl"), Value::Count(1), Value::Count(7)]);

@@ -183,7 +183,12 @@ impl Refset {
             return Err(error.into());
         }
         let answer = refset::answer(&set, rows.unit(), view);
-        let answer = output::with_no_match(answer, &query.conditions);
+        // Labels of accesses that are in no working set are known and choose no row. Over time there can be pages that are gone at the stop.
+        let is_empty = matches!(view, RefsetView::Summary | RefsetView::Rows) && set.rows.is_empty();
+        let answer = match !query.conditions.is_empty() && is_empty {
+            true => output::with_nothing_chosen(answer, &query.conditions),
+            false => output::with_no_match(answer, &query.conditions),
+        };
         let exit = show(trace::with_columns(&self.columns, self.each.each, answer)?)?;
         let differs = self.verify && (!is_whole || residue.is_some_and(|residue| residue > self.max_residue));
         if let (true, false, Some(residue)) = (differs, common.quiet, residue) {
