@@ -68,7 +68,8 @@ impl Answers for OneTable<'_> {
     fn add(&mut self, trace: &str, answer: Answer<'_>) -> io::Result<()> {
         self.warnings.extend(answer.warnings.clone().named(trace));
         self.chosen_by.clone_from(&answer.chosen_by);
-        let said = answer.headline.clone();
+        // Rows that are made for this place say it themselves.
+        let said = if answer.beside_others.is_none() { answer.headline.clone() } else { Vec::new() };
         self.table.add(trace, &said, answer.into_tables_beside_others().into_iter().map(Rows::into_table).collect());
         Ok(())
     }

@@ -93,8 +93,8 @@ fn the_first_line_says_whether_to_trust_a_trace() {
     assert_eq!(
         first("whole.etl", &whole),
         [
-            "Verdict: no loss, damage or cut was found; whether the numbers agree is checked by pfnset resident, cpu and allocations,",
-            "  or by pfnset info --strict"
+            "Verdict: no loss, damage or cut was found; whether the numbers agree is checked by pfnset resident, cpu, memory and",
+            "  allocations, or by pfnset info --strict"
         ]
     );
     let cut = first("cut.etl", &whole[..whole.len() / 2]);
@@ -221,6 +221,7 @@ struct InfoSession {
     end_utc: Option<String>,
     boot_utc: Option<String>,
     duration_s: f64,
+    kept_from_s: Option<f64>,
     events_lost: Option<u32>,
     buffers_lost: Option<u32>,
     stopped: bool,

@@ -18,7 +18,7 @@ use crate::event::{event_names, group_mask_bits};
 use crate::load::allocation_kinds::AllocationKind;
 use crate::load::stacks::match_probe::any_beside_its_event;
 use crate::load::survey::Survey;
-use crate::trace::analysis_needs::{CPU, FAULTS, STACK_EVENTS};
+use crate::trace::analysis_needs::{CPU, FAULTS, MEMORY_UTILIZATION, STACK_EVENTS};
 use crate::trace::trust::level::{TrustLevel, good_for};
 use crate::trace::trust::readiness::{Readiness, ReadinessLevel};
 use crate::trace::trust::trust_report::TrustReport;
@@ -308,6 +308,7 @@ fn checks(trace: &Trace) -> Vec<&'static str> {
         (has_accesses(trace), "refset"),
         (runs(CPU.name), "cpu"),
         (runs(FAULTS.name), "faults"),
+        (runs(MEMORY_UTILIZATION.name), "memory"),
         (AllocationKind::ALL.iter().any(|kind| runs(kind.needs().name)), "allocations"),
     ];
     commands.into_iter().filter(|(can_run, _)| *can_run).map(|(_, command)| command).collect()

@@ -34,7 +34,13 @@ impl SampleTimes {
             let (times, what) = self.of(Some(rows));
             let text = match times {
                 [] => format!("no samples of {what} are in the window"),
-                times => hole_text(times, what)?,
+                times => {
+                    let other =
+                        if rows == MemoryDimension::List { MemoryDimension::Process } else { MemoryDimension::List };
+                    let texts = [hole_text(times, what), short_text((times, what), self.of(Some(other)))];
+                    let texts: Vec<String> = texts.into_iter().flatten().collect();
+                    (!texts.is_empty()).then(|| texts.join("; "))?
+                }
             };
             Some(Warning::note(MEMORY_UTILIZATION.name, "memory_samples_missing", text))
         };
@@ -42,22 +48,50 @@ impl SampleTimes {
     }
 }
 
+/// Usual distances between two times, to the nearest.
+fn steps((from, to): (Nanos, Nanos), usual: i128) -> i128 {
+    to.0.saturating_sub(from.0).saturating_add(usual / 2).checked_div(usual).unwrap_or(0)
+}
+
+/// So many missing samples are told; a single one can be late.
+fn told(missing: i128) -> u64 {
+    u64::try_from(missing).ok().filter(|missing| *missing >= 2).unwrap_or(0)
+}
+
 /// Samples that are missing between two: at least two, by the distance that is usual.
-fn missing_between((from, to): (Nanos, Nanos), usual: i128) -> u64 {
-    let distance = to.0.saturating_sub(from.0);
-    let steps = distance.saturating_add(usual / 2).checked_div(usual).unwrap_or(0);
-    u64::try_from(steps.saturating_sub(1)).ok().filter(|missing| *missing >= 2).unwrap_or(0)
+fn missing_between(pair: (Nanos, Nanos), usual: i128) -> u64 {
+    told(steps(pair, usual).saturating_sub(1))
+}
+
+/// The distance that is usual between two samples; `None` for too few.
+fn usual_distance(times: &[Nanos]) -> Option<i128> {
+    let mut distances: Vec<i128> =
+        times.iter().zip(times.iter().skip(1)).map(|(from, to)| to.0.saturating_sub(from.0)).collect();
+    distances.sort_unstable();
+    distances.get(distances.len() / 2).copied().filter(|_| times.len() >= FEWEST)
+}
+
+/// `working sets were sampled from 0.000 s to 3.000 s, page lists from 0.000 s to 6.000 s: …`: where samples of one begin later, or end
+/// earlier, than those of the other.
+fn short_text((times, what): (&[Nanos], &str), (others, of_others): (&[Nanos], &str)) -> Option<String> {
+    let usual = usual_distance(times).or_else(|| usual_distance(others))?;
+    let ((first, last), (from, to)) = (times.first().zip(times.last())?, others.first().zip(others.last())?);
+    let missing = told(steps((*from, *first), usual)) + told(steps((*last, *to), usual));
+    let span = |from: &Nanos, to: &Nanos| format!("from {:.3} s to {:.3} s", from.seconds(), to.seconds());
+    (missing > 0).then(|| {
+        format!(
+            "{what} were sampled {}, {of_others} {}: {} missing by their usual distance; starts, ends and growth are of the shorter time",
+            span(first, last),
+            span(from, to),
+            counted(missing, "sample is", "samples are"),
+        )
+    })
 }
 
 /// `no working sets were sampled between 1.000 s and 4.500 s (6 samples, by their usual distance); …`.
 fn hole_text(times: &[Nanos], what: &str) -> Option<String> {
     let pairs = || times.iter().copied().zip(times.iter().copied().skip(1));
-    if times.len() < FEWEST {
-        return None;
-    }
-    let mut distances: Vec<i128> = pairs().map(|(from, to)| to.0.saturating_sub(from.0)).collect();
-    distances.sort_unstable();
-    let usual = *distances.get(distances.len() / 2)?;
+    let usual = usual_distance(times)?;
     let holes = pairs().map(|pair| (missing_between(pair, usual), pair)).filter(|(missing, _)| *missing > 0);
     let (count, missing) = holes.clone().fold((0u64, 0u64), |(count, all), (missing, _)| (count + 1, all + missing));
     let (_, (from, to)) = holes.max_by_key(|(missing, (from, _))| (*missing, std::cmp::Reverse(from.0)))?;
@@ -81,6 +115,20 @@ mod tests {
     fn text(halves: &[i128]) -> Option<String> {
         let times: Vec<Nanos> = halves.iter().map(|half| Nanos(half * 500_000_000)).collect();
         hole_text(&times, "page lists")
+    }
+
+    #[test]
+    fn samples_of_one_that_end_before_those_of_the_other_are_told() {
+        let times = |halves: std::ops::Range<i128>| halves.map(|half| Nanos(half * 500_000_000)).collect::<Vec<_>>();
+        let told = |own, other| short_text((&times(own), "working sets"), (&times(other), "page lists"));
+        assert_eq!([told(0..13, 0..13), told(0..12, 0..13), told(0..13, 3..6)], [None, None, None]);
+        let says = "working sets were sampled from 0.000 s to 3.000 s, page lists from 0.000 s to 6.000 s: 6 samples are missing";
+        assert!(told(0..7, 0..13).is_some_and(|text| text.starts_with(says)), "{:?}", told(0..7, 0..13));
+        assert!(
+            told(6..8, 0..13).is_some_and(|text| text.contains("11 samples are missing")),
+            "{:?}",
+            told(6..8, 0..13)
+        );
     }
 
     #[test]
