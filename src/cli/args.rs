@@ -179,6 +179,11 @@ pub enum OutputFormat {
 }
 
 impl OutputFormat {
+    /// True for text that people read.
+    pub const fn is_for_people(self) -> bool {
+        matches!(self, OutputFormat::Table | OutputFormat::Markdown)
+    }
+
     /// Its name where it is for programs.
     pub const fn for_programs(self) -> Option<&'static str> {
         match self {
@@ -283,7 +288,7 @@ impl ColumnArgs {
     /// # Errors
     /// A usage error in forms that have all columns.
     pub fn check(&self, format: OutputFormat) -> Result<(), Error> {
-        let is_for_people = matches!(format, OutputFormat::Table | OutputFormat::Markdown);
+        let is_for_people = format.is_for_people();
         let reason = "is for table and markdown: the other forms have all columns";
         refuse("--columns", &[(self.columns.is_some() && !is_for_people, reason)])
     }

@@ -157,7 +157,7 @@ pub fn warn(warnings: &[String]) {
 
 /// The same output for a form; text for people gets the characters that the terminal shows.
 pub fn for_people<'o>(out: &'o mut dyn Write, format: OutputFormat, printing: &Printing) -> Box<dyn Write + 'o> {
-    let is_text = matches!(format, OutputFormat::Table | OutputFormat::Markdown);
+    let is_text = format.is_for_people();
     match is_text && is_ascii(printing) {
         true => Box::new(Ascii(out)),
         false => Box::new(out),

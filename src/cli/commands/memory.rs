@@ -118,7 +118,7 @@ impl Memory {
         rows.check(common.format)?;
         self.columns.check(common.format)?;
         let has_order = matches!(query.group_by, Some(MemoryDimension::Process | MemoryDimension::Session));
-        let is_for_people = matches!(common.format, OutputFormat::Table | OutputFormat::Markdown);
+        let is_for_people = common.format.is_for_people();
         refuse(
             "--sort",
             &[
@@ -171,7 +171,7 @@ impl Memory {
     /// # Errors
     /// A usage error for conditions on what is not shown: the first screen and a JSON object have both counters and processes.
     fn check_conditions(&self, query: &MemoryQuery, is_object: bool) -> Result<(), Error> {
-        let is_for_people = matches!(self.common.format, OutputFormat::Table | OutputFormat::Markdown);
+        let is_for_people = self.common.format.is_for_people();
         let by_session = query.group_by == Some(MemoryDimension::Session);
         let of_process = query.conditions.iter().any(|condition| condition.dimension == MemoryDimension::Process);
         let reason = "process: the rows are whole sessions; --group-by process shows what it chooses";

@@ -4,9 +4,7 @@ use crate::analysis::processes::{Dimension, ProcessOrder, ProcessQuery, ProcessS
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::table::Condition;
 use crate::answer::processes;
-use crate::cli::args::{
-    ColumnArgs, Common, OneOf, OutputFormat, RowArgs, conditions, group_by, grouped_by, help, refuse,
-};
+use crate::cli::args::{ColumnArgs, Common, OneOf, RowArgs, conditions, group_by, grouped_by, help, refuse};
 use crate::cli::exit::Exit;
 use crate::cli::{output, trace};
 use clap::Args;
@@ -63,9 +61,7 @@ impl Processes {
         query.group_by = group_by(rows.group_by.as_ref(), query.group_by)?;
         rows.check(common.format)?;
         self.columns.check(common.format)?;
-        let has_own_order = rows.group_by.is_some()
-            && self.sort.is_some()
-            && !matches!(common.format, OutputFormat::Table | OutputFormat::Markdown);
+        let has_own_order = rows.group_by.is_some() && self.sort.is_some() && !common.format.is_for_people();
         refuse(
             "--sort",
             &[(has_own_order, "is for table and markdown: grouped rows of the other forms have their own order")],

@@ -5,8 +5,8 @@ use crate::analysis::refset::query::{Dimension, Query, RowOrder};
 use crate::analysis::table::Condition;
 use crate::answer::refset::{self, RefsetView};
 use crate::cli::args::{
-    ColumnArgs, Common, OneOf, OutputFormat, RowArgs, WindowArgs, by_default, conditions, group_by, grouped_by, help,
-    inclusive, refuse, span,
+    ColumnArgs, Common, OneOf, RowArgs, WindowArgs, by_default, conditions, group_by, grouped_by, help, inclusive,
+    refuse, span,
 };
 use crate::cli::exit::Exit;
 use crate::cli::many_traces::{Each, Show, TraceQuestion};
@@ -122,7 +122,7 @@ impl Refset {
         refuse("--verify", &[(self.verify && has_window, at_end)])?;
         let by_impact = query.order == RowOrder::ImpactPages && !query.group_by.contains(&Dimension::Impact);
         let by_peak = query.order == RowOrder::Peak;
-        let is_screen = matches!(self.common.format, OutputFormat::Table | OutputFormat::Markdown);
+        let is_screen = self.common.format.is_for_people();
         let no_peak = [
             (by_peak && rows.group_by.is_some(), "needs the list of processes, which is there without --group-by"),
             (by_peak && !rows.conditions.is_empty(), "needs all pages: peaks of a selection are in --timeline"),
@@ -149,7 +149,7 @@ impl Refset {
         if rows.group_by.is_some() {
             query.group_by = group_by(rows.group_by.as_ref(), query.group_by)?;
             query.timeline_by.clone_from(&query.group_by);
-        } else if self.each.each && matches!(common.format, OutputFormat::Table | OutputFormat::Markdown) {
+        } else if self.each.each && common.format.is_for_people() {
             query.group_by = vec![Dimension::Category]; // of many traces, rows by process and category are too many to read
         }
         query.summary_rows = rows.top.unwrap_or(query.summary_rows);

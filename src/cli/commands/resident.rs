@@ -8,7 +8,7 @@ use crate::analysis::resident::query::{Classification, ResidentQuery, ResidentVi
 use crate::analysis::resident::tables::ColumnChoice;
 use crate::analysis::table::Condition;
 use crate::answer::{explain, resident};
-use crate::cli::args::{Common, Names, OneOf, OutputFormat, RowArgs, conditions, group_by, grouped_by, help, refuse};
+use crate::cli::args::{Common, Names, OneOf, RowArgs, conditions, group_by, grouped_by, help, refuse};
 use crate::cli::exit::Exit;
 use crate::cli::many_traces::{Each, TraceQuestion};
 use crate::cli::pool_tags::PoolTagArgs;
@@ -158,7 +158,7 @@ impl Resident {
     /// # Errors
     /// A usage error for flags that would be without effect.
     fn check_view(&self, query: &ResidentQuery, view: &ResidentView) -> Result<(), crate::error::Error> {
-        let is_for_people = matches!(self.common.format, OutputFormat::Table | OutputFormat::Markdown);
+        let is_for_people = self.common.format.is_for_people();
         let flags = [
             ("--all", self.all, "is for table and markdown: the other forms have all rows"),
             ("--wpa", self.wpa, "is for table and markdown: the other forms have all columns"),
@@ -212,7 +212,7 @@ impl Resident {
         }
         let is_plain =
             rows.group_by.is_none() && self.preset.is_none() && self.pivot.is_none() && self.columns.is_none();
-        let is_for_people = matches!(common.format, OutputFormat::Table | OutputFormat::Markdown);
+        let is_for_people = common.format.is_for_people();
         let is_first_screen = is_plain && is_for_people && !self.each.each;
         query.processes = is_first_screen;
         if let Some(preset) = &self.preset {

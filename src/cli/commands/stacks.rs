@@ -215,7 +215,7 @@ impl Stacks {
                     "orders functions: rows of --group-by and trees have their own order",
                 ),
                 (
-                    self.sort.is_some() && !matches!(format, OutputFormat::Table | OutputFormat::Markdown),
+                    self.sort.is_some() && !format.is_for_people(),
                     "is for table and markdown: the other forms have their own order",
                 ),
             ],
