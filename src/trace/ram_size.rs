@@ -5,6 +5,9 @@ use super::analysis_needs::RESIDENT_SET;
 use crate::model::snapshot::Snapshot;
 use crate::units::{PAGE_BYTES, most_pages};
 
+/// Windows gives its pool no more addresses: 16 TiB for non-paged pool, 15.5 TiB for paged pool.
+const MOST_POOL_BYTES: u64 = 1 << 44;
+
 /// No allocation of pool is larger: what the system configuration says, else what page sequences of a trace without losses have, and a bit more.
 pub(crate) fn most_pool_bytes(trace: &Trace) -> u64 {
     let configured = trace.system().ram_pages.filter(|&pages| pages > 0);
@@ -12,5 +15,6 @@ pub(crate) fn most_pool_bytes(trace: &Trace) -> u64 {
     let has_sequences = || !trace.trust().any() && !trace.missing(&RESIDENT_SET).iter().any(|need| need.required);
     let up_to = |snapshot: &Snapshot| snapshot.pages.max(snapshot.pfns.1.saturating_add(1));
     let of_sequences = || trace.snapshots().iter().map(up_to).max();
-    most_pages(configured.or_else(|| if has_sequences() { of_sequences() } else { None })) * PAGE_BYTES
+    let ram_pages = configured.or_else(|| if has_sequences() { of_sequences() } else { None });
+    (most_pages(ram_pages) * PAGE_BYTES).min(MOST_POOL_BYTES)
 }

@@ -165,3 +165,29 @@ fn pool_beyond_the_addresses_of_the_machine_is_left_out() {
     assert!(warns(&of(0x9503_0000), "left out: 1 impossible record"), "{}", of(0x9503_0000)["warnings"]);
     assert!(!warns(&of(0x7000_0000), "impossible") && !warns(&of(0xffff_a000_0000_0000), "impossible"));
 }
+
+/// One bit of a size in the start snapshot made the growth 0, which passed every budget.
+#[test]
+fn a_snapshot_of_pool_that_is_larger_than_the_machine_is_left_out() {
+    let address = |number: u64| 0xffff_a000_0000_0000 + number * 0x10_0000;
+    let listed = |bytes| {
+        let entry = |number, bytes| pool::BigPool { address: address(number), bytes, tag: *b"Test", non_paged: true };
+        pool::big_pool(P8, 0x0e2a, None, pool::Counted::Padded, &[entry(0, 0xd000), entry(1, bytes)])
+    };
+    let free = |number| pool::pool(P8, pool::FREE, 0, *b"Test", 0xd000, address(number));
+    let records = |bytes| vec![listed(bytes), pool::pool(P8, pool::ALLOC, 0, *b"Test", 64, address(9)), free(1)];
+    let of = |bytes| json(records(bytes), &["allocations", "--of", "pool"]);
+    let (sound, wrong) = (of(0xd000), of(0xd000 + (1 << 51)));
+    let says = "left out: 1 allocation of a pool snapshot of more than the machine has";
+    assert!(warns(&wrong, says) && !warns(&sound, "snapshot"), "{} {}", wrong["warnings"], sound["warnings"]);
+    assert_eq!([&sound, &wrong].map(|json| json["total"]["at_start_bytes"].as_u64()), [Some(0x1_a000); 2]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let budgets = folder.path().join("budgets.toml");
+    let text = "[[budget]]\nname = \"growth\"\nanalysis = \"pool\"\nmax = \"20 MiB\"\n";
+    std::fs::write(&budgets, text).expect("written");
+    let verdict = |bytes| {
+        let json = json(records(bytes), &["check", "--budgets", budgets.to_str().expect("a plain name")]);
+        json["traces"][0]["budgets"][0]["verdict"].clone()
+    };
+    assert_eq!([verdict(0xd000), verdict(0xd000 + (1 << 51))], ["pass", "invalid"]);
+}

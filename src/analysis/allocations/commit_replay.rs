@@ -180,6 +180,7 @@ impl<'t> Replay<'t> {
             records,
             allocated_again: counts.allocated_again,
             freed_again: FreedAgain::default(),
+            listed_left_out: 0,
             check: (!commit.end.is_empty()).then_some(Check::Commit(commit.check)),
             of_unknown_start: commit.of_unknown_start,
             resident_in_commit: commit.resident_in_commit,

@@ -48,7 +48,7 @@ pub use rows::AllocationRow;
 #[cfg(feature = "cli")]
 pub use tables::AllocationView;
 pub use timeline::TimelineStep;
-pub(crate) use warnings::{ALLOCATIONS_MISSING, FAR_FROM_RUNDOWN, FREES_DIFFER, FREES_UNKNOWN};
+pub(crate) use warnings::{ALLOCATIONS_MISSING, FAR_FROM_RUNDOWN, FREES_DIFFER, FREES_UNKNOWN, SNAPSHOT_IMPOSSIBLE};
 
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::snapshot_context::SnapshotContext;

@@ -16,6 +16,8 @@ pub struct Replayed {
     pub freed_again: FreedAgain,
     /// The check against the end rundown.
     pub check: Option<Check>,
+    /// Entries of pool snapshots that cannot be true.
+    pub listed_left_out: u64,
     /// Processes of which nobody tells what they had committed before the trace.
     pub of_unknown_start: Vec<LifeId>,
     /// Pages in RAM at a page sequence that lie in what is committed.

@@ -51,6 +51,7 @@ pub fn warnings(
     }
     warnings.extend(missing_frees(of, replayed.allocated_again, [number("allocations"), number("frees")]));
     warnings.extend(missing_allocations(of, replayed, [number("allocations"), number("frees")]));
+    warnings.extend(impossible_listed(of, replayed.listed_left_out));
     warnings.extend(frees_that_differ(of, number("mismatched"), number("frees")));
     warnings.extend(undated_frees(trust).map(|text| note("frees_undated", text.into())));
     warnings.extend(unknown_start(of, replayed));
@@ -126,6 +127,19 @@ fn frees_that_differ(of: AllocationKind, mismatched: u64, frees: u64) -> Option<
     );
     let is_many = frees >= MANY_ALLOCATIONS && mismatched.saturating_mul(10) > frees;
     is_many.then(|| Warning::grave(of.needs().name, FREES_DIFFER, text).of(mismatched))
+}
+
+/// Code of pool snapshots with entries that cannot be true: budgets are `invalid` then.
+pub const SNAPSHOT_IMPOSSIBLE: &str = "snapshot_impossible";
+
+/// Entries of pool snapshots that were left out. One bit that was read wrongly is enough to make a block larger than all others together.
+fn impossible_listed(of: AllocationKind, number: u64) -> Option<Warning> {
+    let text = format!(
+        "left out: {} of more than the machine has: what was there before the trace, and with it peaks, growth and what is there at the \
+         end, is wrong by what they were",
+        counted(number, "allocation of a pool snapshot", "allocations of pool snapshots")
+    );
+    (number > 0).then(|| Warning::grave(of.needs().name, SNAPSHOT_IMPOSSIBLE, text).of(number))
 }
 
 /// Code of allocations that the records lack: budgets are `invalid` then.

@@ -7,7 +7,7 @@ use super::unknown_owners::of_unknown;
 use super::unrecorded::unrecorded_ends;
 use crate::analysis::allocations::{
     ALLOCATIONS_MISSING, AllocationQuery, AllocationSet, Dimension, FAR_FROM_RUNDOWN, FREES_DIFFER, FREES_UNKNOWN,
-    Figures,
+    Figures, SNAPSHOT_IMPOSSIBLE,
 };
 use crate::dimensions::single_dimensions::{FREE_FUNCTION, FREE_STACK, FUNCTION, MODULE, STACK};
 use crate::dimensions::{Condition, Dimension as _};
@@ -102,7 +102,8 @@ impl<'t> AllocationValues<'t> {
         let of_commit = || unrecorded_ends(trace, PROCESS_THINGS, COUNTS_ON).map(|(_, text)| text);
         let without_ends = || (self.of == AllocationKind::Commit).then(of_commit).flatten();
         let is_missing = |doubt: &&Warning| {
-            doubt.is_of(&[FAR_FROM_RUNDOWN, ALLOCATIONS_MISSING, FREES_DIFFER]) || doubt.is_of(&FREES_UNKNOWN)
+            doubt.is_of(&[FAR_FROM_RUNDOWN, ALLOCATIONS_MISSING, FREES_DIFFER, SNAPSHOT_IMPOSSIBLE])
+                || doubt.is_of(&FREES_UNKNOWN)
         };
         let missing = || all.warnings.iter().find(is_missing).map(|doubt| doubt.text.clone());
         let is_guess = budget.measure == Measure::GrowthPerMinute && is_short(all);

@@ -129,6 +129,7 @@ const CODES: &[(&str, bool)] = &[
     ("differs_from_rundown", false),
     ("far_from_rundown", true),
     ("frees_differ", true),
+    ("snapshot_impossible", true),
     // A window that the recording does not fill.
     ("window_beyond_recording", false),
     ("records_before_start", true),

@@ -215,6 +215,7 @@ impl Books<'_, '_> {
                     at_start: vec![(source, 1)],
                     records,
                     allocated_again: counts.allocated_again,
+                    listed_left_out: counts.listed_left_out.impossible,
                     check,
                     ..Replayed::default()
                 }

@@ -26,6 +26,8 @@ pub struct PoolCounts {
     pub allocated_again: u64,
     /// Records of address 0, or of more than the machine has.
     pub left_out: LeftOut,
+    /// The same of entries of snapshots.
+    pub listed_left_out: LeftOut,
 }
 
 /// Set in the label of pool of which nothing tells whether it is paged.
@@ -69,6 +71,10 @@ impl Pool {
         steps: &mut Steps,
     ) {
         let (session, entry) = (listed.session_id.unwrap_or(ABSENT), listed.entry);
+        let verdict = Verdict::of_pool(entry.address, entry.size_bytes, self.most_bytes);
+        if verdict != Verdict::Allocates {
+            return self.counts.listed_left_out.note(verdict);
+        }
         let key = (session, entry.address);
         let (is_end, tag) = (listed.phase == Phase::DcEnd, entry.tag.without_mark().0);
         let is_compared = is_end && self.met.contains(&key);
