@@ -344,3 +344,37 @@ fn a_context_switch_before_the_recording_is_told() {
     };
     assert!(of(t - 10_000_000) && !of(t + 10));
 }
+
+/// Regions of processes that ended before the rundown at the stop are in that at the start alone: a peak of VirtualAlloc without it passed.
+#[test]
+fn a_start_rundown_of_regions_that_is_missing_is_told_where_processes_ended() {
+    let whole = fs::read(fixtures().join("refset-proved.etl")).expect("a fixture");
+    let bare = |hooks: &[u16]| thinned("refset-proved.etl", hooks, |_| false);
+    let says = "only the rundown at the stop lists VirtualAlloc regions: it lacks those of 4 processes";
+    let told = |bytes: &[u8]| {
+        let ran = with("refset", bytes, &["--strict", "--format", "csv"]);
+        (ran.code, ran.err.contains(says))
+    };
+    assert_eq!(
+        [told(&whole), told(&bare(&[0x0280])), told(&bare(&[0x0280, 0x0302]))].map(|told| told.1),
+        [false, true, false]
+    );
+    assert_eq!((told(&whole).0, told(&bare(&[0x0280])).0), (0, 3));
+    let judged = |bytes: &[u8], more: &str| {
+        let folder = folder(&format!("[[budget]]\nname = \"a\"\nanalysis = \"refset\"\nmax = \"1 GiB\"\n{more}\n"));
+        fs::write(folder.path().join("trace.etl"), bytes).expect("a trace");
+        let ran = check(&folder, "trace.etl --budgets budgets.toml --format json");
+        let budget = &json(&ran)["traces"][0]["budgets"][0];
+        assert_eq!(
+            budget["reason"].as_str().is_some_and(|reason| reason.contains(says)),
+            budget["verdict"] == "invalid"
+        );
+        budget["verdict"].as_str().expect("a verdict").to_owned()
+    };
+    let peak = "measure = \"peak\"\nwhere = { category = \"VirtualAlloc\" }";
+    assert_eq!([judged(&whole, peak), judged(&bare(&[0x0280]), peak)], ["pass", "invalid"]);
+    // What is held at the stop is of processes that go on, and accesses have no category.
+    for more in [&peak[peak.find("where").expect("conditions")..], "measure = \"peak\"", "measure = \"accessed\""] {
+        assert_eq!(judged(&bare(&[0x0280]), more), "pass", "{more}");
+    }
+}

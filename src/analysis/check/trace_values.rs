@@ -29,9 +29,11 @@ use crate::event::hooks::*;
 use crate::load::allocation_kinds::AllocationKind;
 use crate::model::snapshot::Snapshot;
 use crate::symbols::folders::SymbolFolders;
-use crate::trace::analysis_needs::{FILES, HEAPS, IMAGES, PROCESS_THINGS, REFERENCE_SET, RESIDENT_SET, Recorded};
+use crate::trace::analysis_needs::{
+    FILES, HEAPS, IMAGES, PROCESS_THINGS, REFERENCE_SET, REGIONS, RESIDENT_SET, Recorded,
+};
 use crate::trace::machine::Machine;
-use crate::trace::trust::readiness::NAMES_MISSING;
+use crate::trace::trust::readiness::{NAMES_MISSING, untold_regions};
 use crate::trace::trust::warning::{Warning, Warnings};
 use crate::trace::{Parts, Trace};
 use crate::units::{Nanos, counted};
@@ -382,7 +384,12 @@ impl ReferenceValues {
         conditions: &[Condition<ReferenceDimension>],
     ) -> Result<Value, String> {
         let set = self.0.as_ref().map_err(String::clone)?;
-        let evidence = Evidence::new(trace, &REFERENCE_SET);
+        let mut evidence = Evidence::new(trace, &REFERENCE_SET);
+        // What is held at the stop is of processes that go on after it.
+        let since = if budget.measure == Measure::HeldAtStop { set.window.to } else { set.window.from };
+        if let Some((_, reason)) = untold_regions(trace.survey(), trace.processes(), since) {
+            evidence.add_unknown(&REGIONS, "regions", reason);
+        }
         let rundowns = [IN_MEMORY_ACTIVE, IN_MEMORY_ACTIVE_RUNDOWN]
             .into_iter()
             .filter_map(|hook| trace.survey().kernel_span(hook));

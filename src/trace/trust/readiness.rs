@@ -7,11 +7,12 @@ use crate::event::payload::hook_of;
 use crate::load::misfitting_payloads::Misfit;
 use crate::load::survey::Survey;
 use crate::model::file_names::NameRecords;
-use crate::model::process::{Processes, WHOLE_LIST};
+use crate::model::process::{Instance, Processes, WHOLE_LIST};
+use crate::moment::Moment;
 use crate::named_enum::named_enum;
 use crate::trace::analysis_needs::{
-    ANALYSES, AnalysisNeeds, CPU, DESCRIBING, FAULTS, PFN_DATABASE, REFERENCE_SET, RESIDENT_SET, Recorded, STACKS,
-    Things, VIEW_THINGS,
+    ANALYSES, AnalysisNeeds, CPU, DESCRIBING, FAULTS, PFN_DATABASE, REFERENCE_SET, REGIONS, RESIDENT_SET, Recorded,
+    STACKS, Things, VIEW_THINGS,
 };
 use crate::trace::trust::warning::{Warning, Warnings, are_most, records_missing};
 use crate::units::{count, counted};
@@ -173,6 +174,23 @@ pub(crate) fn not_seen(survey: &Survey) -> impl Iterator<Item = (&'static Record
         others.map(move |things| (recorded, things))
     });
     others.filter(|(_, things)| !holds_any(survey, things.described().chain(things.changes())))
+}
+
+/// Processes that were there before the trace and ended in it after `from`, where only the rundown at the stop lists regions: it does not list
+/// theirs, and of the others events are undone from it back.
+pub(crate) fn untold_regions(survey: &Survey, processes: &Processes, from: Moment) -> Option<(u64, String)> {
+    let regions = REGIONS.things.first()?;
+    let has = |hooks: &[HookId]| holds_any(survey, hooks.iter().copied());
+    let listed = regions.at_stop.iter().filter_map(|hook| survey.kernel_span(*hook)).map(|span| span.0).min()?;
+    let is_untold = |process: &&Instance| {
+        let ended = process.end_time().is_some_and(|end| end < listed);
+        !process.start_logged && process.end > from && ended
+    };
+    let ended = processes.instances.iter().filter(is_untold).count() as u64;
+    (ended > 0 && !has(regions.at_start)).then(|| {
+        let (name, who) = (regions.name, counted(ended, "process", "processes"));
+        (ended, format!("only the rundown at the stop lists {name}: it lacks those of {who} from before the trace that ended in it"))
+    })
 }
 
 /// True when no record tells where the PFN database lies.
