@@ -116,3 +116,42 @@ fn a_second_scenario_is_told() {
     );
     assert_eq!(with("refset", &both, &["--from", "2.5ms", "--to", "4.5ms"]).code, 0);
 }
+
+/// Frees of pool without any allocation: what was accessed shrank without a word, and a budget of it passed.
+#[test]
+fn pool_and_ranges_that_are_only_released_are_told() {
+    let free = |n: u64| pool::pool(P8, pool::FREE, 1, *b"Test", 0x2000, 0xffff_a000_0000_0000 + n * 0x10_0000);
+    let range = |n: u64| pages::range(P8, 4, pages::RANGE_RELEASE, 7, 0, 0x500 + n, 1);
+    let file = |records: Vec<Rec>| {
+        let own = Identity::private(0x10, 8, 0x10000).rec(P8, 4, pages::ACCESS).by(16, 8);
+        let all = [Process::new(8, "a.exe").rec(P8, 4, process::DC_START), own].into_iter().chain(records);
+        let t0 = Session::windows10().t0;
+        let all = (1u64..).zip(all).map(|(number, rec)| rec.at(t0 + 1000 * number));
+        Trace::new(Session { processors: 1, ..Session::windows10() }).push_all(all).finish()
+    };
+    let block = pool::pool(P8, pool::ALLOC, 1, *b"Test", 0x2000, 0xffff_b000_0000_0000);
+    let says = |records: Vec<Rec>, text: &str| told(&file(records)).1.iter().any(|told| told.contains(text));
+    let frees = |number: u64| (0..number).map(free).collect::<Vec<_>>();
+    assert!(says(frees(100), "no allocation of pool is in the trace, beside 100 frees"));
+    assert!(says(frees(99), "none of 99 frees of pool has an allocation") && !says(frees(99), "no allocation of pool"));
+    assert!(says((0..100).map(range).collect(), "no access of a range of pages is in the trace, beside 100 releases"));
+    let whole = || frees(100).into_iter().chain([block.clone()]).collect::<Vec<_>>();
+    assert!(
+        !says(whole(), "allocation of pool")
+            && !says(whole(), "has an allocation")
+            && !says(frees(10), "has an allocation")
+    );
+    let judged = |records: Vec<Rec>, more: &str| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let budgets = folder.path().join("budgets.toml");
+        let text = "[[budget]]\nname = \"a\"\nanalysis = \"refset\"\nmeasure = \"accessed\"\nmax = \"1 GiB\"\n";
+        std::fs::write(&budgets, format!("{text}{more}\n")).expect("written");
+        let ran =
+            with("check", &file(records), &["--budgets", budgets.to_str().expect("a plain name"), "--format", "json"]);
+        let json: Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran:?}"));
+        json["traces"][0]["budgets"][0]["verdict"].as_str().expect("a verdict").to_owned()
+    };
+    assert_eq!([judged(whole(), ""), judged(frees(99), ""), judged(frees(100), "")], ["pass", "pass", "invalid"]);
+    assert_eq!(judged(frees(100), "where = { access_reason = \"PrivatePageAccess\" }"), "pass");
+    assert_eq!(judged(frees(100), "where = { access_reason = \"Pool*\" }"), "invalid");
+}

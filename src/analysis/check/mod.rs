@@ -13,6 +13,7 @@ mod cpu_values;
 mod fault_values;
 pub mod largest_growth;
 mod measured_value;
+mod reference_values;
 mod required_data;
 pub mod suggested_budgets;
 pub mod trace_values;

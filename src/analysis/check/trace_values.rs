@@ -4,17 +4,14 @@ use crate::analysis::check::allocation_values::{AllocationValues, COUNTS_ON};
 use crate::analysis::check::budget::{Analysis, Budget, Conditions, Measure};
 use crate::analysis::check::cpu_values::CpuValues;
 use crate::analysis::check::fault_values::FaultValues;
-use crate::analysis::check::measured_value::length;
 pub use crate::analysis::check::measured_value::{Row, Value};
+use crate::analysis::check::reference_values::ReferenceValues;
 use crate::analysis::check::required_data::Evidence;
-use crate::analysis::check::unknown_owners::{of_unknown, unknown};
+use crate::analysis::check::unknown_owners::of_unknown;
 use crate::analysis::check::unrecorded::{
     telling_categories, unrecorded, unrecorded_ends, unrecorded_interrupts, unrecorded_starts, unrecorded_wakeups,
 };
 use crate::analysis::refset::ReferenceSet;
-use crate::analysis::refset::query::{Dimension as ReferenceDimension, Query};
-use crate::analysis::refset::reason::AccessReason;
-use crate::analysis::refset::warnings::{ACCOUNT_IS_WRONG, DISPROVED_BY_PAGES};
 use crate::analysis::resident::count_pages;
 use crate::analysis::resident::known_things::{DRIVERS_UNKNOWN, FILES_UNNAMED, HEAPS_MISSING};
 use crate::analysis::resident::page_dimensions::{Dimension as ResidentDimension, DimensionCode};
@@ -22,21 +19,16 @@ use crate::analysis::resident::query::{SnapshotChoice, stacks_for};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::resident::warnings;
 use crate::analysis::table::{Condition, Dimension as _};
-use crate::dimensions::Label;
-use crate::error::Error;
 use crate::etl::record_id::HookId;
 use crate::event::hooks::*;
 use crate::load::allocation_kinds::AllocationKind;
 use crate::model::snapshot::Snapshot;
-use crate::symbols::folders::SymbolFolders;
-use crate::trace::analysis_needs::{
-    FILES, HEAPS, IMAGES, PROCESS_THINGS, REFERENCE_SET, REGIONS, RESIDENT_SET, Recorded,
-};
+use crate::trace::analysis_needs::{FILES, HEAPS, IMAGES, PROCESS_THINGS, REFERENCE_SET, RESIDENT_SET, Recorded};
 use crate::trace::machine::Machine;
-use crate::trace::trust::readiness::{NAMES_MISSING, untold_regions};
+use crate::trace::trust::readiness::NAMES_MISSING;
 use crate::trace::trust::warning::{Warning, Warnings};
 use crate::trace::{Parts, Trace};
-use crate::units::{Nanos, counted};
+use crate::units::counted;
 use std::collections::BTreeMap;
 
 /// The values of a trace.
@@ -51,14 +43,7 @@ pub struct TraceValues {
 }
 
 /// The events that make up a page sequence.
-const PAGES: [HookId; 2] = [PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2];
-/// The events that make up a reference set.
-const ACCESSES: [HookId; 6] =
-    [IN_MEMORY_ACTIVE, IN_MEMORY_ACTIVE_RUNDOWN, PAGE_ACCESS, PAGE_ACCESS_EX, PAGE_RELEASE, REMOVE_FROM_WS];
-
-/// A step that is longer than any trace, because only the peak of the timeline is used.
-const ONE_STEP: Nanos = Nanos(i64::MAX as i128);
-
+pub(super) const PAGES: [HookId; 2] = [PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2];
 impl TraceValues {
     /// Measures a trace.
     pub fn answer(trace: &Trace, budgets: &[Budget]) -> TraceValues {
@@ -83,7 +68,7 @@ impl TraceValues {
         let allocations: Vec<AllocationValues<'_>> =
             kinds.map(|kind| AllocationValues::new(trace, kind, budgets)).collect();
         allocations.iter().for_each(|values| all.warnings.add(but_not_recorded(values.warnings())));
-        let mut reference = has(Analysis::Reference).then(|| ReferenceValues::new(trace, &mut all));
+        let mut reference = has(Analysis::Reference).then(|| ReferenceValues::new(trace, &mut all.warnings));
         let wrong_times = trace.trust().wrong_times();
         for budget in budgets {
             let value = match &budget.conditions {
@@ -339,158 +324,6 @@ fn of_pages(context: &SnapshotContext<'_>, pages: PagesByCodes, total: u64, doub
         dimensions: PAGES_BY.map(|dimension| dimension.name().to_owned()).to_vec(),
         rows: pages.into_iter().map(row).collect(),
         doubts,
-        ..Value::default()
-    }
-}
-
-/// The reference set of a trace, or why it has none.
-struct ReferenceValues(Result<ReferenceSet, String>);
-
-fn reference_set(
-    trace: &Trace,
-    conditions: &[Condition<ReferenceDimension>],
-    symbols: &SymbolFolders,
-) -> Result<ReferenceSet, Error> {
-    let by = vec![ReferenceDimension::PROCESS, ReferenceDimension::Category];
-    ReferenceSet::answer(
-        trace,
-        &Query {
-            group_by: by.clone(),
-            conditions: conditions.to_vec(),
-            timeline: Some(ONE_STEP),
-            timeline_by: by,
-            summary_rows: 0,
-            symbols: symbols.clone(),
-            ..Query::default()
-        },
-    )
-}
-
-impl ReferenceValues {
-    fn new(trace: &Trace, all: &mut TraceValues) -> ReferenceValues {
-        match reference_set(trace, &[], &SymbolFolders::default()) {
-            Err(error) => ReferenceValues(Err(error.brief())),
-            Ok(set) => {
-                all.warnings.add(set.warnings.iter().cloned());
-                ReferenceValues(Ok(set))
-            }
-        }
-    }
-
-    fn value(
-        &self,
-        trace: &Trace,
-        budget: &Budget,
-        conditions: &[Condition<ReferenceDimension>],
-    ) -> Result<Value, String> {
-        let set = self.0.as_ref().map_err(String::clone)?;
-        let mut evidence = Evidence::new(trace, &REFERENCE_SET);
-        // What is held at the stop is of processes that go on after it.
-        let since = if budget.measure == Measure::HeldAtStop { set.window.to } else { set.window.from };
-        if let Some((_, reason)) = untold_regions(trace.survey(), trace.processes(), since) {
-            evidence.add_unknown(&REGIONS, "regions", reason);
-        }
-        let rundowns = [IN_MEMORY_ACTIVE, IN_MEMORY_ACTIVE_RUNDOWN]
-            .into_iter()
-            .filter_map(|hook| trace.survey().kernel_span(hook));
-        let from = rundowns.map(|(first, _)| trace.time(first)).min();
-        let (begin, end) = set.window_times;
-        // The pages that are held when the window begins come from the rundown before it.
-        let from = from.filter(|_| !budget.measure.is_of_accesses()).map_or(begin, |from| from.min(begin));
-        if let Some(fault) = evidence.fault("the scenario", &ACCESSES, (from, end), &budget.conditions) {
-            return Err(fault);
-        }
-        // Accesses are counted as they were recorded; what was held, and so what was held already, is the account's.
-        if budget.measure != Measure::Accessed
-            && let Some(wrong) = wrong_account(trace, set, &evidence, budget)
-        {
-            return Err(wrong);
-        }
-        let of_accesses = |counts| Value { span_ns: length(set.window_times), ..by_reason(counts, conditions) };
-        match budget.measure {
-            Measure::Accessed => Ok(of_accesses(&set.balance.accesses)),
-            Measure::Reaccesses => Ok(of_accesses(&set.balance.reaccesses)),
-            _ if conditions.is_empty() => Ok(held(set, budget.measure, set)),
-            _ => {
-                let selected = reference_set(trace, conditions, &budget.symbols).map_err(|error| error.brief())?;
-                let no_stacks = selected.warnings.iter().find(|doubt| doubt.code == "no_stacks");
-                if let Some(doubt) = no_stacks.filter(|_| selected.chooses_stacks()) {
-                    return Err(doubt.text.clone());
-                }
-                let of_stacks = |doubt: &&Warning| doubt.code == "stacks_incomplete" && selected.chooses_stacks();
-                let doubts = selected.warnings.iter().filter(of_stacks).map(|doubt| doubt.text.clone()).collect();
-                let unowned = self.unowned(trace, budget, conditions)?;
-                Ok(Value { doubts, ..held(&selected, budget.measure, set) }.with_unowned(unowned))
-            }
-        }
-    }
-}
-
-impl ReferenceValues {
-    /// What of unknown processes and files can be of a value. Each question goes through the trace again, so it is asked only where any is.
-    fn unowned(
-        &self,
-        trace: &Trace,
-        budget: &Budget,
-        conditions: &[Condition<ReferenceDimension>],
-    ) -> Result<u64, String> {
-        let set = self.0.as_ref().map_err(String::clone)?;
-        let is_unknown = unknown(ReferenceDimension::PROCESS);
-        let has_any = set.rows.iter().any(|row| is_unknown.matches(row.labels.first()));
-        let questions = if has_any { of_unknown(conditions) } else { Vec::new() };
-        questions.iter().try_fold(0u64, |sum, of| {
-            let selected = reference_set(trace, of, &budget.symbols).map_err(|error| error.brief())?;
-            Ok(sum.saturating_add(held(&selected, budget.measure, set).pages))
-        })
-    }
-}
-
-/// Why the account of what was held is wrong. A page sequence of which a part was lost disproves nothing.
-fn wrong_account(trace: &Trace, set: &ReferenceSet, evidence: &Evidence<'_>, budget: &Budget) -> Option<String> {
-    let time = |snapshot: &Snapshot| (trace.time(snapshot.first.time), trace.time(snapshot.last_time));
-    let is_lost = |snapshot| evidence.fault("the page sequence", &PAGES, time(snapshot), &budget.conditions).is_some();
-    let disproves_nothing = trace.snapshots().iter().any(is_lost);
-    let is_wrong =
-        |doubt: &&Warning| doubt.is_of(&ACCOUNT_IS_WRONG) && !(disproves_nothing && doubt.is_of(&DISPROVED_BY_PAGES));
-    set.warnings.iter().find(is_wrong).map(|doubt| doubt.text.clone())
-}
-
-fn held(set: &ReferenceSet, measure: Measure, all: &ReferenceSet) -> Value {
-    let dimensions = set.dimensions.iter().map(|dimension| dimension.name().to_owned()).collect();
-    let signed = |pages: u64| i64::try_from(pages).unwrap_or(i64::MAX);
-    match (measure, &set.timeline) {
-        (Measure::Peak, Some(timeline)) => Value {
-            pages: timeline.extent.peak,
-            total: all.peak.0,
-            dimensions,
-            rows: (timeline.groups.iter())
-                .map(|group| Row { labels: group.labels.clone(), pages: signed(group.extent.peak) })
-                .collect(),
-            ..Value::default()
-        },
-        _ => Value {
-            pages: u64::try_from(set.tree.measure.pages).unwrap_or(0),
-            total: all.held_at_stop,
-            dimensions,
-            rows: set.rows.iter().map(|row| Row { labels: row.labels.clone(), pages: row.measure.pages }).collect(),
-            ..Value::default()
-        },
-    }
-}
-
-fn by_reason(counts: &[u64; AccessReason::ALL.len()], conditions: &[Condition<ReferenceDimension>]) -> Value {
-    let passes = |reason: AccessReason| conditions.iter().all(|condition| condition.patterns.matches(reason.name()));
-    let rows: Vec<(AccessReason, u64)> =
-        AccessReason::ALL.into_iter().zip(*counts).filter(|(reason, pages)| *pages > 0 && passes(*reason)).collect();
-    let row = |(reason, pages): &(AccessReason, u64)| Row {
-        labels: vec![Label::name(reason.name())],
-        pages: i64::try_from(*pages).unwrap_or(i64::MAX),
-    };
-    Value {
-        pages: rows.iter().map(|(_, pages)| pages).sum(),
-        total: counts.iter().sum(),
-        dimensions: vec![ReferenceDimension::AccessReason.name().to_owned()],
-        rows: rows.iter().map(row).collect(),
         ..Value::default()
     }
 }

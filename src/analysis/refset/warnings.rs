@@ -2,6 +2,7 @@
 
 use crate::analysis::refset::ReferenceSet;
 use crate::analysis::refset::access_stacks::StackShare;
+use crate::analysis::refset::reason::AccessReason;
 use crate::analysis::refset::replay::outside_working_sets::Unmatched;
 use crate::etl::clock::Clock;
 use crate::model::window::Origin;
@@ -12,6 +13,9 @@ use crate::trace::trust::readiness::{Need, undescribed, untold_regions};
 use crate::trace::trust::trust_report::TrustReport;
 use crate::trace::trust::warning::{Warning, symbols_missing};
 use crate::units::{count, counted};
+
+/// So many releases without one access are no chance.
+const MANY_RELEASES: u64 = 100;
 
 impl ReferenceSet {
     /// What casts doubt on the trace, on the account, and what was not recorded.
@@ -67,6 +71,7 @@ impl ReferenceSet {
             warnings.push(grave("accesses_unattributed", text).of(unattributed));
         }
         warnings.extend(self.unmatched_outside());
+        warnings.extend(self.missing_outside().map(|(_, text)| grave("accesses_missing", text)));
         warnings.extend((self.left_out.sum() > 0).then(|| {
             let text = format!("left out: {} of pool and page ranges", self.left_out.counts().join(", "));
             note("records_left_out", text).of(self.left_out.sum())
@@ -95,6 +100,22 @@ impl ReferenceSet {
         Some(note("later_scenarios", text).of(starts.len() as u64))
     }
 
+    /// Reasons of accesses of pool and ranges of which no record is there, beside so many releases that this is no chance.
+    pub(crate) fn missing_outside(&self) -> impl Iterator<Item = (AccessReason, String)> + use<> {
+        let Unmatched { ranges, pool, .. } = self.unmatched;
+        let kinds = [
+            (AccessReason::PoolAllocate, pool, "allocation of pool", "frees"),
+            (AccessReason::PageRangeAccess, ranges, "access of a range of pages", "releases"),
+        ];
+        kinds.into_iter().filter(|(_, (taken, gone), ..)| *taken == 0 && *gone >= MANY_RELEASES).map(|(reason, of, what, ends)| {
+            let text = format!(
+                "no {what} is in the trace, beside {} {ends}: these accesses were not recorded, or were lost, and count in no sum",
+                count(of.1)
+            );
+            (reason, text)
+        })
+    }
+
     /// Releases that nothing told before, and accesses of what was held: the account of pool and ranges is not whole.
     fn unmatched_outside(&self) -> Option<Warning> {
         // So few can be held until the end.
@@ -103,6 +124,8 @@ impl ReferenceSet {
         let never = |(taken, gone): (u64, u64), what: &str| {
             (taken > FEW && gone == 0).then(|| format!("none of {} {what} has a release", count(taken)))
         };
+        let untold = (pool.0 == 0 && (FEW + 1..MANY_RELEASES).contains(&pool.1))
+            .then(|| format!("none of {} frees of pool has an allocation", count(pool.1)));
         let released =
             || format!("{} of ranges were released that nothing told before", counted(released_pages, "page", "pages"));
         let again = || {
@@ -114,6 +137,7 @@ impl ReferenceSet {
             (held_again > 0).then(again),
             never(ranges, "ranges"),
             never(pool, "allocations of pool"),
+            untold,
         ];
         let told: Vec<String> = told.into_iter().flatten().collect();
         (!told.is_empty()).then(|| {

@@ -74,6 +74,7 @@ const CODES: &[(&str, bool)] = &[
     // The reference set.
     ("no_trims", true),
     ("accesses_unattributed", true),
+    ("accesses_missing", true),
     ("residue", true),
     ("nothing_matches", true),
     ("working_sets_differ", true),

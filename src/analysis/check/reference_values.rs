@@ -1,0 +1,196 @@
+//! The values of budgets of the reference set.
+
+use crate::analysis::check::budget::{Budget, Measure};
+use crate::analysis::check::measured_value::{Row, Value, length};
+use crate::analysis::check::required_data::Evidence;
+use crate::analysis::check::trace_values::PAGES;
+use crate::analysis::check::unknown_owners::{of_unknown, unknown};
+use crate::analysis::refset::ReferenceSet;
+use crate::analysis::refset::query::{Dimension as ReferenceDimension, Query};
+use crate::analysis::refset::reason::AccessReason;
+use crate::analysis::refset::warnings::{ACCOUNT_IS_WRONG, DISPROVED_BY_PAGES};
+use crate::analysis::table::{Condition, Dimension as _};
+use crate::dimensions::Label;
+use crate::error::Error;
+use crate::etl::record_id::HookId;
+use crate::event::hooks::*;
+use crate::model::snapshot::Snapshot;
+use crate::symbols::folders::SymbolFolders;
+use crate::trace::Trace;
+use crate::trace::analysis_needs::{REFERENCE_SET, REGIONS};
+use crate::trace::trust::readiness::untold_regions;
+use crate::trace::trust::warning::{Warning, Warnings};
+use crate::units::Nanos;
+
+/// The events that make up a reference set.
+const ACCESSES: [HookId; 6] =
+    [IN_MEMORY_ACTIVE, IN_MEMORY_ACTIVE_RUNDOWN, PAGE_ACCESS, PAGE_ACCESS_EX, PAGE_RELEASE, REMOVE_FROM_WS];
+
+/// A step that is longer than any trace, because only the peak of the timeline is used.
+const ONE_STEP: Nanos = Nanos(i64::MAX as i128);
+
+/// The reference set of a trace, or why it has none.
+pub(super) struct ReferenceValues(Result<ReferenceSet, String>);
+
+fn reference_set(
+    trace: &Trace,
+    conditions: &[Condition<ReferenceDimension>],
+    symbols: &SymbolFolders,
+) -> Result<ReferenceSet, Error> {
+    let by = vec![ReferenceDimension::PROCESS, ReferenceDimension::Category];
+    ReferenceSet::answer(
+        trace,
+        &Query {
+            group_by: by.clone(),
+            conditions: conditions.to_vec(),
+            timeline: Some(ONE_STEP),
+            timeline_by: by,
+            summary_rows: 0,
+            symbols: symbols.clone(),
+            ..Query::default()
+        },
+    )
+}
+
+impl ReferenceValues {
+    /// Of the whole trace; what is said of it is added to `all`.
+    pub fn new(trace: &Trace, all: &mut Warnings) -> ReferenceValues {
+        match reference_set(trace, &[], &SymbolFolders::default()) {
+            Err(error) => ReferenceValues(Err(error.brief())),
+            Ok(set) => {
+                all.add(set.warnings.iter().cloned());
+                ReferenceValues(Ok(set))
+            }
+        }
+    }
+
+    /// The value of a budget.
+    pub fn value(
+        &self,
+        trace: &Trace,
+        budget: &Budget,
+        conditions: &[Condition<ReferenceDimension>],
+    ) -> Result<Value, String> {
+        let set = self.0.as_ref().map_err(String::clone)?;
+        let mut evidence = Evidence::new(trace, &REFERENCE_SET);
+        // What is held at the stop is of processes that go on after it.
+        let since = if budget.measure == Measure::HeldAtStop { set.window.to } else { set.window.from };
+        if let Some((_, reason)) = untold_regions(trace.survey(), trace.processes(), since) {
+            evidence.add_unknown(&REGIONS, "regions", reason);
+        }
+        let rundowns = [IN_MEMORY_ACTIVE, IN_MEMORY_ACTIVE_RUNDOWN]
+            .into_iter()
+            .filter_map(|hook| trace.survey().kernel_span(hook));
+        let from = rundowns.map(|(first, _)| trace.time(first)).min();
+        let (begin, end) = set.window_times;
+        // The pages that are held when the window begins come from the rundown before it.
+        let from = from.filter(|_| !budget.measure.is_of_accesses()).map_or(begin, |from| from.min(begin));
+        if let Some(fault) = evidence.fault("the scenario", &ACCESSES, (from, end), &budget.conditions) {
+            return Err(fault);
+        }
+        if budget.measure == Measure::Accessed
+            && let Some(missing) = missing_accesses(set, conditions)
+        {
+            return Err(missing);
+        }
+        // Accesses are counted as they were recorded; what was held, and so what was held already, is the account's.
+        if budget.measure != Measure::Accessed
+            && let Some(wrong) = wrong_account(trace, set, &evidence, budget)
+        {
+            return Err(wrong);
+        }
+        let of_accesses = |counts| Value { span_ns: length(set.window_times), ..by_reason(counts, conditions) };
+        match budget.measure {
+            Measure::Accessed => Ok(of_accesses(&set.balance.accesses)),
+            Measure::Reaccesses => Ok(of_accesses(&set.balance.reaccesses)),
+            _ if conditions.is_empty() => Ok(held(set, budget.measure, set)),
+            _ => {
+                let selected = reference_set(trace, conditions, &budget.symbols).map_err(|error| error.brief())?;
+                let no_stacks = selected.warnings.iter().find(|doubt| doubt.code == "no_stacks");
+                if let Some(doubt) = no_stacks.filter(|_| selected.chooses_stacks()) {
+                    return Err(doubt.text.clone());
+                }
+                let of_stacks = |doubt: &&Warning| doubt.code == "stacks_incomplete" && selected.chooses_stacks();
+                let doubts = selected.warnings.iter().filter(of_stacks).map(|doubt| doubt.text.clone()).collect();
+                let unowned = self.unowned(trace, budget, conditions)?;
+                Ok(Value { doubts, ..held(&selected, budget.measure, set) }.with_unowned(unowned))
+            }
+        }
+    }
+}
+
+impl ReferenceValues {
+    /// What of unknown processes and files can be of a value. Each question goes through the trace again, so it is asked only where any is.
+    fn unowned(
+        &self,
+        trace: &Trace,
+        budget: &Budget,
+        conditions: &[Condition<ReferenceDimension>],
+    ) -> Result<u64, String> {
+        let set = self.0.as_ref().map_err(String::clone)?;
+        let is_unknown = unknown(ReferenceDimension::PROCESS);
+        let has_any = set.rows.iter().any(|row| is_unknown.matches(row.labels.first()));
+        let questions = if has_any { of_unknown(conditions) } else { Vec::new() };
+        questions.iter().try_fold(0u64, |sum, of| {
+            let selected = reference_set(trace, of, &budget.symbols).map_err(|error| error.brief())?;
+            Ok(sum.saturating_add(held(&selected, budget.measure, set).pages))
+        })
+    }
+}
+
+/// That accesses of a reason that counts are missing altogether.
+fn missing_accesses(set: &ReferenceSet, conditions: &[Condition<ReferenceDimension>]) -> Option<String> {
+    let counts = |reason: AccessReason| conditions.iter().all(|of| of.patterns.matches(reason.name()));
+    let mut missing = set.missing_outside().filter(|(reason, _)| counts(*reason));
+    missing.next().map(|(_, text)| text)
+}
+
+/// Why the account of what was held is wrong. A page sequence of which a part was lost disproves nothing.
+fn wrong_account(trace: &Trace, set: &ReferenceSet, evidence: &Evidence<'_>, budget: &Budget) -> Option<String> {
+    let time = |snapshot: &Snapshot| (trace.time(snapshot.first.time), trace.time(snapshot.last_time));
+    let is_lost = |snapshot| evidence.fault("the page sequence", &PAGES, time(snapshot), &budget.conditions).is_some();
+    let disproves_nothing = trace.snapshots().iter().any(is_lost);
+    let is_wrong =
+        |doubt: &&Warning| doubt.is_of(&ACCOUNT_IS_WRONG) && !(disproves_nothing && doubt.is_of(&DISPROVED_BY_PAGES));
+    set.warnings.iter().find(is_wrong).map(|doubt| doubt.text.clone())
+}
+
+fn held(set: &ReferenceSet, measure: Measure, all: &ReferenceSet) -> Value {
+    let dimensions = set.dimensions.iter().map(|dimension| dimension.name().to_owned()).collect();
+    let signed = |pages: u64| i64::try_from(pages).unwrap_or(i64::MAX);
+    match (measure, &set.timeline) {
+        (Measure::Peak, Some(timeline)) => Value {
+            pages: timeline.extent.peak,
+            total: all.peak.0,
+            dimensions,
+            rows: (timeline.groups.iter())
+                .map(|group| Row { labels: group.labels.clone(), pages: signed(group.extent.peak) })
+                .collect(),
+            ..Value::default()
+        },
+        _ => Value {
+            pages: u64::try_from(set.tree.measure.pages).unwrap_or(0),
+            total: all.held_at_stop,
+            dimensions,
+            rows: set.rows.iter().map(|row| Row { labels: row.labels.clone(), pages: row.measure.pages }).collect(),
+            ..Value::default()
+        },
+    }
+}
+
+fn by_reason(counts: &[u64; AccessReason::ALL.len()], conditions: &[Condition<ReferenceDimension>]) -> Value {
+    let passes = |reason: AccessReason| conditions.iter().all(|condition| condition.patterns.matches(reason.name()));
+    let rows: Vec<(AccessReason, u64)> =
+        AccessReason::ALL.into_iter().zip(*counts).filter(|(reason, pages)| *pages > 0 && passes(*reason)).collect();
+    let row = |(reason, pages): &(AccessReason, u64)| Row {
+        labels: vec![Label::name(reason.name())],
+        pages: i64::try_from(*pages).unwrap_or(i64::MAX),
+    };
+    Value {
+        pages: rows.iter().map(|(_, pages)| pages).sum(),
+        total: counts.iter().sum(),
+        dimensions: vec![ReferenceDimension::AccessReason.name().to_owned()],
+        rows: rows.iter().map(row).collect(),
+        ..Value::default()
+    }
+}
