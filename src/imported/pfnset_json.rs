@@ -5,8 +5,7 @@ use crate::imported::file_kind::EXPECTED;
 use crate::imported::pfnset_table::{BY_LIST, CountedBy, PfnsetForm, PfnsetRow, PfnsetSnapshot, PfnsetTable};
 use crate::imported::selection::{Chosen, ChosenBy, Selection};
 use crate::imported::wpa::columns::ExportedTable;
-use crate::imported::wpa::contradictions::{NO_CATEGORY, categories_unknown};
-use crate::model::category::Category;
+use crate::imported::wpa::contradictions::{categories_unknown, is_category};
 use crate::trace::trust::warning::{OF_TRACE, Warning, Warnings};
 use crate::units::{PAGE_BYTES, count, counted};
 use serde_json::Value;
@@ -142,15 +141,11 @@ fn unknown_categories(dimensions: &[String], snapshots: &[PfnsetSnapshot]) -> Op
     let own = [CATEGORY.name, CATEGORY_WPA.name];
     let places =
         (0..dimensions.len()).filter(|at| dimensions.get(*at).is_some_and(|name| own.contains(&name.as_str())));
-    let is_known = |label: &str| {
-        let mut known = Category::ALL.into_iter().map(Category::name).chain(NO_CATEGORY);
-        known.any(|name| name.eq_ignore_ascii_case(label))
-    };
     let rows = || snapshots.iter().flat_map(|snapshot| snapshot.rows.iter().enumerate());
     let mut found: BTreeMap<&str, usize> = BTreeMap::new();
     for at in places {
         for (number, label) in rows().filter_map(|(number, row)| Some((number, &**row.labels.get(at)?))) {
-            if !is_known(label) {
+            if !is_category(label) {
                 found.entry(label).or_insert(number + 1);
             }
         }

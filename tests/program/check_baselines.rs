@@ -1,6 +1,6 @@
 //! `pfnset check --baseline`: baselines that were changed by hand, and baselines of another machine.
 
-use crate::check::{check, folder, json};
+use crate::check::{another_run, check, folder, json};
 use crate::program::{finish, fixtures, pfnset};
 use crate::recording::kept;
 use etl_writer::Ptr::P8;
@@ -87,6 +87,62 @@ fn a_saved_baseline_whose_rows_contradict_its_values_is_none() {
             "{told}"
         );
     }
+}
+
+/// Rows that no value has: they counted as what there was before, in what grew most and in growth.
+#[test]
+fn a_saved_baseline_with_other_rows_is_none() {
+    let folder = folder(&[IMAGES, ALL].concat());
+    another_run(&folder, "again.etl", b'a');
+    check(&folder, "resident-small.etl again.etl --budgets budgets.toml --save-baseline base.json -q");
+    let saved: Value = serde_json::from_str(&read(&folder, "base.json")).expect("JSON");
+    assert_eq!(beside(&folder, "base.json").0, ["pass", "pass"]);
+    let judged = |change: &dyn Fn(&mut Value)| {
+        let mut changed = saved.clone();
+        change(&mut changed["budgets"][0]);
+        write(&folder, "changed.json", &changed.to_string());
+        let (verdicts, codes, told) = beside(&folder, "changed.json");
+        (verdicts[0].clone(), codes, told)
+    };
+    let label = |at: usize, text: &str| {
+        let text = text.to_owned();
+        move |budget: &mut Value| budget["rows"][0]["labels"][at] = text.as_str().into()
+    };
+    let cases: [(&dyn Fn(&mut Value), &str); 9] = [
+        (&label(1, "Imagx"), "row 1: \\\"Imagx\\\" is no category"),
+        (&label(1, "Total"), "row 1: \\\"Total\\\" is no category"),
+        (&label(0, "Total"), "row 1: \\\"Total\\\" is a total"),
+        (
+            &|budget| budget["rows"][0]["labels"] = vec!["Image"].into(),
+            "row 1 has 1 label, and the rows are by process, category",
+        ),
+        (
+            &|budget| {
+                let row = budget["rows"][0].clone();
+                let half = serde_json::json!({ "labels": row["labels"], "pages": 0 });
+                budget["rows"].as_array_mut().expect("rows").push(half);
+            },
+            "is there twice",
+        ),
+        (
+            &|budget| budget["dimensions"] = vec!["process", "class"].into(),
+            "its rows are by process, class, and those of such a value by process, category",
+        ),
+        (&|budget| budget["runs"][1] = 100_000.into(), "the value of a run is 100000, and "),
+        (&|budget| budget["run_totals"] = vec![9000].into(), "it has values of 2 runs, and of 1 without conditions"),
+        (&|budget| budget["total_pages"] = 9000.into(), "the value without conditions is of no run with this value"),
+    ];
+    for (change, says) in cases {
+        let (verdict, codes, told) = judged(change);
+        assert_eq!((verdict, &*codes[0]), ("invalid".into(), "total_differs"), "{says}");
+        assert!(told.contains("the baseline contradicts itself: ") && told.contains(says), "{says}: {told}");
+    }
+    // The value without conditions is that of one run: nothing tells those of the others in an older file.
+    let (verdict, ..) = judged(&|budget| {
+        budget["runs"][1] = 100_000.into();
+        budget.as_object_mut().expect("a budget").remove("run_totals");
+    });
+    assert_eq!(verdict, "pass");
 }
 
 /// What `diff` says of a file that was changed, `check` says too.

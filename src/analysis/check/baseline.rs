@@ -1,7 +1,8 @@
 //! The baseline: values of an earlier run, from a trace, from JSON of `pfnset resident` or `refset`, or from a saved baseline.
 
+use crate::analysis::check::baseline_rows::{are_merged, unlikely_rows};
 use crate::analysis::check::baseline_table::table_value;
-use crate::analysis::check::budget::{Budget, Measure, RowSum};
+use crate::analysis::check::budget::{Analysis, Budget, Measure, RowSum};
 use crate::analysis::check::trace_values::{Row, TraceValues, Value};
 use crate::analysis::diff::side::SourceContent;
 use crate::dimensions::Label;
@@ -9,6 +10,7 @@ use crate::imported::wpa::text::Text;
 use crate::trace::machine::Machine;
 use crate::trace::trust::warning::{OF_TRACE, Warning, Warnings};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Schema of a saved baseline.
 pub const SCHEMA: &str = "pfnset.baseline";
@@ -46,7 +48,11 @@ struct SavedBudget {
     /// The value of each run, where there are several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     runs: Vec<u64>,
+    /// The value without conditions, of the run of the median.
     total_pages: Option<u64>,
+    /// The same of each run; not known of older files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    run_totals: Vec<u64>,
     dimensions: Vec<String>,
     rows: Vec<SavedRow>,
     /// True where nothing met the conditions, of a budget that allows it: the value is 0 for that reason.
@@ -89,7 +95,11 @@ impl SavedBudget {
         if let Some(median) = median.filter(|median| **median != pages) {
             return Some(format!("the median of its runs is {median} and its value is {pages}: {changed}"));
         }
-        let measure = Measure::ALL.iter().find(|measure| measure.name() == self.measure)?;
+        let measure = self.known_measure()?;
+        let labels: Vec<&[String]> = self.rows.iter().map(|row| &row.labels[..]).collect();
+        if let Some(reason) = unlikely_rows((&self.analysis, measure), &self.dimensions, &labels) {
+            return Some(format!("{reason}: {changed}"));
+        }
         let sum = self.rows.iter().map(|row| i128::from(row.pages)).sum::<i128>().max(0);
         // Rows in nanoseconds and of growth are rounded down one by one; parts of a peak have their own peaks.
         let (value, rounding) = (i128::from(pages), self.rows.len() as i128 + 1);
@@ -103,9 +113,41 @@ impl SavedBudget {
         if !fits {
             return Some(format!("its rows have {sum} and its value is {pages}: {changed}"));
         }
-        let is_part = of_rows != RowSum::OfGrowing;
-        let total = self.total_pages.filter(|total| is_part && *total < pages)?;
-        Some(format!("its value is {pages}, and the value without conditions is {total}: {changed}"))
+        // What grew can be more in a part than in all.
+        if of_rows == RowSum::OfGrowing {
+            return None;
+        }
+        let beyond = |total: &u64| *total < pages;
+        let beyond = self
+            .total_pages
+            .filter(beyond)
+            .map(|total| format!("its value is {pages}, and the value without conditions is {total}"));
+        beyond.or_else(|| self.other_runs(pages)).map(|reason| format!("{reason}: {changed}"))
+    }
+
+    /// The measure of this name that the analysis has.
+    fn known_measure(&self) -> Option<Measure> {
+        let analysis = Analysis::ALL.into_iter().find(|analysis| analysis.name() == self.analysis)?;
+        Measure::ALL.into_iter().find(|measure| measure.name() == self.measure && measure.is_of(analysis))
+    }
+
+    /// That runs do not fit their values without conditions. The one of the median is no bound of the others.
+    fn other_runs(&self, pages: u64) -> Option<String> {
+        let (runs, totals) = (&self.runs, &self.run_totals);
+        if totals.is_empty() {
+            return None;
+        }
+        if runs.len() != totals.len() {
+            let [runs, totals] = [runs, totals].map(Vec::len);
+            return Some(format!("it has values of {runs} runs, and of {totals} without conditions"));
+        }
+        let both = || runs.iter().zip(totals);
+        if let Some((run, total)) = both().find(|(run, total)| run > total) {
+            return Some(format!("the value of a run is {run}, and {total} without conditions"));
+        }
+        let is_of_median =
+            |(run, total): (&u64, &u64)| *run == pages && self.total_pages.is_none_or(|all| all == *total);
+        (!both().any(is_of_median)).then(|| "the value without conditions is of no run with this value".to_owned())
     }
 }
 
@@ -138,14 +180,31 @@ pub fn differing_run(all_runs: &[Run], at: usize) -> Option<&Run> {
     all_runs.iter().find(|run| unrecorded(run).is_some_and(|own| own != first))
 }
 
+/// Rows as they are saved. Two processes can have the same name and id, one after the other: then their rows are one.
+fn saved_rows(rows: &[Row], measure: Measure) -> Vec<SavedRow> {
+    let mut saved: Vec<SavedRow> = Vec::new();
+    let mut places: BTreeMap<Vec<String>, usize> = BTreeMap::new();
+    for row in rows {
+        let labels: Vec<String> = row.labels.iter().map(String::from).collect();
+        let at = *places.entry(labels.clone()).or_insert(saved.len());
+        match saved.get_mut(at).filter(|_| are_merged(measure)) {
+            Some(same) => same.pages = same.pages.saturating_add(row.pages),
+            None => saved.push(SavedRow { labels, pages: row.pages }),
+        }
+    }
+    saved
+}
+
 impl Saved {
     /// Makes it from the values of one run or of several.
     pub fn new(budgets: &[Budget], all_runs: &[Run]) -> Saved {
         let budget = |(at, budget): (usize, &Budget)| {
             let values: Option<Vec<&Value>> = all_runs.iter().map(|run| run.values.get(at)?.as_ref()).collect();
             let values = values.filter(|_| differing_run(all_runs, at).is_none());
-            let pages = |values: &Vec<&Value>| values.iter().map(|value| value.pages).collect();
-            let runs = values.as_ref().filter(|values| values.len() > 1).map(pages).unwrap_or_default();
+            let several = values.as_ref().filter(|values| values.len() > 1);
+            let each =
+                |of: fn(&Value) -> u64| several.iter().flat_map(|all| all.iter().map(|value| of(value))).collect();
+            let (runs, run_totals) = (each(|value| value.pages), each(|value| value.total));
             let value = values.and_then(median);
             let unrecorded = value.and_then(|value| value.unrecorded.clone());
             let conditions = budget.filter.iter();
@@ -162,10 +221,9 @@ impl Saved {
                 pages: value.map(|value| value.pages),
                 runs,
                 total_pages: value.map(|value| value.total),
+                run_totals,
                 dimensions: value.map(|value| value.dimensions.clone()).unwrap_or_default(),
-                rows: (value.iter().flat_map(|value| &value.rows))
-                    .map(|row| SavedRow { labels: row.labels.iter().map(String::from).collect(), pages: row.pages })
-                    .collect(),
+                rows: value.map(|value| saved_rows(&value.rows, budget.measure)).unwrap_or_default(),
                 no_match: value.is_some_and(|value| value.has_no_match),
                 unrecorded,
                 rows_without: value.and_then(|value| value.rows_without.clone()),

@@ -8,13 +8,24 @@ use super::culture::{Decimals, Place};
 use super::heading::{Heading, Unit};
 use super::noticed::{Cases, Noticed};
 use super::rows::{Cells, Reading};
+use crate::model::category::Category;
 use crate::trace::trust::warning::{OF_TRACE, Warning, Warnings};
 use crate::units::{count, counted};
 
 /// Labels of a row of totals that somebody added.
 const TOTALS: [&str; 4] = ["total", "totals", "grand total", "sum"];
 /// What WPA writes where it knows no category.
-pub(crate) const NO_CATEGORY: [&str; 3] = ["", "Unknown", "n/a"];
+const NO_CATEGORY: [&str; 3] = ["", "Unknown", "n/a"];
+
+/// True for the label of a category, and for what stands where none is known.
+pub(crate) fn is_category(label: &str) -> bool {
+    Category::ALL.into_iter().map(Category::name).chain(NO_CATEGORY).any(|name| name.eq_ignore_ascii_case(label))
+}
+
+/// True for the label of a row of totals.
+pub(crate) fn is_total(label: &str) -> bool {
+    TOTALS.iter().any(|name| name.eq_ignore_ascii_case(label))
+}
 
 impl Reading<'_> {
     /// Looks at a label when it is met for the first time.
@@ -23,7 +34,7 @@ impl Reading<'_> {
         let is_one = |names: &[&str]| names.iter().any(|name| name.eq_ignore_ascii_case(label));
         let is_of_category = self.columns.keys.get(key).is_some_and(|(dimension, _)| *dimension == CATEGORY);
         let is_none = is_of_category && !is_one(categories) && !is_one(&NO_CATEGORY);
-        if is_none || is_one(&TOTALS) {
+        if is_none || is_total(label) {
             let first = noticed.labels.entry(label.into()).or_insert(place);
             *first = place.min(*first);
         }
