@@ -175,7 +175,10 @@ fn runs(result: &BudgetResult, spread: Spread, unit: Unit) -> String {
         true => ": the value is within their spread",
         false => "",
     };
-    format!("baseline: median {median} of {} runs with {least} to {most}{within}", spread.runs)
+    match spread.runs {
+        1 => format!("baseline: {median} of 1 run{within}"),
+        runs => format!("baseline: median {median} of {runs} runs with {least} to {most}{within}"),
+    }
 }
 
 /// A row that grew: `chrome.exe / VirtualAlloc: 12.00 MiB, +4.00 MiB`. Processes have the labels that tables have.

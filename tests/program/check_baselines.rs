@@ -422,3 +422,44 @@ fn saved_values_of_bytes_and_times_fit_their_rows() {
         assert!(changed["verdict"] == "invalid" && reason.contains("contradicts itself"), "{measure}: {changed}");
     }
 }
+
+/// A baseline of one run was a median "of 1 runs".
+#[test]
+fn one_run_is_no_median() {
+    let folder = folder(&[IMAGES, ALL].concat());
+    check(&folder, "resident-small.etl --budgets budgets.toml --save-baseline base.json -q");
+    let mut saved: Value = serde_json::from_str(&read(&folder, "base.json")).expect("JSON");
+    let budget = &mut saved["budgets"][0];
+    let row = budget["rows"][0]["pages"].as_u64().expect("pages");
+    (budget["pages"], budget["runs"]) = (350.into(), vec![350].into());
+    budget["rows"][0]["pages"] = (row - 10).into();
+    write(&folder, "one.json", &saved.to_string());
+    let ran = check(&folder, "resident-small.etl --budgets budgets.toml --baseline one.json -q");
+    assert!(ran.code == 1 && ran.out.contains("baseline: 1,400 KiB of 1 run"), "{ran:?}");
+}
+
+/// 1,784 KiB were within a limit of 1,783.9999 KiB, which was rounded to the nearest byte.
+#[test]
+fn limits_let_nothing_pass_by_a_part_of_a_byte() {
+    let folder = folder("");
+    let verdict = |limit: &str| {
+        let budget = format!("[[budget]]\nname = \"Images\"\nwhere.category = \"Image\"\n{limit}\n");
+        write(&folder, "budgets.toml", &budget);
+        let ran = check(&folder, "refset-small.etl --budgets budgets.toml --baseline resident-small.etl --format json");
+        let budget = json(&ran)["traces"][0]["budgets"][0].clone();
+        (budget["verdict"].clone(), budget["growth_bytes"].as_i64())
+    };
+    let growth = verdict("max = \"1784 KiB\"").1.expect("growth");
+    assert!(growth > 0 && growth % 4096 == 0, "{growth}");
+    let below = growth / 1024 - 1;
+    for (limit, wanted) in [
+        ("max = \"1784 KiB\"".to_owned(), "watch"),
+        ("max = \"1783.9999 KiB\"".to_owned(), "fail"),
+        ("min = \"1784 KiB\"".to_owned(), "watch"),
+        ("min = \"1784.0001 KiB\"".to_owned(), "fail"),
+        (format!("max_growth = \"{} KiB\"", growth / 1024), "watch"),
+        (format!("max_growth = \"{below}.9999 KiB\""), "fail"),
+    ] {
+        assert_eq!(verdict(&limit).0, wanted, "{limit}");
+    }
+}

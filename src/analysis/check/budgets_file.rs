@@ -3,6 +3,7 @@
 use crate::analysis::allocations::Dimension as AllocationDimension;
 use crate::analysis::check::budget::{Analysis, Budget, Conditions, Limit, Measure, MeasureUnit, WHOLE};
 use crate::analysis::cpu::query::Dimension as CpuDimension;
+use crate::analysis::diff::tolerance::Rounding;
 use crate::analysis::faults::{Dimension as FaultDimension, Of};
 use crate::analysis::refset::query::Dimension as ReferenceDimension;
 use crate::analysis::resident::page_dimensions::Dimension as ResidentDimension;
@@ -137,8 +138,11 @@ fn budget(whole: &Spanned<BudgetForm>) -> Result<Budget, Wrong> {
         return Err(wrong(&form.name, "a budget needs a name"));
     }
     let (analysis, measure) = measure(form)?;
-    let limits = [&form.max, &form.min, &form.max_growth];
-    let [max, min, max_growth] = limits.map(|limit| limit.as_ref().map(|text| amount(text, measure)).transpose());
+    // What is more than an upper limit by a part of a byte is beyond it.
+    let limits = [(&form.max, Rounding::Down), (&form.min, Rounding::Up), (&form.max_growth, Rounding::Down)];
+    let read =
+        |(limit, rounding): (&Option<_>, _)| limit.as_ref().map(|text| amount(text, measure, rounding)).transpose();
+    let [max, min, max_growth] = limits.map(read);
     let (max, min, max_growth) = (max?, min?, max_growth?);
     check_limits(form, max, min)?;
     if max.is_none() && min.is_none() && max_growth.is_none() {
@@ -230,26 +234,26 @@ fn measure(form: &BudgetForm) -> Result<(Analysis, Measure), Wrong> {
     })
 }
 
-fn amount(text: &Spanned<String>, measure: Measure) -> Result<Limit, Wrong> {
-    limit(text.get_ref(), measure).map_err(|form| wrong(text, format!("\"{}\": {form}", text.get_ref())))
+fn amount(text: &Spanned<String>, measure: Measure, rounding: Rounding) -> Result<Limit, Wrong> {
+    limit(text.get_ref(), measure, rounding).map_err(|form| wrong(text, format!("\"{}\": {form}", text.get_ref())))
 }
 
 /// A limit as people write it.
 ///
 /// # Errors
 /// What is expected in its place.
-pub(super) fn limit(text: &str, measure: Measure) -> Result<Limit, &'static str> {
+pub(super) fn limit(text: &str, measure: Measure, rounding: Rounding) -> Result<Limit, &'static str> {
     let whole = text.trim();
-    let share = || whole.ends_with('%').then(|| whole.parse().ok()).flatten();
+    let read = || Limit::rounded(whole, rounding).ok();
+    let share = || whole.ends_with('%').then(read).flatten();
     let (limit, form) = match measure.unit() {
         // Of 0 the unit does not matter.
         MeasureUnit::Pages | MeasureUnit::Bytes if whole.parse::<f64>().is_ok_and(|number| number > 0.0) => {
             (None, "is it pages or bytes? Write \"1000 pages\", \"4096 bytes\" or \"300 MiB\"")
         }
-        MeasureUnit::Pages | MeasureUnit::Bytes => (
-            whole.parse().ok(),
-            "expected a size (\"300 MiB\"), a number of pages (\"1000 pages\") or a share (\"5 %\")",
-        ),
+        MeasureUnit::Pages | MeasureUnit::Bytes => {
+            (read(), "expected a size (\"300 MiB\"), a number of pages (\"1000 pages\") or a share (\"5 %\")")
+        }
         MeasureUnit::Faults => {
             let number = whole.strip_suffix("faults").unwrap_or(whole).trim_end();
             let limit = number.parse().ok().filter(|number| *number <= MOST).map(Limit::Bytes);

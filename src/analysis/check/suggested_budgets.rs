@@ -7,6 +7,7 @@ use crate::analysis::check::budgets_file::limit;
 use crate::analysis::check::trace_values::{TraceValues, Value};
 use crate::analysis::check::unrecorded::unrecorded;
 use crate::analysis::check::verdict::Verdict;
+use crate::analysis::diff::tolerance::Rounding;
 use crate::dimensions::single_dimensions::CATEGORY;
 use crate::dimensions::{Condition, Dimension as _, Label, LabelKind, ProcessFacet};
 use crate::error::Missing;
@@ -224,7 +225,7 @@ impl Suggestion {
     fn budget(&self) -> Option<Budget> {
         let mut budget = whole((self.analysis, self.measure));
         budget.name.clone_from(&self.name);
-        budget.max = Some(limit(&self.max, self.measure).ok()?);
+        budget.max = Some(limit(&self.max, self.measure, Rounding::Down).ok()?);
         if let Some((dimension, patterns)) = &self.condition {
             let text = format!("{dimension}={patterns}");
             match &mut budget.conditions {
