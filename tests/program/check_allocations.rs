@@ -284,4 +284,26 @@ fn growth_is_of_the_time_that_was_recorded() {
     let late = file::name(P8, 0x0424, 0xffff_b000_0000_0000, "C:\\late").at(Session::windows10().t0 + 120_000_000);
     let value = growth(&two_seconds_of_pool(0, 0, Some(late)), "");
     assert!(is_right(value), "{value}, not {wanted}");
+
+/// What a process without a name committed can be of any: a value to which it could add too much passed beside a warning.
+#[test]
+fn commit_of_processes_without_a_name_decides_where_it_can() {
+    let sum =
+        |condition: &str| allocations(X86, "commit", Some(condition))["total"]["at_end_bytes"].as_u64().expect("bytes");
+    let (own, unknown) = (sum("process=svchost.exe"), sum("process=Unknown*"));
+    assert!(own > 0 && unknown > 0, "{own} {unknown}");
+    let verdict = |limit: &str, bytes: u64| {
+        let rest = format!("where.process = \"svchost.exe\"\nwatch = \"100 %\"\n{limit} = \"{bytes} bytes\"");
+        let (code, result) = judged(X86, &budget("commit", "outstanding", &rest));
+        (code, result["verdict"].as_str().expect("a verdict").to_owned(), result["reason"].to_string())
+    };
+    let (code, invalid, reason) = verdict("max", own + unknown - 1);
+    assert_eq!((code, &*invalid), (3, "invalid"), "{reason}");
+    assert!(reason.contains("no record names the process"), "{reason}");
+    let of = |limit, bytes| verdict(limit, bytes).1;
+    assert_eq!([of("max", own + unknown + 1), of("max", own - 1)], ["pass", "fail"]);
+    assert_eq!(
+        [of("min", own - 1), of("min", own + unknown), of("min", own + unknown + 1)],
+        ["pass", "invalid", "fail"]
+    );
 }

@@ -49,7 +49,9 @@ fn together(
     own: &[Own<'_>],
     sets: &mut Sets,
 ) -> Result<AllocationSet, String> {
-    let unknown = own.iter().flat_map(|(budget, of)| of_unknown(of).into_iter().map(move |of| (*budget, of)));
+    // Allocations have no files.
+    let unknown =
+        own.iter().flat_map(|(budget, of)| of_unknown(of).into_iter().map(move |of| (*budget, of.conditions)));
     let unknown: Vec<Own<'_>> = unknown.collect();
     let symbols = own.first().map_or_else(SymbolFolders::default, |(budget, _)| budget.symbols.clone());
     let query = AllocationQuery { of: Some(of), conditions, symbols, ..AllocationQuery::default() };
@@ -139,9 +141,7 @@ impl<'t> AllocationValues<'t> {
         }
         let amount = |figures: &Figures| amount(budget.measure, figures, selected);
         let unknown = self.of_unknown.get(&budget.name).into_iter().flatten();
-        let unowned = unknown
-            .map(|set| self::amount(budget.measure, &set.total, set).unsigned_abs())
-            .fold(0, u64::saturating_add);
+        let unowned = unknown.map(|set| (false, self::amount(budget.measure, &set.total, set).unsigned_abs()));
         let total_unknown = unknown_start(trace, all).filter(|_| budget.measure != Measure::GrowthPerMinute);
         Ok(Value {
             total_unknown,

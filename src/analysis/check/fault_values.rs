@@ -3,7 +3,7 @@
 use super::budget::{Budget, Conditions, Measure};
 use super::measured_value::{Row, Value, length};
 use super::required_data::Evidence;
-use super::unknown_owners::{of_unknown, unknown};
+use super::unknown_owners::{Unknown, of_unknown, unknown};
 use crate::analysis::faults::{Dimension, FaultQuery, FaultSet, HardFigures, HardKind, HardSet};
 use crate::analysis::stacks::{PROCESS_DIFFERS, STARTS_MISSING};
 use crate::dimensions::{Condition, Dimension as _, Label};
@@ -20,8 +20,8 @@ pub struct FaultValues<'t> {
     all: Result<FaultSet, String>,
     /// Those that meet the conditions of a budget, by its name.
     of_budgets: BTreeMap<String, HardSet>,
-    /// Those of processes and files that no record names, which can meet them too.
-    of_unknown: BTreeMap<String, Vec<HardSet>>,
+    /// Those of processes and files that no record names, which can meet them too; true where a file is not known.
+    of_unknown: BTreeMap<String, Vec<(bool, HardSet)>>,
     evidence: Evidence<'t>,
 }
 
@@ -52,12 +52,13 @@ impl<'t> FaultValues<'t> {
         let own: Vec<(&String, &[Condition<Dimension>])> = own.collect();
         let query = FaultQuery { group_by: vec![Dimension::Process, Dimension::File], ..FaultQuery::default() };
         let unknown = own.iter().flat_map(|(name, conditions)| {
-            let all = of_unknown(conditions).into_iter().chain(of_unnamed_files(conditions));
-            all.map(|conditions| ((*name).clone(), conditions))
+            let of_files = of_unnamed_files(conditions).map(|conditions| Unknown { conditions, is_of_files: true });
+            of_unknown(conditions).into_iter().chain(of_files).map(|of| ((*name).clone(), of))
         });
-        let unknown: Vec<(String, Vec<Condition<Dimension>>)> = unknown.collect();
+        let unknown: Vec<(String, Unknown<Dimension>)> = unknown.collect();
         let others = own.iter().map(|(_, conditions)| *conditions);
-        let others: Vec<&[Condition<Dimension>]> = others.chain(unknown.iter().map(|(_, of)| &of[..])).collect();
+        let others: Vec<&[Condition<Dimension>]> =
+            others.chain(unknown.iter().map(|(_, of)| &of.conditions[..])).collect();
         // None at all proves nothing unless they were asked for; disk requests alone are enough for the analysis.
         let lacks = |need: &&Need| need.keyword == HARD_FAULTS.keyword && !need.was_on;
         let (all, of_others) = match trace.missing(&FAULTS).iter().find(lacks) {
@@ -69,9 +70,9 @@ impl<'t> FaultValues<'t> {
         };
         let mut of_others = of_others.into_iter();
         let of_budgets = own.into_iter().map(|(name, _)| name.clone()).zip(of_others.by_ref()).collect();
-        let mut of_unknown: BTreeMap<String, Vec<HardSet>> = BTreeMap::new();
-        for ((name, _), set) in unknown.into_iter().zip(of_others) {
-            of_unknown.entry(name).or_default().push(set);
+        let mut of_unknown: BTreeMap<String, Vec<(bool, HardSet)>> = BTreeMap::new();
+        for ((name, of), set) in unknown.into_iter().zip(of_others) {
+            of_unknown.entry(name).or_default().push((of.is_of_files, set));
         }
         let mut evidence = Evidence::new(trace, &FAULTS);
         let of_threads = all
@@ -125,7 +126,7 @@ impl<'t> FaultValues<'t> {
             pages: i64::try_from(amount(figures)).unwrap_or(i64::MAX),
         };
         let unknown_sets = self.of_unknown.get(&budget.name).into_iter().flatten();
-        let unowned = unknown_sets.map(|set| amount(&set.hard)).fold(0, u64::saturating_add);
+        let unowned = unknown_sets.map(|(is_of_files, set)| (*is_of_files, amount(&set.hard)));
         Ok(Value {
             pages: amount(hard),
             total: amount(&all.hard),

@@ -44,7 +44,7 @@ pub struct Value {
     pub(crate) unknown_ns: u64,
     /// What is of threads, processes and files of which nobody knows whether they meet the conditions: it is in the total.
     pub(crate) unowned: u64,
-    /// The same where it is only a doubt, because something meets the conditions for certain.
+    /// The same of files where it is only a doubt, because something meets the conditions for certain.
     pub(crate) perhaps: u64,
     /// What of that is of processes whose name is not known: one that nothing matches can be among them.
     pub(crate) unnamed: u64,
@@ -58,12 +58,16 @@ pub(super) fn length((from, to): (Nanos, Nanos)) -> Option<u64> {
 }
 
 impl Value {
-    /// With what is of processes and files that no record names. Where nothing else meets the conditions, that may be what they mean.
-    pub(super) fn with_unowned(self, amount: u64) -> Value {
-        match self.pages {
-            0 => Value { unowned: amount, unnamed: amount, ..self },
-            _ => Value { perhaps: amount, ..self },
+    /// With what is of processes and files that no record names, each with whether a file is not known. Where nothing else meets the conditions,
+    /// that may be what they mean.
+    pub(super) fn with_unowned(self, amounts: impl IntoIterator<Item = (bool, u64)>) -> Value {
+        let mut value = self;
+        for (is_of_files, amount) in amounts {
+            let is_doubt = is_of_files && value.pages > 0;
+            let sum = if is_doubt { &mut value.perhaps } else { &mut value.unowned };
+            *sum = sum.saturating_add(amount);
         }
+        Value { unnamed: value.unowned, ..value }
     }
 
     /// That both are sums over times of other lengths, by more than a tenth.

@@ -330,8 +330,10 @@ fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Resu
     let growth = result.limits.iter().find(|limit| limit.kind == LimitKind::MaxGrowth).map(|limit| limit.room);
     if value.perhaps > 0 {
         let perhaps = Bounds::perhaps(value, budget.measure);
-        let more = growth.filter(|room| *room >= 0).and_then(|room| perhaps.may_outgrow(room));
-        result.warnings.extend([perhaps.may_exceed(budget.max), more].into_iter().flatten());
+        let more = growth.filter(|room| *room >= 0 && bounds.may_outgrow(*room).is_none());
+        let more = more.and_then(|room| perhaps.may_outgrow(room));
+        let above = perhaps.may_exceed(budget.max).filter(|_| bounds.may_exceed(budget.max).is_none());
+        result.warnings.extend([above, more].into_iter().flatten());
     }
     let may_reach = undecided_min(&mut result.limits, &bounds);
     result.verdict = worst(result.limits.iter().map(|limit| limit.verdict));

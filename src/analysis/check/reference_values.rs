@@ -4,7 +4,7 @@ use crate::analysis::check::budget::{Budget, Measure};
 use crate::analysis::check::measured_value::{Row, Value, length};
 use crate::analysis::check::required_data::Evidence;
 use crate::analysis::check::trace_values::PAGES;
-use crate::analysis::check::unknown_owners::{of_unknown, unknown};
+use crate::analysis::check::unknown_owners::{Unknown, of_unknown, unknown};
 use crate::analysis::refset::ReferenceSet;
 use crate::analysis::refset::query::{Dimension as ReferenceDimension, Query};
 use crate::analysis::refset::reason::AccessReason;
@@ -126,15 +126,16 @@ impl ReferenceValues {
         trace: &Trace,
         budget: &Budget,
         conditions: &[Condition<ReferenceDimension>],
-    ) -> Result<u64, String> {
+    ) -> Result<Vec<(bool, u64)>, String> {
         let set = self.0.as_ref().map_err(String::clone)?;
         let is_unknown = unknown(ReferenceDimension::PROCESS);
         let has_any = set.rows.iter().any(|row| is_unknown.matches(row.labels.first()));
         let questions = if has_any { of_unknown(conditions) } else { Vec::new() };
-        questions.iter().try_fold(0u64, |sum, of| {
-            let selected = reference_set(trace, of, &budget.symbols).map_err(|error| error.brief())?;
-            Ok(sum.saturating_add(held(&selected, budget.measure, set).pages))
-        })
+        let of_each = |of: &Unknown<ReferenceDimension>| {
+            let selected = reference_set(trace, &of.conditions, &budget.symbols).map_err(|error| error.brief())?;
+            Ok((of.is_of_files, held(&selected, budget.measure, set).pages))
+        };
+        questions.iter().map(of_each).collect()
     }
 }
 

@@ -247,8 +247,9 @@ impl<'t> ResidentValues<'t> {
         let all = self.counted.entry(dimensions);
         let all = all.or_insert_with_key(|by| count_pages(trace, context, snapshot, by, &[]));
         let pages = selected(context, all, conditions);
-        let unknown = of_unknown(conditions).into_iter().map(|of| selected(context, all, &of).values().sum::<u64>());
-        let unowned = unknown.fold(0, u64::saturating_add);
+        let pages_of = |conditions: &[_]| selected(context, all, conditions).values().sum::<u64>();
+        let unowned: Vec<(bool, u64)> =
+            of_unknown(conditions).iter().map(|of| (of.is_of_files, pages_of(&of.conditions))).collect();
         Ok(of_pages(context, pages, snapshot.pages, doubts).with_unowned(unowned))
     }
 }

@@ -14,22 +14,34 @@ const UNKNOWN: &str = "Unknown*";
 /// Labels of what is not known: of a process id or a file object, of other facts.
 const LABELS: [&str; 2] = ["Unknown (1)", "Unknown"];
 
+/// Conditions on what is not known.
+pub(super) struct Unknown<D> {
+    /// All must hold.
+    pub conditions: Vec<Condition<D>>,
+    /// True where a file is not known. Many files have no name in a sound trace, and next to none of them is what the conditions choose: a process
+    /// without one is rare.
+    pub is_of_files: bool,
+}
+
 /// The conditions again, with what is not known in place of the process or the file that they choose: one by one, and all of them together.
 /// What they choose already is not chosen again.
-pub(super) fn of_unknown<D: Dimension>(conditions: &[Condition<D>]) -> Vec<Vec<Condition<D>>> {
-    let of_processes = ProcessFacet::ALL.iter().map(|facet| facet.facet().name);
-    let of_files = FileFacet::ALL.iter().map(|facet| facet.facet().name).chain([DETAIL.name]);
-    let names: Vec<&str> = of_processes.chain(of_files).collect();
-    let is_of_names = |condition: &Condition<D>| {
+pub(super) fn of_unknown<D: Dimension>(conditions: &[Condition<D>]) -> Vec<Unknown<D>> {
+    let of_processes: Vec<&str> = ProcessFacet::ALL.iter().map(|facet| facet.facet().name).collect();
+    let of_files: Vec<&str> = FileFacet::ALL.iter().map(|facet| facet.facet().name).chain([DETAIL.name]).collect();
+    let is_unknown = |condition: &Condition<D>, names: &[&str]| {
         names.contains(&condition.dimension.name()) && !condition.patterns.could_pass(&LABELS)
     };
+    let is_of_names =
+        |condition: &Condition<D>| [&of_processes, &of_files].iter().any(|names| is_unknown(condition, names));
     let places: Vec<usize> = (0..).zip(conditions).filter(|(_, of)| is_of_names(of)).map(|(place, _)| place).collect();
     let with = |replaced: &[usize]| {
         let condition = |(place, condition): (usize, &Condition<D>)| match replaced.contains(&place) {
             true => unknown(condition.dimension),
             false => Condition { patterns: condition.patterns.clone(), ..Condition::fixed(condition.dimension, "") },
         };
-        conditions.iter().enumerate().map(condition).collect()
+        let is_of_files =
+            replaced.iter().filter_map(|place| conditions.get(*place)).any(|of| is_unknown(of, &of_files));
+        Unknown { conditions: conditions.iter().enumerate().map(condition).collect(), is_of_files }
     };
     let all = (places.len() > 1).then(|| with(&places));
     places.iter().map(|place| with(&[*place])).chain(all).collect()
@@ -61,11 +73,12 @@ impl Bounds {
         Bounds { value: own, most, total: scaled(value.total), measure, of_threads, unowned }
     }
 
-    /// What can be of a value that meets its limits for certain otherwise.
+    /// With what can be of files without a name too.
     pub fn perhaps(value: &Value, measure: Measure) -> Bounds {
-        let unowned = value.perhaps.saturating_mul(measure.unit().scale());
+        let perhaps = value.perhaps.saturating_mul(measure.unit().scale());
         let known = Bounds::new(value, measure);
-        Bounds { most: known.most.saturating_add(unowned), unowned, ..known }
+        let unowned = known.unowned.saturating_add(perhaps);
+        Bounds { most: known.most.saturating_add(perhaps), unowned, ..known }
     }
 
     /// Why it is not known whether it is within `max`.
@@ -178,15 +191,26 @@ mod tests {
             let conditions: Vec<Condition<Of>> = texts.iter().map(|text| Condition::parse(text).unwrap()).collect();
             let written =
                 |conditions: Vec<Condition<Of>>| conditions.iter().map(Condition::text).collect::<Vec<_>>().join(" ");
-            of_unknown(&conditions).into_iter().map(written).collect::<Vec<_>>()
+            of_unknown(&conditions).into_iter().map(|of| (written(of.conditions), of.is_of_files)).collect::<Vec<_>>()
         };
-        assert_eq!(asked(&["category=MapFile"]), Vec::<String>::new());
-        assert_eq!(asked(&["process=!a.exe"]), Vec::<String>::new(), "has what is unknown already");
-        assert_eq!(asked(&["detail=*b.dll"]), ["detail=Unknown*"], "names of files too");
-        assert_eq!(asked(&["process=a.exe", "category=MapFile"]), ["process=Unknown* category=MapFile"]);
+        let none: [(String, bool); 0] = [];
+        let with = |texts: &[(&str, bool)]| {
+            texts.iter().map(|(text, is_of_files)| ((*text).to_owned(), *is_of_files)).collect::<Vec<_>>()
+        };
+        assert_eq!(asked(&["category=MapFile"]), none);
+        assert_eq!(asked(&["process=!a.exe"]), none, "has what is unknown already");
+        assert_eq!(asked(&["detail=*b.dll"]), with(&[("detail=Unknown*", true)]), "names of files too");
+        assert_eq!(
+            asked(&["process=a.exe", "category=MapFile"]),
+            with(&[("process=Unknown* category=MapFile", false)])
+        );
         assert_eq!(
             asked(&["process=a.exe", "file=b.dll"]),
-            ["process=Unknown* file=b.dll", "process=a.exe file=Unknown*", "process=Unknown* file=Unknown*"]
+            with(&[
+                ("process=Unknown* file=b.dll", false),
+                ("process=a.exe file=Unknown*", true),
+                ("process=Unknown* file=Unknown*", true)
+            ])
         );
     }
 }
