@@ -215,6 +215,30 @@ impl Window {
         self.origin == Origin::Marks && has(&self.from_mark, [start, begin]) && !has(&self.to_mark, [stop, end])
     }
 
+    /// A mark of the recorder's stop where none of the marks says when the scenario starts.
+    pub(crate) fn stop_without_start<'m>(&self, marks: &'m [TextMark]) -> Option<&'m TextMark> {
+        let [start, begin, stop, _, refset, referenceset] = RECORDER_WORDS;
+        let has_start = || marks.iter().any(|mark| has_word(&mark.value, [start, begin]));
+        // "end" alone is in many words.
+        let is_stop = |mark: &&TextMark| {
+            has_word(&mark.value, [stop, stop]) || is_stop(mark) && has_word(&mark.value, [refset, referenceset])
+        };
+        marks.iter().find(is_stop).filter(|_| self.origin != Origin::User && !has_start())
+    }
+
+    /// Marks with the text of the stop mark that stand after the window, up to the start of a later scenario: it could end with each of them.
+    pub(crate) fn later_stops(&self, marks: &[TextMark]) -> Vec<Moment> {
+        let next = self.later_starts().next().unwrap_or(Moment::LAST);
+        let is_again = |mark: &&TextMark| {
+            mark.moment > self.to
+                && mark.moment < next
+                && is_stop(mark)
+                && Some(&*mark.value) == self.to_mark.as_deref()
+        };
+        let again = marks.iter().filter(is_again).filter(|_| self.origin == Origin::Marks);
+        again.map(|mark| mark.moment).collect()
+    }
+
     /// Start marks after the window, where it is that of the recorder's marks: scenarios that the analysis leaves out.
     pub(crate) fn later_starts(&self) -> impl Iterator<Item = Moment> {
         self.resets.iter().copied().filter(|&reset| self.origin == Origin::Marks && reset >= self.to)
@@ -286,12 +310,18 @@ fn has_word(text: &str, either: [&str; 2]) -> bool {
     either.into_iter().any(|word| words.contains(word))
 }
 
+/// True for a mark that says that something stops.
+fn is_stop(mark: &TextMark) -> bool {
+    let [_, _, stop, end, ..] = RECORDER_WORDS;
+    has_word(&mark.value, [stop, end])
+}
+
 /// The recorder's start and stop mark.
 pub(crate) fn recorder_marks(marks: &[TextMark]) -> (Option<&TextMark>, Option<&TextMark>) {
-    let [start, begin, stop, end, refset, referenceset] = RECORDER_WORDS;
+    let [start, begin, _, _, refset, referenceset] = RECORDER_WORDS;
     let has = |mark: &TextMark, either: [&str; 2]| has_word(&mark.value, either);
     let is_start = |mark: &&TextMark| has(mark, [start, begin]);
-    let is_stop = |mark: &&TextMark| has(mark, [stop, end]);
+    let is_stop = |mark: &&TextMark| is_stop(mark);
     let own = |mark: &&TextMark| has(mark, [refset, referenceset]);
     let by_words = marks.iter().find(|mark| own(mark) && is_start(mark)).or_else(|| marks.iter().find(is_start));
     if let Some(start) = by_words {

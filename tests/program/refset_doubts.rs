@@ -155,3 +155,41 @@ fn pool_and_ranges_that_are_only_released_are_told() {
     assert_eq!(judged(frees(100), "where = { access_reason = \"PrivatePageAccess\" }"), "pass");
     assert_eq!(judged(frees(100), "where = { access_reason = \"Pool*\" }"), "invalid");
 }
+
+/// A second stop mark in the middle halved the scenario without a word, and a stop mark alone was no mark.
+#[test]
+fn marks_beyond_those_of_the_window_are_told() {
+    let of = |marks: &[(u64, &str)]| {
+        let access = |at: u64| Identity::private(0x10 + at, 8, 0x10000).rec(P8, 4, pages::ACCESS).by(16, 8);
+        let t0 = Session::windows10().t0;
+        let mut all: Vec<Rec> = marks.iter().map(|&(at, text)| perf::mark(P8, text).at(t0 + 1_000_000 * at)).collect();
+        all.extend([15, 25, 35].map(|at| access(at).at(t0 + 1_000_000 * at)));
+        all.push(Process::new(8, "a.exe").rec(P8, 4, process::DC_START).at(t0 + 1));
+        all.sort_by_key(|rec| rec.time);
+        let bytes = Trace::new(Session { processors: 1, ..Session::windows10() }).push_all(all).finish();
+        let is_of_marks = |text: &String| text.contains("mark") && !text.contains("stops: the window ends");
+        told(&bytes).1.into_iter().filter(is_of_marks).collect::<Vec<_>>()
+    };
+    let (start, stop) = ("RefSetTraceStart", "RefSetTraceStop");
+    let none: [String; 0] = [];
+    assert_eq!(of(&[(10, start), (40, stop)]), none);
+    assert_eq!(of(&[(5, stop), (10, start), (40, stop)]), none);
+    // Those of later scenarios are told as these.
+    let two = of(&[(10, start), (20, stop), (30, start), (40, stop)]);
+    assert!(two.len() == 1 && two[0].contains("the first scenario alone"), "{two:?}");
+    let again = of(&[(10, start), (20, stop), (40, stop)]);
+    let says =
+        "the window ends with the first stop mark, at 2.000 s: \"RefSetTraceStop\" stands again at 4.000 s; another";
+    assert!(again.len() == 1 && again[0].starts_with(says), "{again:?}");
+    let thrice = of(&[(10, start), (20, stop), (30, stop), (40, stop)]);
+    assert!(thrice.len() == 1 && thrice[0].contains("stands again at 3.000 s, and 1 time after it"), "{thrice:?}");
+    let alone = of(&[(40, stop)]);
+    let says =
+        "no mark says when the scenario starts, though \"RefSetTraceStop\" at 4.000 s says when it stops: the window";
+    assert!(alone.len() == 1 && alone[0] == format!("{says} is the whole trace"), "{alone:?}");
+    let other = of(&[(10, "hello"), (40, stop)]);
+    assert!(other.len() == 1 && other[0] == format!("{says} begins with the first mark, \"hello\""), "{other:?}");
+    assert_eq!(of(&[(10, "render"), (40, "sent")]), none);
+    let nothing = "the trace has no marks of a scenario: the window is the whole trace".to_owned();
+    assert_eq!(of(&[(10, "render")]), [nothing]);
+}

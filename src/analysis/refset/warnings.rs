@@ -5,7 +5,7 @@ use crate::analysis::refset::access_stacks::StackShare;
 use crate::analysis::refset::reason::AccessReason;
 use crate::analysis::refset::replay::outside_working_sets::Unmatched;
 use crate::etl::clock::Clock;
-use crate::model::window::Origin;
+use crate::model::window::{Origin, TextMark};
 use crate::moment::Moment;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::REFERENCE_SET;
@@ -25,6 +25,7 @@ impl ReferenceSet {
         let is_told = |need: &&Need| ["WorkingSet", "Memory"].contains(&need.keyword);
         let costs: Vec<Need> = self.missing.iter().filter(|need| !is_told(need)).copied().collect();
         self.warnings = trust.warnings();
+        self.warnings.extend(self.of_marks(&trace.system().marks, &trace.etl().clock));
         self.warnings.extend(self.own_warnings(trust, max_residue));
         self.warnings.extend(self.later_scenarios(&trace.etl().clock));
         self.warnings.extend(self.stacks.and_then(lack_of_stacks));
@@ -37,21 +38,55 @@ impl ReferenceSet {
         }));
     }
 
-    /// What casts doubt on the account itself.
-    fn own_warnings(&self, trust: &TrustReport, max_residue: f64) -> Vec<Warning> {
+    /// Marks of the scenario that are missing, or of which there are more than the window has ends.
+    fn of_marks(&self, marks: &[TextMark], clock: &Clock) -> Vec<Warning> {
+        let window = &self.window;
+        let seconds = |moment: Moment| clock.nanos(moment.time).seconds();
         let mut warnings = Vec::new();
-        if self.window.origin == Origin::WholeTrace {
+        if let Some(stop) = window.stop_without_start(marks) {
+            let begin = match &window.from_mark {
+                Some(mark) => format!("the window begins with the first mark, \"{mark}\""),
+                None => "the window is the whole trace".to_owned(),
+            };
+            let (mark, at) = (&stop.value, seconds(stop.moment));
+            let text = format!(
+                "no mark says when the scenario starts, though \"{mark}\" at {at:.3} s says when it stops: {begin}"
+            );
+            warnings.push(note("no_start_mark", text));
+        } else if window.origin == Origin::WholeTrace {
             let text = "the trace has no marks of a scenario: the window is the whole trace";
             warnings.push(note("no_marks", text.to_owned()));
         }
-        if self.window.lacks_stop_mark() {
-            let end = match &self.window.to_mark {
+        if window.lacks_stop_mark() {
+            let end = match &window.to_mark {
                 Some(mark) => format!("the last mark after it, \"{mark}\""),
                 None => "the end of the trace or the page sequence there".to_owned(),
             };
             let text = format!("no mark says when the scenario stops: the window ends with {end}");
             warnings.push(note("no_stop_mark", text));
         }
+        let stops = window.later_stops(marks);
+        if let (Some(first), Some(mark)) = (stops.first(), &window.to_mark) {
+            let times = stops.len() as u64;
+            let more = if times > 1 {
+                format!(", and {} after it", counted(times - 1, "time", "times"))
+            } else {
+                String::new()
+            };
+            let text = format!(
+                "the window ends with the first stop mark, at {:.3} s: \"{mark}\" stands again at {:.3} s{more}; another window can be \
+                 asked for",
+                seconds(window.to),
+                seconds(*first)
+            );
+            warnings.push(note("later_stops", text).of(times));
+        }
+        warnings
+    }
+
+    /// What casts doubt on the account itself.
+    fn own_warnings(&self, trust: &TrustReport, max_residue: f64) -> Vec<Warning> {
+        let mut warnings = Vec::new();
         if !self.has_removals {
             warnings.push(no_trims(trust));
         }
