@@ -26,13 +26,21 @@ pub(super) fn window(set: &StackSet) -> String {
     format!(" from {from} to {to}")
 }
 
-/// The user's conditions, and how stacks were shortened: without it a function would seem to end where the cut is.
+/// The user's conditions, which part of all stacks a tree shows, and how stacks were shortened: without it a function would seem to end
+/// where the cut is.
 pub(super) fn chosen(conditions: Option<String>, set: &StackSet) -> Option<String> {
-    let Some(shortened) = shortened(set) else { return conditions };
-    Some(match conditions {
-        Some(conditions) => format!("{conditions}; {shortened}"),
-        None => shortened.replacen("stacks", "Stacks", 1),
-    })
+    let leaf = set.leaf.as_ref().map(|patterns| match conditions {
+        Some(_) => format!(" and innermost function={patterns}"),
+        None => format!("Where innermost function={patterns}"),
+    });
+    let conditions = conditions.into_iter().chain(leaf).reduce(|all, leaf| all + &leaf);
+    let root = set.root.as_ref().map(|patterns| match set.is_of_callers {
+        true => format!("callers of {patterns}"),
+        false => format!("called by {patterns}"),
+    });
+    let all = [conditions, root, shortened(set)].into_iter().flatten().collect::<Vec<String>>().join("; ");
+    let mut chars = all.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect())
 }
 
 /// True when frames of stacks were left out.

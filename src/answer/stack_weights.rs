@@ -20,11 +20,8 @@ pub(super) fn without_stack(set: &StackSet) -> u64 {
 
 /// What shares are of where the user chose events.
 pub(super) fn base(set: &StackSet) -> Option<String> {
-    let leaf = set.leaf.as_ref().map(|patterns| format!("whose innermost function matches {patterns}"));
-    let is_chosen = leaf.is_some() || !set.filter.is_empty();
-    let by = leaf.unwrap_or_else(|| "that meet the conditions".to_owned());
-    let both = if set.leaf.is_some() && !set.filter.is_empty() { " and that meet the conditions" } else { "" };
-    is_chosen.then(|| format!("Shares and sums are of the events {by}{both}, not of all"))
+    let is_chosen = set.leaf.is_some() || !set.filter.is_empty();
+    is_chosen.then(|| "Shares and sums are of the events that meet the conditions, not of all".to_owned())
 }
 
 pub(super) fn share(set: &StackSet, events: u64, weight: u64) -> Value {

@@ -55,6 +55,8 @@ fn facts(set: &StackSet, top: Option<usize>) -> Facts<'_> {
     Facts::of_trace()
         .filter(&set.filter)
         .is("leaf", &set.leaf)
+        .is("caller_of", set.root.as_ref().filter(|_| set.is_of_callers))
+        .is("callee_of", set.root.as_ref().filter(|_| !set.is_of_callers))
         .is("max_depth", set.max_depth)
         .is("fold", &set.fold)
         .is("records", records(set))

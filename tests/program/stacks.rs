@@ -248,6 +248,26 @@ fn trees_and_their_folded_branches() {
     }
 }
 
+/// What chooses stacks stands above rows and trees too: they would seem to be of the whole trace.
+#[test]
+fn what_chose_stacks_is_named() {
+    let says = |more: &[&str], line: &str| {
+        let shown = out(&[&["stacks", TRACE, "-q"], more].concat());
+        assert!(shown.lines().any(|shown| shown == line), "{more:?}: {shown}");
+    };
+    let leaf = "Where innermost function=hal*";
+    for more in [&[][..], &["--group-by", "process"], &["--tree"], &["--group-by", "process", "--format", "markdown"]] {
+        let escaped = if more.contains(&"markdown") { leaf.replace('*', "\\*") } else { leaf.to_owned() };
+        says(&[&["--leaf", "hal*"], more].concat(), &escaped);
+    }
+    says(&["--leaf", "hal*", "--where", "process=*", "--tree"], "Where process=* and innermost function=hal*");
+    says(&["--caller-of", "hal*"], "Callers of hal*");
+    says(&["--callee-of", "hal*", "--leaf", "hal*"], "Where innermost function=hal*; called by hal*");
+    let json = json_of(&["--callee-of", "hal*"]);
+    assert_eq!((&json["callee_of"], &json["caller_of"]), (&json!("hal*"), &Value::Null));
+    assert_eq!(json_of(&["--tree"])["callee_of"], Value::Null);
+}
+
 #[test]
 fn windows_leaves_and_cut_stacks() {
     let all = json_of(&["--of", "samples"]);

@@ -137,6 +137,8 @@ pub struct StackSet {
     pub(crate) leaf: Option<String>,
     /// To how many outermost frames stacks were cut, where the user said it.
     pub(crate) max_depth: Option<usize>,
+    /// What the functions had to match whose callers, or callees, the tree is of, where the user named them.
+    pub(crate) root: Option<String>,
     /// In which modules neighbouring frames became one, where the user named some.
     pub(crate) fold: Option<String>,
     /// Sums.
@@ -267,6 +269,7 @@ impl StackSet {
             kinds,
             filter: Condition::written(&query.conditions),
             leaf: query.leaf.as_ref().map(Patterns::to_string),
+            root: query.tree.as_ref().and_then(|tree| tree.function()).map(Patterns::to_string),
             max_depth: query.max_depth,
             fold: query.fold.as_ref().map(Patterns::to_string),
             totals: shown.totals(),
