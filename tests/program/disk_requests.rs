@@ -67,6 +67,19 @@ fn requests_without_an_end_are_told_beside_the_table() {
     assert!(table.contains("20 disk requests: 1 without end (in no sum)"), "{table}");
 }
 
+/// All completions are missing: no less doubtful than half of them. A few starts at the end of a short trace are no such loss.
+#[test]
+fn requests_of_which_none_was_completed_make_numbers_doubtful() {
+    let file = reads(|_| true, |_| false);
+    let (table, json) = asked(&file, &[]);
+    assert_eq!((doubts(&json), &json["disk"]["unfinished"]), (vec!["requests_unmatched"], &20.into()), "{json}");
+    assert!(table.contains("20 without end (in no sum); no completion is known"), "{table}");
+    let path = file.path().to_str().expect("UTF-8");
+    let code = |line: &[&str]| run(&[line, &["--strict"]].concat()).code;
+    assert_eq!((code(&["faults", path]), code(&["info", path])), (3, 3));
+    assert!(doubts(&asked(&reads(|irp| irp < 8, |_| false), &[]).1).is_empty());
+}
+
 /// Requests before time 0 were in no number, and nothing said so.
 #[test]
 fn requests_before_the_header_are_told() {

@@ -88,7 +88,7 @@ impl FaultSet {
         let early = range.count_before(query.from.as_ref(), records.hard.iter().map(|fault| fault.moment.time));
         warnings.extend(warnings::early(early, &records, range, query.from.as_ref()));
         let (disk, unfinished) = (counted.request_figures(&requests), counted.unfinished(&unfinished));
-        warnings.extend(warnings::of_figures(&figures, &disk, unfinished));
+        warnings.extend(warnings::of_figures(&figures, &disk, (unfinished, warnings::has_no_completion(&records))));
         warnings.extend(warnings::beyond_recording(trace, range));
         warnings.add(query.ranges.map(|_| warnings::of_ranges(trace, snapshot)).unwrap_or_default());
         let has_file = query.group_by.contains(&Dimension::File);

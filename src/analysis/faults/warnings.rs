@@ -62,9 +62,9 @@ pub(super) fn warnings(
 pub(super) fn of_figures(
     hard: &HardFigures,
     disk: &RequestFigures,
-    unfinished: u64,
+    (unfinished, none_completed): (u64, bool),
 ) -> impl Iterator<Item = Warning> + use<> {
-    [unknown_waits(hard), unmatched_requests(disk, unfinished)].into_iter().flatten()
+    [unknown_waits(hard), unmatched_requests(disk, unfinished, none_completed)].into_iter().flatten()
 }
 
 /// Faults that count and whose waits do not. A few of them, as those that begin before the trace, leave the sums what they are.
@@ -82,16 +82,30 @@ fn unknown_waits(hard: &HardFigures) -> Option<Warning> {
     (unknown > 0).then(|| warning.of(unknown))
 }
 
+/// More requests than those that a short trace can begin and end with.
+const FEW_REQUESTS: usize = 8;
+
+/// True where requests were started and the trace has no completion at all: those are no queue at its end.
+pub(super) fn has_no_completion(records: &FaultRecords) -> bool {
+    let is_start = |event: &DiskEvent| matches!(event, DiskEvent::Start(..));
+    records.disk.len() >= FEW_REQUESTS && records.disk.iter().all(|event| is_start(&event.value))
+}
+
 /// Requests of which one of the two records is not there. A few, at the begin and at the end of a trace, leave the sums what they are.
-fn unmatched_requests(disk: &RequestFigures, unfinished: u64) -> Option<Warning> {
+fn unmatched_requests(disk: &RequestFigures, unfinished: u64, none_completed: bool) -> Option<Warning> {
     let all = disk.operations.saturating_add(unfinished);
     let no_start = (disk.no_start > 0).then(|| format!("{} without start (in no queue)", count(disk.no_start)));
     let no_end = (unfinished > 0).then(|| format!("{} without end (in no sum)", count(unfinished)));
     let lacking: Vec<String> = no_start.into_iter().chain(no_end).collect();
-    let text = format!("{}: {}", counted(all, "disk request", "disk requests"), lacking.join(", "));
+    let unknown = if none_completed {
+        "; no completion is known: nor what requests read and wrote, and how long they took"
+    } else {
+        ""
+    };
+    let text = format!("{}: {}{unknown}", counted(all, "disk request", "disk requests"), lacking.join(", "));
     // Those that were on their way when the recording began and ended are as many as a queue holds.
     let is_large = |part: u64| disk.operations > 0 && part.saturating_mul(10) > disk.operations.saturating_add(part);
-    let warning = match is_large(disk.no_start) || is_large(unfinished) {
+    let warning = match none_completed || is_large(disk.no_start) || is_large(unfinished) {
         true => Warning::grave(FAULTS.name, "requests_unmatched", text),
         false => Warning::note(FAULTS.name, "some_requests_unmatched", text),
     };
