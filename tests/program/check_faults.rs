@@ -49,6 +49,36 @@ fn process() -> Vec<Rec> {
     vec![Process::new(APP, "app.exe").rec(P8, 4, process::DC_START), thread.rec(P8, 3, thread::DC_START)]
 }
 
+/// A thread waits for one fault at a time: forty that begin together and end one after the other waited twenty times as long as there was.
+#[test]
+fn waits_of_a_thread_that_lie_in_each_other_are_not_judged() {
+    let session = || Session { processors: 1, ..Session::windows10() };
+    let t0 = session().t0;
+    let trace = |begin: &dyn Fn(u64) -> u64| {
+        let fault = |n: u64| memory::hard_fault(P8, begin(n), 0, DLL, DATA, TID, 4096).at(t0 + 1000 * n);
+        file_of(
+            &Trace::new(session())
+                .push_all(process().into_iter().map(|rec| rec.at(t0 + 1)).chain((1..=40).map(fault)))
+                .finish(),
+        )
+    };
+    // Next to each other; a few in others, as where a page is needed to read one; all from the first moment on.
+    let few = |n: u64| t0 + 1000 * (if n % 8 == 0 { n - 2 } else { n - 1 });
+    let begins: [(&dyn Fn(u64) -> u64, bool); 3] =
+        [(&|n| t0 + 1000 * (n - 1), true), (&few, true), (&|_| t0 + 1, false)];
+    for (begin, is_sound) in begins {
+        let file = trace(begin);
+        let path = file.path().to_str().expect("UTF-8");
+        let ran = run(&["faults", path, "--strict"]);
+        let says = "39 of 40 hard faults begin before another one of the same thread has ended";
+        assert_eq!((ran.code, ran.out.contains(says)), if is_sound { (0, false) } else { (3, true) }, "{ran:?}");
+        let budgets = ["hard_faults", "fault_wait_ms"].map(|of| budget(of, of, "max = \"1000\""));
+        let (_, judged) = check(path, &budgets.concat());
+        let wait = if is_sound { "pass" } else { "invalid" };
+        assert_eq!((&judged[0]["verdict"], &judged[1]["verdict"]), (&json!("pass"), &json!(wait)), "{judged:?}");
+    }
+}
+
 fn images() -> Rec {
     let dll = Image { base: DLL, size: 0x1_0000, pid: APP, name: "\\Windows\\x.dll".into(), ..Image::default() };
     dll.rec(P8, 3, image::DC_START)

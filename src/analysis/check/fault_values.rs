@@ -4,7 +4,7 @@ use super::budget::{Budget, Conditions, Measure};
 use super::measured_value::{Row, Value, length};
 use super::required_data::Evidence;
 use super::unknown_owners::{Unknown, of_unknown, unknown};
-use crate::analysis::faults::{Dimension, FaultQuery, FaultSet, HardFigures, HardKind, HardSet};
+use crate::analysis::faults::{Dimension, FaultQuery, FaultSet, HardFigures, HardKind, HardSet, WAITS_OVERLAP};
 use crate::analysis::stacks::{PROCESS_DIFFERS, STARTS_MISSING};
 use crate::dimensions::{Condition, Dimension as _, Label};
 use crate::event::hooks::HARD_FAULT;
@@ -99,6 +99,10 @@ impl<'t> FaultValues<'t> {
         if all.hard_before_start > 0 {
             let faults = counted(all.hard_before_start, "hard fault is", "hard faults are");
             return Err(format!("{faults} before the stamp of the log-file header, and in no number"));
+        }
+        let overlap = all.warnings.iter().find(|doubt| doubt.code == WAITS_OVERLAP);
+        if let Some(doubt) = overlap.filter(|_| budget.measure == Measure::FaultWait) {
+            return Err(doubt.text.clone());
         }
         // A process without any fault is there, and has none.
         let of_processes = conditions.iter().filter(|condition| condition.dimension == Dimension::Process);

@@ -45,6 +45,39 @@ impl Hard {
     }
 }
 
+/// Waits of threads that lie in other waits of the same thread.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Overlaps {
+    /// How many faults begin before the one before them has ended.
+    pub faults: u64,
+    /// All whose begin is known.
+    pub of: u64,
+    /// Ticks that count more than once.
+    pub twice: u128,
+    /// Ticks in which threads waited.
+    pub waited: u128,
+}
+
+impl Overlaps {
+    /// Of all faults, in the order of their ends.
+    pub fn new(all: &[Hard]) -> Overlaps {
+        let known = all.iter().filter_map(|hard| Some((hard.thread_id, hard.begin?, hard.end.time)));
+        let mut spans: Vec<(u32, Ticks, Ticks)> = known.collect();
+        spans.sort_unstable();
+        let mut overlaps = Overlaps { of: spans.len() as u64, ..Overlaps::default() };
+        let mut last: Option<(u32, Ticks)> = None;
+        for (thread, begin, end) in spans {
+            let until = last.filter(|(of, _)| *of == thread).map_or(begin, |(_, until)| until);
+            let twice = end.min(until).0.saturating_sub(begin.0).max(0).unsigned_abs();
+            overlaps.faults += u64::from(twice > 0);
+            overlaps.twice += u128::from(twice);
+            overlaps.waited += u128::from(end.0.abs_diff(begin.0) - twice);
+            last = Some((thread, end.max(until)));
+        }
+        overlaps
+    }
+}
+
 /// All hard faults, in the order of their ends.
 pub fn hard_faults(
     records: &FaultRecords,

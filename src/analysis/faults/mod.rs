@@ -22,6 +22,7 @@ pub(crate) use query::{HardKind, Of};
 pub use read_ranges::RangeSet;
 pub(crate) use rows::{HardFigures, HardSet};
 pub(crate) use timeline::FaultStep;
+pub(crate) use warnings::WAITS_OVERLAP;
 
 use crate::analysis::stacks::{Owners, Texts};
 use crate::analysis::time_grid::{Grid, TickRange};
@@ -36,6 +37,7 @@ use crate::trace::Trace;
 use crate::trace::analysis_needs::FAULTS;
 use disk_requests::Requests;
 use file_key_names::KeyNames;
+use hard_faults::Overlaps;
 use labels::Named;
 use read_ranges::ReadRanges;
 use std::collections::BTreeMap;
@@ -75,6 +77,7 @@ impl FaultSet {
         let mut named = Named { owners: Owners::new(trace.processes(), &records.threads), texts: Texts::default() };
         let files = KeyNames::new(&records.names, &mut named.texts);
         let hard = hard_faults::hard_faults(&records, &mut named, &files, session_pointer(etl), clock.origin);
+        let overlaps = Overlaps::new(&hard);
         let read = query.ranges.map(|asked| (asked, ReadRanges::new(&hard)));
         let Requests { requests, unfinished } = Requests::new(&records.disk, &mut named, &files);
         let rows = |conditions| rows::Rows::new(trace, &named.texts, range, conditions);
@@ -88,6 +91,7 @@ impl FaultSet {
         let early = range.count_before(query.from.as_ref(), records.hard.iter().map(|fault| fault.moment.time));
         warnings.extend(warnings::early(early, &records, range, query.from.as_ref()));
         let (disk, unfinished) = (counted.request_figures(&requests), counted.unfinished(&unfinished));
+        warnings.extend(warnings::overlapping_waits(overlaps, clock));
         warnings.extend(warnings::of_figures(&figures, &disk, (unfinished, warnings::has_no_completion(&records))));
         warnings.extend(warnings::beyond_recording(trace, range));
         warnings.add(query.ranges.map(|_| warnings::of_ranges(trace, snapshot)).unwrap_or_default());

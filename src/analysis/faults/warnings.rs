@@ -2,10 +2,12 @@
 
 use super::disk_requests::Request;
 use super::file_key_names::KeyNames;
+use super::hard_faults::Overlaps;
 use super::rows::{HardFigures, RequestFigures};
 use crate::analysis::resident::warnings::of_snapshots;
 use crate::analysis::stacks::Owners;
 use crate::analysis::time_grid::{TickRange, before_start, recording_end};
+use crate::etl::clock::Clock;
 use crate::event::disk_io::DiskEvent;
 use crate::load::fault_records::FaultRecords;
 use crate::model::window::Bound;
@@ -17,6 +19,12 @@ use crate::units::{Nanos, count, counted};
 
 /// Codes about disk requests.
 pub(super) const OF_REQUESTS: [&str; 3] = ["requests_unmatched", "some_requests_unmatched", "responses_too_long"];
+
+/// The code for threads that waited for several faults at once.
+pub(crate) const WAITS_OVERLAP: &str = "waits_overlap";
+
+/// Fewer faults are of chance.
+const FEW: u64 = 8;
 
 /// Ticks from the start of the trace to its last record.
 fn length_of(trace: &Trace) -> u64 {
@@ -80,6 +88,26 @@ fn unknown_waits(hard: &HardFigures) -> Option<Warning> {
         false => Warning::note(FAULTS.name, "some_waits_unknown", text),
     };
     (unknown > 0).then(|| warning.of(unknown))
+}
+
+/// A wait can lie in another one of its thread: a page that is needed to read a page. So from one in so many faults on, and from one part in
+/// so many of the time.
+const OVERLAPPING_FAULTS: u64 = 10;
+const OVERLAPPING_PART: u128 = 4;
+
+/// Threads that waited for several faults at once.
+pub(super) fn overlapping_waits(overlaps: Overlaps, clock: &Clock) -> Option<Warning> {
+    let Overlaps { faults, of, twice, waited } = overlaps;
+    let seconds = twice as f64 / clock.frequency_hz.max(1) as f64;
+    let text = format!(
+        "{} of {} begin before another one of the same thread has ended, and a thread waits for one at a time: {seconds:.3} s of waiting \
+         count again",
+        count(faults),
+        counted(of, "hard fault", "hard faults"),
+    );
+    let are_many = faults >= FEW && faults.saturating_mul(OVERLAPPING_FAULTS) > of;
+    let is_large = twice.saturating_mul(OVERLAPPING_PART) > waited;
+    (are_many && is_large).then(|| Warning::grave(FAULTS.name, WAITS_OVERLAP, text).of(faults))
 }
 
 /// More requests than those that a short trace can begin and end with.

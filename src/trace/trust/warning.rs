@@ -88,6 +88,7 @@ const CODES: &[(&str, bool)] = &[
     // Faults.
     ("waits_unknown", true),
     ("some_waits_unknown", false),
+    ("waits_overlap", true),
     ("requests_unmatched", true),
     ("some_requests_unmatched", false),
     // Memory over time.
