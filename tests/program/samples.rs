@@ -45,10 +45,11 @@ fn what_the_row_unknown_holds_is_said() {
 fn chosen_stacks_say_that_shares_are_of_them() {
     let of = |more: &[&str]| run(&[&["stacks", "stacks-keys.etl", "-q"], more].concat()).out;
     let leaf = of(&["--leaf", "ntoskrnl*"]);
-    assert!(leaf.contains("Shares and sums are of the events whose innermost function matches ntoskrnl*, not of all"));
+    let says = "Shares and sums are of the events that meet the conditions, not of all";
+    assert!(leaf.contains(says) && leaf.contains("Where innermost function=ntoskrnl*"), "{leaf}");
     let both = of(&["--leaf", "ntoskrnl*", "--where", "process=Idle*"]);
-    assert!(both.contains("matches ntoskrnl* and that meet the conditions, not of all"), "{both}");
-    assert!(of(&["--where", "process=Idle*"]).contains("Shares and sums are of the events that meet the conditions"));
+    assert!(both.contains(says) && both.contains("Where process=Idle* and innermost function=ntoskrnl*"), "{both}");
+    assert!(of(&["--where", "process=Idle*"]).contains(says));
     assert!(!of(&[]).contains("Shares and sums"));
 }
 
