@@ -99,11 +99,12 @@ pub fn out(arguments: &[&str]) -> String {
 
 /// What stands on standard error beside what makes numbers of fixtures wrong: also `-q` leaves this.
 pub fn beside_losses(err: &str) -> String {
-    const LOSSES: [&str; 16] = [
+    const LOSSES: [&str; 17] = [
         "no record of threads",
         "repurposed since boot fall",
         " PFNs between the first",
         "of context switches is broken",
+        "no completion is known",
         "after the last context switch",
         "THE SESSION WAS NEVER STOPPED",
         "trims were not recorded",
