@@ -368,6 +368,37 @@ fn context_switches_that_are_missing_make_times_of_waiting_doubtful() {
     );
 }
 
+/// No thread stops or goes on twice, and yet one ran that no switch had brought: `cpu` said so, and times of waiting did not.
+#[test]
+fn processors_that_switch_from_another_thread_make_times_of_waiting_doubtful() {
+    let session = Session { processors: 1, ..Session::windows10() };
+    let t0 = session.t0;
+    let ids = |n: u64| [[44, 0], [48, 44], [0, 48]][n as usize % 3];
+    let switch = |n: u64| match n {
+        // 52 stops without having come, and 56 comes and never stops.
+        10 => Switch { new: 48, old: 52, ..Switch::default() },
+        19 => Switch { new: 56, old: 44, ..Switch::default() },
+        _ => Switch { new: ids(n)[0], old: ids(n)[1], ..Switch::default() },
+    };
+    let recs = (0..30).filter(|n| *n != 20).map(|n| switch(n).rec(P8, 4).at(t0 + (n + 1) * 10_000).on(0));
+    let file = file_of(&Trace::new(session).push_all(recs).finish());
+    let path = file.path().to_str().expect("a path");
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).to_str().expect("a path").to_owned();
+    let (profile, dataset) = (at("profile.json"), at("dataset"));
+    for line in [
+        &["stacks", path, "--of", "cswitch"][..],
+        &["stacks", path, "--of", "cswitch", "--format", "firefox", "-o", &profile],
+        &["diff", path, path, "--of", "cswitch", "--group-by", "process"],
+        &["export", path, "--out", &dataset, "--format", "csv", "--stacks"],
+        &["cpu", path],
+    ] {
+        let ran = run(&[line, &["--strict"]].concat());
+        let told = [ran.out, ran.err].concat();
+        assert!(ran.code == 3 && told.contains("the chain of context switches is broken"), "{line:?}: {told}");
+    }
+}
+
 /// A thread that stops on one processor and goes on at the same time stamp on another: which was first is not recorded, and none is missing.
 #[test]
 fn a_thread_that_changes_the_processor_within_a_tick_lacks_no_context_switch() {

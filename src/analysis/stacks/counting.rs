@@ -8,6 +8,7 @@ use super::rows::{Key, Row, StackId, Threads};
 use super::sample_capacity::TimeOfSamples;
 use super::sampling_intervals::ProfileIntervals;
 use super::stack_matching::Attached;
+use super::switch_chains;
 use super::text_interner::Texts;
 use crate::etl::clock::Clock;
 use crate::event::Phase;
@@ -86,6 +87,11 @@ impl<'a> Counting<'a> {
         let is_unknown = self.process_numbers.keys().any(|(process_id, _)| process_id.is_none());
         let of_owners = is_unknown.then(of_threads).flatten();
         of_samples.into_iter().chain(self.owners.doubt(STACK_EVENTS.name)).chain(of_owners).collect()
+    }
+
+    /// That context switches are missing in the window.
+    pub fn of_switches(&self, trace: &Trace, events: &Events) -> Option<Warning> {
+        switch_chains::doubt(trace, events, self.missing_switches, |moment| is_inside(self.window, moment))
     }
 
     /// Before the first event.
@@ -262,7 +268,7 @@ impl<'a> Weights<'a> {
     fn stop_at(&mut self, thread: u32, event: &At<StackEvent>) -> Option<LastSwitch> {
         let time = event.moment.time;
         let later = self.events.stops.get(self.stop..)?.iter().take_while(|stop| stop.moment.time <= time);
-        let mut own = later.filter(|stop| stop.value == thread && stop.moment > event.moment);
+        let mut own = later.filter(|stop| stop.value.0 == thread && stop.moment > event.moment);
         let moment = own.next()?.moment;
         self.taken.insert(thread, moment);
         Some(LastSwitch::Stopped(time))
@@ -275,13 +281,14 @@ impl<'a> Weights<'a> {
             let thread = self.parts.threads.get(self.thread).filter(|thread| thread.moment < event.moment);
             match (stop, thread) {
                 (Some(stop), thread) if thread.is_none_or(|thread| stop.moment < thread.moment) => {
-                    if self.taken.get(&stop.value) == Some(&stop.moment) {
+                    let (stopped, _) = stop.value;
+                    if self.taken.get(&stopped) == Some(&stop.moment) {
                         self.stop += 1;
                         continue;
                     }
                     // Each processor has an idle thread, and all of them have id 0.
-                    let before = self.last_switch.insert(stop.value, LastSwitch::Stopped(stop.moment.time));
-                    let stopped_twice = stop.value != 0 && matches!(before, Some(LastSwitch::Stopped(_)));
+                    let before = self.last_switch.insert(stopped, LastSwitch::Stopped(stop.moment.time));
+                    let stopped_twice = stopped != 0 && matches!(before, Some(LastSwitch::Stopped(_)));
                     self.missing_switches += u64::from(stopped_twice);
                     self.stop += 1;
                 }

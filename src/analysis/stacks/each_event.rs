@@ -5,6 +5,7 @@ use super::process_labels::Owners;
 use super::query::{KINDS, Kind, Weight};
 use super::rows::is_in_ticks;
 use super::stack_matching::{self, Joined};
+use super::switch_chains;
 use crate::error::Error;
 use crate::load::stacks::first_walk::Parts;
 use crate::load::stacks::second_walk::EventChoice;
@@ -44,13 +45,15 @@ pub(crate) fn each_event(
     trace.gather(crate::trace::Parts::SYSTEM);
     let parts = Parts::new(trace.etl());
     let owners = Owners::new(trace.processes(), &parts.threads);
+    let mut doubts = Vec::new();
     for (kind, choice, _) in &KINDS {
         let of = Kind(choice.clone());
         if of.is_recorded(trace) {
-            each_of(trace, (&parts, &owners), (kind, &of), each)?;
+            doubts.extend(each_of(trace, (&parts, &owners), (kind, &of), each)?);
         }
     }
-    Ok(owners.doubt(STACK_EVENTS.name))
+    doubts.extend(owners.doubt(STACK_EVENTS.name));
+    Ok(doubts)
 }
 
 fn each_of(
@@ -58,7 +61,7 @@ fn each_of(
     (parts, owners): (&Parts, &Owners<'_>),
     (name, of): (&'static str, &Kind),
     each: &mut dyn FnMut(&ListedEvent<'_>) -> Result<(), Error>,
-) -> Result<(), Error> {
+) -> Result<Option<Warning>, Error> {
     let mut events = Events::new(trace.etl(), &parts.parts, &of.0, of.most_pool_bytes(trace));
     let Joined { stacks, .. } = stack_matching::join(parts, &mut events);
     let mut weights = Weights::new(parts, &events);
@@ -84,5 +87,5 @@ fn each_of(
             unit,
         })?;
     }
-    Ok(())
+    Ok(switch_chains::doubt(trace, &events, weights.missing_switches, |_| true))
 }

@@ -63,13 +63,13 @@ impl EventLog {
         counting.log = Some(Log::default());
         let mut names = Names::new(&records.addresses, session_pointer(trace.etl()));
         counting.count(&mut names, &events, &stacks, &of);
-        let left_out = events.left_out;
+        let (left_out, of_switches) = (events.left_out, counting.of_switches(trace, &events));
         drop((events, stacks));
         names.close();
         let (_, mut told) = symbol_use::read(&mut names, &query.symbols);
         told.extend((left_out.sum() > 0).then(|| format!("{}: left out: {}", of.name(), left_out.counts().join(", "))));
         told.extend(counts.unknown_counts().map(|text| format!("{}: not known: {text}", of.name())));
-        let doubts = counting.doubts(trace, query);
+        let doubts = of_switches.into_iter().chain(counting.doubts(trace, query)).collect();
         let Counting { processes, threads, log, rows, .. } = counting;
         let keys = rows.things().iter().map(|row| row.key).collect();
         let Log { events, process_ids } = log.unwrap_or_default();

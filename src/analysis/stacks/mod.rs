@@ -30,6 +30,7 @@ mod sampling_intervals;
 mod stack_labels;
 mod stack_matching;
 mod stack_texts;
+mod switch_chains;
 mod symbol_needs;
 mod symbol_use;
 mod text_interner;
@@ -182,7 +183,7 @@ pub struct StackSet {
 fn warnings(
     trace: &Trace,
     kinds: &[KindRow],
-    (left_out, missing_switches): (LeftOut, u64),
+    left_out: LeftOut,
     doubts: impl IntoIterator<Item = Warning>,
     told: Vec<String>,
 ) -> Warnings {
@@ -190,14 +191,6 @@ fn warnings(
     // Stacks can be parts of their events too: the table says of which events they are known.
     missing.retain(|need| need.keyword != STACK_EVENTS.required.keyword);
     let mut warnings = trace.trust().warnings();
-    if missing_switches > 0 {
-        let switches = counted(missing_switches, "context switch is", "context switches are");
-        let text = format!(
-            "the chain of context switches is broken: {switches} missing before threads that stop or go on twice; their \
-             times of waiting are too long or missing"
-        );
-        warnings.push(Warning::grave(STACK_EVENTS.name, "switches_broken", text).of(missing_switches));
-    }
     warnings.extend(doubts);
     warnings.extend(trace.trust().not_there_for(STACK_EVENTS.name, &missing));
     warnings.extend(undescribed(trace.survey(), trace.processes(), &STACK_EVENTS));
@@ -249,12 +242,13 @@ impl StackSet {
         names.hides_addresses = query.compared;
         counting.count(&mut names, &events, &stacks, &of);
         let (left_out, silent) = (events.left_out, silent_processors(trace, &events, &of.0));
+        let of_switches = counting.of_switches(trace, &events);
         drop((events, stacks));
         names.close();
         let (searches, told) = symbol_use::read(&mut names, &query.symbols);
         let (span_ns, interval_ns) = (counting.span_ns(&trace.etl().clock), counting.interval_ns);
-        let doubts = counting.doubts(trace, query).into_iter().chain(silent);
-        let Counting { rows, processes, threads, missing_switches, .. } = counting;
+        let doubts = of_switches.into_iter().chain(counting.doubts(trace, query)).chain(silent);
+        let Counting { rows, processes, threads, .. } = counting;
         parts.frames = FrameTrie::default();
         query.fold.iter().for_each(|modules| names.fold(modules));
         let clock = rows::is_in_ticks(of.weight(), of.0 == EventChoice::Samples).then_some(&trace.etl().clock);
@@ -262,7 +256,7 @@ impl StackSet {
         let mut texts = StackTexts::default();
         let (modules, functions) = shown.modules_and_functions();
         Ok(StackSet {
-            warnings: warnings(trace, &kinds, (left_out, missing_switches), doubts, told),
+            warnings: warnings(trace, &kinds, left_out, doubts, told),
             counts: parts.counts,
             joined: counts,
             left_out: left_out.sum(),

@@ -94,9 +94,9 @@ pub struct Events {
     unsorted: InGroups<StackEvent>,
     /// Amounts that take more than four bytes.
     large: Vec<u64>,
-    /// Context switches: the thread that stopped, for their times of waiting.
-    pub stops: Vec<At<u32>>,
-    unsorted_stops: InGroups<u32>,
+    /// Context switches: the thread that stopped, for their times of waiting, and the processor.
+    pub stops: Vec<At<(u32, u16)>>,
+    unsorted_stops: InGroups<(u32, u16)>,
     /// Processors on which threads stopped.
     switching: BTreeSet<u16>,
     last_switching: Option<u16>,
@@ -138,7 +138,7 @@ impl Events {
 
     /// A context switch: the thread that stopped, and where.
     pub fn push_stop(&mut self, moment: Moment, thread_id: u32, processor: u16) {
-        self.unsorted_stops.push(At { moment, value: thread_id });
+        self.unsorted_stops.push(At { moment, value: (thread_id, processor) });
         if self.last_switching.replace(processor) != Some(processor) {
             self.switching.insert(processor);
         }
