@@ -81,6 +81,37 @@ fn the_line_above_the_table_says_of_how_much_time_samples_are() {
     assert!(!half.contains("one each"), "{half}");
 }
 
+/// A whole processor was not there, and the table by processor of `stacks`, its comparison and `info` said nothing.
+#[test]
+fn a_processor_without_samples_is_told_wherever_samples_are_counted() {
+    let file = |missing: &dyn Fn(u16, u64) -> bool| file_of(&samples(missing).0.finish());
+    let (whole, silent) = (file(&|_, _| false), file(&|processor, _| processor == 1));
+    let few = file(&|processor, n| processor == 1 && n % 4 != 0);
+    let says = "no sample of processor 1: it was idle, or its samples were lost";
+    let lines = |path: &str| {
+        let all = [
+            &["stacks", path, "--of", "samples", "--group-by", "processor"][..],
+            &["stacks", path],
+            &["stacks", path, "--format", "firefox"],
+            &["diff", path, path, "--of", "samples", "--group-by", "process"],
+            &["info", path, "--strict"],
+            &["cpu", path],
+        ];
+        all.map(|line| run(line)).map(|ran| (ran.code, [ran.out, ran.err].concat()))
+    };
+    for (code, told) in lines(path(&silent)) {
+        assert!(code == 0 && told.contains(says), "{told}");
+    }
+    for (_, told) in lines(path(&whole)) {
+        assert!(!told.contains("of processor"), "{told}");
+    }
+    let told = run(&["stacks", path(&few)]).out;
+    assert!(told.contains("few samples of processor 1 (24.9 %)"), "{told}");
+    // In a few intervals a processor can be missed by chance.
+    let short = file(&|processor, n| processor == 1 || n > 9);
+    assert!(!run(&["stacks", path(&short)]).out.contains("of processor"));
+}
+
 /// The same samples, and thread 44 runs on both processors for the given milliseconds, else the idle thread.
 fn beside_switches(
     busy: Range<u64>,

@@ -6,7 +6,7 @@ use crate::analysis::cpu::query::{CpuOrder, CpuQuery, Dimension};
 use crate::analysis::cpu::sample_coverage::{Sample, SampleCoverage};
 use crate::analysis::cpu::sampled_and_exact::interval;
 use crate::analysis::cpu::thread_labels::{IDLE, names_one};
-use crate::analysis::stacks::{Names, Owners, ProfileIntervals, Texts, TimeOfSamples};
+use crate::analysis::stacks::{NO_SAMPLES, Names, Owners, ProfileIntervals, Texts, TimeOfSamples};
 use crate::analysis::table::{Group, Measured, Node, Table, Value};
 use crate::analysis::time_grid::{TickRange, before_start};
 use crate::dimensions::process_dimensions::{ProcessCode, ProcessFacts};
@@ -149,7 +149,8 @@ impl Key {
 }
 
 /// Codes of what is told of a trace by which nobody asked for times.
-const OF_TRACE: [&str; 4] = ["by_samples", "samples_missing", "some_samples_missing", "samples_beyond_window"];
+const OF_TRACE: [&str; 5] =
+    ["by_samples", "samples_missing", "some_samples_missing", "samples_beyond_window", NO_SAMPLES];
 
 impl SampledUse {
     /// That times are estimated; `None` for a trace that has context switches, or no samples.

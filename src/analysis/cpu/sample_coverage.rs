@@ -1,10 +1,9 @@
 //! Of how much time there are samples: those that are missing would have met somebody, and shares of the others say nothing of it.
 
 use crate::analysis::cpu::replay::sample_counts::SampleGaps;
-use crate::analysis::stacks::processors;
+use crate::analysis::stacks::{SamplesByProcessor, percent};
 use crate::analysis::time_grid::TickRange;
 use crate::etl::clock::Clock;
-use crate::etl::log_file_header::MODE_NO_PER_PROCESSOR;
 use crate::event::perfinfo::ProfileSample;
 use crate::moment::At;
 use crate::trace::Trace;
@@ -19,29 +18,21 @@ pub(super) type Sample = At<(ProfileSample, u16)>;
 const HOLE_INTERVALS: u64 = 10;
 const HOLE_PART: u64 = 100;
 
-/// What has no sample is told from one part in so many on, and a processor that has fewer than one in so many of its samples.
+/// What has no sample is told from one part in so many on.
 const MISSING_PART: u128 = 20;
-const FEW_PART: u128 = 2;
-
-/// Processors that a line names.
-const NAMED: usize = 8;
 
 /// Of how much time of the window there are samples.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct SampleCoverage {
     /// The part of the window between the first sample of the trace and the last one, nanoseconds.
     pub span_ns: u64,
-    /// Time of the samples of each processor; empty where it is not known which processor a sample is of.
-    by_processor: Vec<u64>,
+    by_processor: SamplesByProcessor,
     /// Times without a sample of any processor, how long they are together, and from when to when the longest is.
     holes: (u64, u64),
     longest: (Ticks, Ticks),
     /// The interval, where no event names it.
     assumed_ns: Option<u64>,
 }
-
-/// More processors than this no Windows has.
-const MOST_PROCESSORS: u32 = 1 << 12;
 
 impl SampleCoverage {
     /// `samples`: of the trace, in order; `counted`: processors and times of those in the window; `interval_ns`: of the timer, and whether an
@@ -60,19 +51,10 @@ impl SampleCoverage {
         let mut coverage = SampleCoverage {
             span_ns: nanos(clock, span.ticks()),
             assumed_ns: (!is_named).then_some(interval_ns),
+            by_processor: SamplesByProcessor::new(trace),
             ..SampleCoverage::default()
         };
-        let has_processors = trace.etl().header.mode & MODE_NO_PER_PROCESSOR == 0;
-        let known = processors(trace).filter(|_| has_processors).map_or(0, |number| number.min(MOST_PROCESSORS));
-        coverage.by_processor.resize(known as usize, 0);
-        for (processor, time_ns) in counted.filter(|_| known > 0) {
-            let at = usize::from(processor);
-            if coverage.by_processor.len() <= at {
-                coverage.by_processor.resize(at + 1, 0);
-            }
-            let sum = coverage.by_processor.get_mut(at);
-            sum.into_iter().for_each(|sum| *sum = sum.saturating_add(time_ns));
-        }
+        counted.for_each(|(processor, time_ns)| coverage.by_processor.add(processor, time_ns));
         coverage.find_holes(samples, span, (interval_ns, clock));
         coverage
     }
@@ -105,17 +87,17 @@ impl SampleCoverage {
     }
 
     fn whole(&self) -> u128 {
-        u128::from(self.span_ns) * self.by_processor.len() as u128
+        u128::from(self.span_ns) * self.processors() as u128
     }
 
     /// Time of processors that has no sample.
     fn missing_ns(&self) -> u64 {
-        self.by_processor.iter().fold(0, |sum, time| sum.saturating_add(self.span_ns.saturating_sub(*time)))
+        self.by_processor.times().iter().fold(0, |sum, time| sum.saturating_add(self.span_ns.saturating_sub(*time)))
     }
 
     /// How many processors are in it.
     pub fn processors(&self) -> usize {
-        self.by_processor.len()
+        self.by_processor.times().len()
     }
 
     /// What a reader of shares and times has to know.
@@ -138,33 +120,14 @@ impl SampleCoverage {
             format!(
                 "{} of the time of {} from the first to the last sample have no sample{}",
                 share(self.missing_ns().into(), all),
-                counted(self.by_processor.len() as u64, "processor", "processors"),
+                counted(self.processors() as u64, "processor", "processors"),
                 interval.unwrap_or_default()
             )
         });
-        let lines: Vec<String> = missing.into_iter().chain(self.silent()).chain(self.with_few()).collect();
+        let lines: Vec<String> = missing.into_iter().chain(self.by_processor.with_few(self.span_ns)).collect();
         let missing = Warning::note(CPU.name, "some_samples_missing", lines.join("; "));
-        hole.into_iter().chain((!lines.is_empty()).then_some(missing)).collect()
-    }
-
-    fn silent(&self) -> Option<String> {
-        let silent =
-            (0u32..).zip(&self.by_processor).filter(|(_, time)| **time == 0).map(|(number, _)| number.to_string());
-        let silent: Vec<String> = silent.filter(|_| self.span_ns > 0).collect();
-        let [plural, were] =
-            if silent.len() == 1 { ["", "it was idle, or its"] } else { ["s", "they were idle, or their"] };
-        (!silent.is_empty())
-            .then(|| format!("no sample of processor{plural} {}: {were} samples were lost", named(&silent)))
-    }
-
-    fn with_few(&self) -> Option<String> {
-        let is_few = |time: u64| time > 0 && u128::from(time) * FEW_PART < u128::from(self.span_ns);
-        let few = (0u32..).zip(&self.by_processor).filter(|(_, time)| is_few(**time));
-        let few: Vec<String> =
-            few.map(|(number, time)| format!("{number} ({})", percent((*time).into(), self.span_ns.into()))).collect();
-        let plural = if few.len() == 1 { "" } else { "s" };
-        let is_each = few.len() == self.by_processor.len();
-        (!few.is_empty() && !is_each).then(|| format!("few samples of processor{plural} {}", named(&few)))
+        let silent = self.by_processor.silent(CPU.name, self.span_ns);
+        hole.into_iter().chain((!lines.is_empty()).then_some(missing)).chain(silent).collect()
     }
 }
 
@@ -176,17 +139,6 @@ fn ms(nanos: u128) -> String {
     format!("{:.3} ms", nanos as f64 / 1e6)
 }
 
-fn percent(part: u128, all: u128) -> String {
-    format!("{:.1} %", part as f64 * 100.0 / all.max(1) as f64)
-}
-
 fn share(part: u128, all: u128) -> String {
     format!("{} ({})", ms(part), percent(part, all))
-}
-
-/// The first of these, and how many more there are.
-fn named(all: &[String]) -> String {
-    let more = all.len().saturating_sub(NAMED);
-    let shown = all.get(..all.len().min(NAMED)).unwrap_or_default().join(", ");
-    if more > 0 { format!("{shown} and {more} more") } else { shown }
 }

@@ -27,7 +27,7 @@ pub(super) fn warnings(trace: &Trace) -> Warnings {
     all.extend(ReferenceSet::answer(trace, &Query::default()).map(|set| set.warnings).unwrap_or_default());
     all.extend(CpuUse::answer(trace, &CpuQuery::default()).map(|set| set.warnings).unwrap_or_default());
     #[cfg(feature = "cli")]
-    all.extend(crate::analysis::cpu::SampledUse::warnings_of_trace(trace).grave());
+    all.extend(of_samples(trace));
     all.extend(FaultSet::answer(trace, &FaultQuery::default()).map(|set| set.warnings).unwrap_or_default());
     all.extend(MemorySet::answer(trace, &MemoryQuery::default()).map(|set| set.warnings).unwrap_or_default());
     for of in AllocationKind::ALL.into_iter().filter(|of| of.is_recorded(trace)) {
@@ -35,6 +35,14 @@ pub(super) fn warnings(trace: &Trace) -> Warnings {
         all.extend(AllocationSet::answer(trace, &query).map(|set| set.warnings).unwrap_or_default());
     }
     all.into_iter().filter(|warning| warning.analysis != OF_TRACE && !warning.is_of(&OF_READINESS)).collect()
+}
+
+/// Times by samples are estimates, which is no doubt: that is kept which makes them wrong, and that nothing is known of a processor.
+#[cfg(feature = "cli")]
+fn of_samples(trace: &Trace) -> Warnings {
+    let mut all = crate::analysis::cpu::SampledUse::warnings_of_trace(trace);
+    all.retain(|warning| warning.is_grave || warning.code == crate::analysis::stacks::NO_SAMPLES);
+    all
 }
 
 fn of_resident(trace: &Trace) -> Warnings {

@@ -6,6 +6,7 @@ use super::process_labels::Owners;
 use super::query::{Dimension, Kind, StackQuery};
 use super::rows::{Key, Row, StackId, Threads};
 use super::sample_capacity::TimeOfSamples;
+use super::samples_by_processor::SamplesByProcessor;
 use super::sampling_intervals::ProfileIntervals;
 use super::stack_matching::Attached;
 use super::switch_chains;
@@ -24,6 +25,9 @@ use crate::trace::trust::warning::Warning;
 use crate::units::Ticks;
 use foldhash::HashMap as FastMap;
 
+/// In fewer intervals of the profile timer nothing is said of processors without a sample.
+const LEAST_INTERVALS: u64 = 10;
+
 /// Counts the chosen events by process and stack.
 pub(super) struct Counting<'a> {
     parts: &'a Parts,
@@ -36,6 +40,7 @@ pub(super) struct Counting<'a> {
     pub interval_ns: Option<(u64, u64)>,
     /// All samples of the window.
     pub samples: TimeOfSamples,
+    by_processor: SamplesByProcessor,
     /// True where each thread is counted on its own.
     pub wants_thread: bool,
     wants_processor: bool,
@@ -83,10 +88,27 @@ impl<'a> Counting<'a> {
     /// What makes the sums doubtful.
     pub fn doubts(&self, trace: &Trace, query: &StackQuery) -> Vec<Warning> {
         let of_samples = self.samples.doubt(trace, STACK_EVENTS.name, query);
+        let of_processors = self.processors_without(&trace.etl().clock);
         let of_threads = || no_threads(trace.survey(), &STACK_EVENTS);
         let is_unknown = self.process_numbers.keys().any(|(process_id, _)| process_id.is_none());
         let of_owners = is_unknown.then(of_threads).flatten();
-        of_samples.into_iter().chain(self.owners.doubt(STACK_EVENTS.name)).chain(of_owners).collect()
+        of_samples
+            .into_iter()
+            .chain(of_processors)
+            .chain(self.owners.doubt(STACK_EVENTS.name))
+            .chain(of_owners)
+            .collect()
+    }
+
+    /// That processors have no samples, or few, in a time in which each has ten and more.
+    fn processors_without(&self, clock: &Clock) -> Vec<Warning> {
+        let (span_ns, longest) = (self.span_ns(clock), self.interval_ns.map_or(u64::MAX, |(_, longest)| longest));
+        if span_ns / LEAST_INTERVALS < longest {
+            return Vec::new();
+        }
+        let few = self.by_processor.with_few(span_ns);
+        let few = few.map(|text| Warning::note(STACK_EVENTS.name, "some_samples_missing", text));
+        self.by_processor.silent(STACK_EVENTS.name, span_ns).into_iter().chain(few).collect()
     }
 
     /// That context switches are missing in the window.
@@ -107,6 +129,7 @@ impl<'a> Counting<'a> {
             span: None,
             interval_ns: None,
             samples: TimeOfSamples::default(),
+            by_processor: SamplesByProcessor::new(trace),
             wants_thread: wants(Dimension::Thread),
             wants_processor: wants(Dimension::Processor),
             rows: Numbered::default(),
@@ -139,16 +162,18 @@ impl<'a> Counting<'a> {
             let weight = weights.of(&of.0, event, &chosen);
             // An interval or a wait that began before the window is known nevertheless.
             if is_inside(self.window, event.moment) {
-                let time = event.moment.time;
+                let (time, class) = (event.moment.time, events.class(&event.value));
                 self.missing_switches += weights.missing_switches - missing_before;
                 self.span = Some((self.span.map_or(time, |(first, _)| first), time));
                 if of.0 == EventChoice::Samples {
                     let interval = weights.intervals.in_force();
                     let (least, most) = self.interval_ns.unwrap_or((interval, interval));
                     self.interval_ns = Some((least.min(interval), most.max(interval)));
-                    self.samples += TimeOfSamples { records: 1, time_ns: weight.unwrap_or(0) };
+                    let time_ns = weight.unwrap_or(0);
+                    self.samples += TimeOfSamples { records: 1, time_ns };
+                    class.iter().for_each(|class| self.by_processor.add(class.processor, time_ns));
                 }
-                self.event((event, events.class(&event.value)), (stack, *id), &chosen, weight);
+                self.event((event, class), (stack, *id), &chosen, weight);
             }
         }
     }

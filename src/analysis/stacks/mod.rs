@@ -26,6 +26,7 @@ mod query;
 mod recent_names;
 mod rows;
 mod sample_capacity;
+mod samples_by_processor;
 mod sampling_intervals;
 mod stack_labels;
 mod stack_matching;
@@ -57,7 +58,8 @@ pub use query::{Kind, StackQuery, Weight};
 pub use rows::{FunctionRow, ModuleRow, ProcessRow, SelfAndTotal, Totals};
 #[cfg(feature = "cli")]
 pub(crate) use rows::{Key, StackId, Threads};
-pub(crate) use sample_capacity::{BEYOND_CAPACITY, TimeOfSamples, processors};
+pub(crate) use sample_capacity::{BEYOND_CAPACITY, TimeOfSamples};
+pub(crate) use samples_by_processor::{NO_SAMPLES, SamplesByProcessor, percent};
 pub(crate) use sampling_intervals::ProfileIntervals;
 pub(crate) use stack_labels::StackLabels;
 pub use stack_matching::JoinCounts;

@@ -109,6 +109,7 @@ const CODES: &[(&str, bool)] = &[
     ("samples_beyond_short_window", false),
     ("samples_missing", true),
     ("some_samples_missing", false),
+    ("processors_unsampled", false),
     ("threads_unknown", false),
     ("processors_unknown", false),
     ("interrupts_unknown", true),
