@@ -3,8 +3,11 @@
 use crate::one_of_each::{records, session};
 use crate::program::run;
 use crate::trust::{ACCESSES, fixture, places, with};
-use etl_writer::Trace;
+use etl_writer::Ptr::P8;
+use etl_writer::payloads::memory;
+use etl_writer::{Session, Trace, file_of};
 use serde_json::Value;
+use tempfile::NamedTempFile;
 
 /// All records behind it were left out without a word.
 #[test]
@@ -130,6 +133,49 @@ fn a_clock_or_a_header_stamp_that_the_dates_of_the_header_contradict_is_told() {
     let mut merged = slow;
     merged[stamp..stamp + 8].copy_from_slice(&(number(stamp) + hz).to_le_bytes());
     assert_eq!(codes(&merged).0, [false, false]);
+}
+
+/// Hard faults of two processors, as many ticks late on each of them; the header's record has the stamp of the session.
+fn faults(late: [i64; 2]) -> NamedTempFile {
+    let session = Session { processors: 2, ..Session::windows10() };
+    let t0 = session.t0;
+    let fault = |n: u64| {
+        let at = (t0 + n * 100_000).wrapping_add_signed(late[n as usize % 2]);
+        memory::hard_fault(P8, at - 50, 0, 0x7ff6_0000_0000, 0xa000, 44, 4096).at(at).on((n % 2) as u16)
+    };
+    file_of(&Trace::new(session).push_all((1..=80).map(fault)).finish())
+}
+
+/// Events before time 0 were in every number of `stacks`, `events` and `info`, and only `faults` and `cpu` said so.
+#[test]
+fn events_before_the_header_are_told_by_every_command() {
+    const SECOND: i64 = 10_000_000;
+    let says = [
+        "TIMES BEFORE THE START: all events of processor 1 (40 of them) lie before",
+        "s before the log-file header's record, where",
+    ];
+    let told = |file: &NamedTempFile| {
+        let path = file.path().to_str().expect("UTF-8");
+        let lines =
+            [&["info", path][..], &["events", path], &["stacks", path, "--of", "hard-fault"], &["faults", path]];
+        lines.map(|line| {
+            let ran = run(&[line, &["--strict", "--format", "json"]].concat());
+            let json: Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran:?}"));
+            let warnings = json["warnings"].to_string();
+            (ran.code, says.map(|says| warnings.contains(says)))
+        })
+    };
+    // One processor is ten seconds early.
+    assert_eq!(told(&faults([0, -10 * SECOND])), [(3, [true, false]); 4]);
+    // The header is of a session that began 300 ms later: only `faults`, and with it `info --strict`, counts none of what was before.
+    assert_eq!(
+        told(&faults([-3 * SECOND / 10; 2])),
+        [(3, [false, true]), (0, [false, true]), (0, [false, true]), (3, [false, true])]
+    );
+    // A moment is none, and after the header all is well.
+    for late in [[0, -105_000], [0, 0]] {
+        assert_eq!(told(&faults(late)).map(|(_, told)| told), [[false, false]; 4], "{late:?}");
+    }
 }
 
 /// A buffer that a tool wrote once more under a new number. With the time of its flush it counts once; without, the records tell.

@@ -9,7 +9,10 @@ use crate::etl::file::Scratch;
 use crate::etl::log_file_header::LogFileHeader;
 use crate::etl::record_id::{HookId, RecordId};
 use crate::event::event_names;
-use crate::event::hooks::{LOG_FILE, POOL_ALLOC, POOL_FREE, PROCESS_DC_END, PROCESS_END, PROCESS_START};
+use crate::event::hooks::{
+    HEAP_RANGE_RUNDOWN, LOG_FILE, POOL_ALLOC, POOL_FREE, PROCESS_DC_END, PROCESS_END, PROCESS_START, THREAD_DC_START,
+    VIRTUAL_ALLOC_DC_START,
+};
 use crate::load::event_kind_counts::KindCount;
 use crate::load::survey::Survey;
 use crate::units::{Nanos, PointerSize, Ticks, count, counted};
@@ -33,7 +36,7 @@ pub(super) fn contradictions(etl: &EtlFile, survey: &Survey) -> Vec<Contradictio
         end_before_start(etl),
         beyond_end(etl, survey),
         far_from_end(etl, survey),
-        before_start(etl, survey),
+        before_start(etl, survey).or_else(|| processors_before_start(etl, survey)),
         impossible_processors(etl, survey),
         pointer_size(etl, survey),
         repeated_buffers(etl, survey),
@@ -207,6 +210,11 @@ pub(super) const OF_THE_RECORDING: [u8; 5] = [0x01, 0x02, 0x05, 0x0f, 0x10];
 /// Events of other groups that tell the same.
 const ALSO: [HookId; 4] = [POOL_ALLOC, POOL_FREE, PROCESS_START, PROCESS_END];
 
+/// True for events that tell what the machine did.
+fn of_the_recording(id: RecordId) -> bool {
+    matches!(id, RecordId::Kernel(hook) if OF_THE_RECORDING.contains(&hook.group()) || ALSO.contains(&hook))
+}
+
 /// The end in the header is of a clock that ticks 64 times a second at the slowest, and is written a moment after the last record.
 const LEAST_BEYOND: Nanos = Nanos(100_000_000);
 
@@ -217,10 +225,7 @@ fn beyond_end(etl: &EtlFile, survey: &Survey) -> Option<Contradiction> {
     let end = etl.further().filter_map(|(_, file, _)| file.header.end_time).fold(end, Ord::max);
     let length = Nanos(i128::from(end.0.checked_sub(etl.header.start_time.0).filter(|length| *length > 0)?) * 100);
     let least = LEAST_BEYOND.0.max(length.0 / 100);
-    let beyond = |kind: &&KindCount| {
-        let of_it = matches!(kind.id, RecordId::Kernel(hook) if OF_THE_RECORDING.contains(&hook.group()) || ALSO.contains(&hook));
-        of_it && etl.clock.nanos(kind.last).0 - length.0 > least
-    };
+    let beyond = |kind: &&KindCount| of_the_recording(kind.id) && etl.clock.nanos(kind.last).0 - length.0 > least;
     let latest = survey.kinds.iter().filter(beyond).max_by_key(|kind| kind.last)?;
     let text = format!(
         "TIMES CONTRADICT THE HEADER: events ({}) go on for {:.3} s after the end that it has ({:.3} s). A time stamp, or the \
@@ -354,6 +359,64 @@ fn before_start(etl: &EtlFile, survey: &Survey) -> Option<Contradiction> {
         )
     };
     is_wrong.then(|| ("times_before_start", text()))
+}
+
+/// Processors all of whose records lie before the header record, while all of the others follow it: a session that began earlier would have
+/// recorded them side by side.
+fn processors_before_start(etl: &EtlFile, survey: &Survey) -> Option<Contradiction> {
+    let (first, _) = kernel_span(etl, survey).filter(|(first, _)| -first > LEAST_BEYOND.0)?;
+    let origin = etl.clock.origin;
+    let mut by_processor: BTreeMap<u16, (Ticks, Ticks, u64)> = BTreeMap::new();
+    let data = etl.buffers.iter().zip(&survey.spans).filter(|(buffer, _)| buffer.kind != TYPE_HEADER);
+    for (buffer, span) in data.filter_map(|(buffer, span)| Some((buffer, (*span)?))) {
+        let of = by_processor.entry(buffer.processor).or_insert((span.first, span.last, 0));
+        *of = (of.0.min(span.first), of.1.max(span.last), of.2 + u64::from(span.records));
+    }
+    let early: Vec<(&u16, u64)> = by_processor
+        .iter()
+        .filter(|(_, (_, last, records))| *last < origin && *records >= FEW_RECORDS)
+        .map(|(number, (.., records))| (number, *records))
+        .collect();
+    let follow = by_processor.values().filter(|(first, ..)| *first >= origin).count();
+    let (number, _) = early.first()?;
+    let others = if early.len() > 1 { " and others" } else { "" };
+    (follow > 0 && follow + early.len() == by_processor.len()).then(|| {
+        let text = format!(
+            "TIMES BEFORE THE START: all events of processor {number}{others} ({}) lie before the stamp of the log-file header's record, up \
+             to {:.3} s, and those of the other processors follow it: the clocks of processors differ, or stamps are damaged. Times, \
+             windows and the order of events are wrong",
+            counted(early.iter().map(|(_, records)| records).sum(), "of them", "of them"),
+            Nanos(-first).seconds(),
+        );
+        ("times_before_start", text)
+    })
+}
+
+/// The stamp of the header record is taken a moment after a session begins to record on other processors.
+const LEAST_EARLY: i128 = 1_000_000;
+/// Rundowns tell what was there, not what happened.
+const RUNDOWNS_AT_START: [HookId; 3] = [THREAD_DC_START, VIRTUAL_ALLOC_DC_START, HEAP_RANGE_RUNDOWN];
+
+/// Events of the recording before the header record, where it is not known that stamps are wrong: as a note, because a merge can have the
+/// header of a session that began later.
+pub(super) fn early_events(etl: &EtlFile, survey: &Survey) -> Option<String> {
+    let (first, _) = kernel_span(etl, survey).filter(|(first, _)| -first > LEAST_EARLY)?;
+    let is_rundown = |id: RecordId| matches!(id, RecordId::Kernel(hook) if RUNDOWNS_AT_START.contains(&hook));
+    let is_own = |id: RecordId| of_the_recording(id) && !is_rundown(id);
+    let is_early = |kind: &&KindCount| is_own(kind.id) && -etl.clock.nanos(kind.first).0 > LEAST_EARLY;
+    let early = || survey.kinds.iter().filter(is_early);
+    let earliest = early().min_by_key(|kind| kind.first)?;
+    let more = early().count() as u64 - 1;
+    let more = if more > 0 { format!(" and {} more", counted(more, "kind", "kinds")) } else { String::new() };
+    let is_told = before_start(etl, survey).or_else(|| processors_before_start(etl, survey)).is_some();
+    (!is_told).then(|| {
+        format!(
+            "events ({}{more}) begin {:.3} s before the log-file header's record, where times begin: the header is of a session that began \
+             later than another one of the file, or time stamps are wrong",
+            event_names::name(earliest.id).map_or("of the kernel", |known| known.name),
+            Nanos(-first).seconds(),
+        )
+    })
 }
 
 /// Records of processors that the machine does not have.

@@ -49,6 +49,8 @@ pub struct TrustReport {
     contradictions: Vec<Contradiction>,
     /// How times end before the header's end, where that can be.
     short_of_end: Option<String>,
+    /// Events before the header's record that a merge can bring about.
+    early_events: Option<String>,
     other: Vec<String>,
     /// The same about the further files of the recording, by their names.
     pub further: Vec<(String, TrustReport)>,
@@ -81,6 +83,7 @@ impl TrustReport {
         all.contradictions = header_contradictions::contradictions(etl, survey);
         all.contradictions.extend(files_together::contradictions(etl, survey));
         all.short_of_end = header_contradictions::short_of_end(etl, survey);
+        all.early_events = header_contradictions::early_events(etl, survey);
         let damage = &survey.damage;
         TrustReport {
             masks: survey.masks_ever_on(),
@@ -365,6 +368,7 @@ impl TrustReport {
             lines.push(note("records_misfit", text).of(self.misfit_records));
         }
         lines.extend(self.short_of_end.iter().map(|text| note("times_short_of_end", text.clone())));
+        lines.extend(self.early_events.iter().map(|text| note("some_records_before_start", text.clone())));
         lines.extend(self.other.iter().map(|text| note("unusual_file", text.clone())));
         for (name, report) in &self.further {
             lines.extend(report.warnings().named(name));

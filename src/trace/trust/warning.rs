@@ -28,6 +28,7 @@ const CODES: &[(&str, bool)] = &[
     ("buffers_advice", false),
     ("records_misfit", false),
     ("times_short_of_end", false),
+    ("some_records_before_start", false),
     ("unusual_file", false),
     ("events_at_size_limit", false),
     // Any analysis.
