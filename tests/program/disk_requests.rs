@@ -13,8 +13,12 @@ fn start(irp: u64) -> Rec {
 
 /// Reads 4 KiB of disk 0.
 fn completion(irp: u64) -> Rec {
+    completion_after(irp, 200)
+}
+
+fn completion_after(irp: u64, response: u64) -> Rec {
     let u32s = [0u32, 0, 4096, 0].map(u32::to_le_bytes).concat();
-    let u64s = [irp << 12, 0xffff_a000, irp, 200].map(u64::to_le_bytes).concat();
+    let u64s = [irp << 12, 0xffff_a000, irp, response].map(u64::to_le_bytes).concat();
     Rec::perf(P8, 0x010a, 3, [&u32s[..], &u64s, &44u32.to_le_bytes()].concat())
 }
 
@@ -78,6 +82,28 @@ fn requests_of_which_none_was_completed_make_numbers_doubtful() {
     let code = |line: &[&str]| run(&[line, &["--strict"]].concat()).code;
     assert_eq!((code(&["faults", path]), code(&["info", path])), (3, 3));
     assert!(doubts(&asked(&reads(|irp| irp < 8, |_| false), &[]).1).is_empty());
+}
+
+/// The disks worked longer than all responses took, and nothing was said. Short requests, and fewer than half, are no contradiction.
+#[test]
+fn responses_that_contradict_the_stamps_are_told() {
+    let told = |took: u64, response: &dyn Fn(u64) -> u64| {
+        let session = Session { processors: 1, ..Session::windows10() };
+        let t0 = session.t0;
+        let of = |irp: u64| {
+            let begin = t0 + irp * 2000;
+            [start(irp).at(begin), completion_after(irp, response(irp)).at(begin + took)]
+        };
+        let (table, json) = asked(&file_of(&Trace::new(session).push_all((1..=20).flat_map(of)).finish()), &[]);
+        let says = "of 20 disk requests differ from the time between the records of their start and completion";
+        assert_eq!(table.contains(says), !doubts(&json).is_empty(), "{table}");
+        doubts(&json).iter().map(|code| (*code).to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(told(1000, &|_| 0), ["responses_differ"]);
+    assert_eq!(told(1000, &|_| 50_000), ["responses_differ"]);
+    assert_eq!(told(1000, &|irp| if irp % 2 == 0 { 0 } else { 1000 }), [""; 0]);
+    assert_eq!(told(1000, &|_| 600), [""; 0]);
+    assert_eq!(told(150, &|_| 0), [""; 0]);
 }
 
 /// Requests before time 0 were in no number, and nothing said so.

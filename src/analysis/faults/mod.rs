@@ -80,6 +80,7 @@ impl FaultSet {
         let overlaps = Overlaps::new(&hard);
         let read = query.ranges.map(|asked| (asked, ReadRanges::new(&hard)));
         let Requests { requests, unfinished } = Requests::new(&records.disk, &mut named, &files);
+        let differ = warnings::responses_that_differ(&requests, clock);
         let rows = |conditions| rows::Rows::new(trace, &named.texts, range, conditions);
         let counted = rows(&query.conditions);
         let of_others = others.iter().map(|conditions| rows(conditions).hard_set(&hard, &query.group_by)).collect();
@@ -92,6 +93,7 @@ impl FaultSet {
         warnings.extend(warnings::early(early, &records, range, query.from.as_ref()));
         let (disk, unfinished) = (counted.request_figures(&requests), counted.unfinished(&unfinished));
         warnings.extend(warnings::overlapping_waits(overlaps, clock));
+        warnings.extend(differ);
         warnings.extend(warnings::of_figures(&figures, &disk, (unfinished, warnings::has_no_completion(&records))));
         warnings.extend(warnings::beyond_recording(trace, range));
         warnings.add(query.ranges.map(|_| warnings::of_ranges(trace, snapshot)).unwrap_or_default());

@@ -18,7 +18,11 @@ use crate::trace::trust::warning::{Warning, Warnings};
 use crate::units::{Nanos, count, counted};
 
 /// Codes about disk requests.
-pub(super) const OF_REQUESTS: [&str; 3] = ["requests_unmatched", "some_requests_unmatched", "responses_too_long"];
+pub(super) const OF_REQUESTS: [&str; 4] =
+    ["requests_unmatched", "some_requests_unmatched", "responses_too_long", RESPONSES_DIFFER];
+
+/// The code for responses that the stamps of their records contradict.
+const RESPONSES_DIFFER: &str = "responses_differ";
 
 /// The code for threads that waited for several faults at once.
 pub(crate) const WAITS_OVERLAP: &str = "waits_overlap";
@@ -138,6 +142,30 @@ fn unmatched_requests(disk: &RequestFigures, unfinished: u64, none_completed: bo
         false => Warning::note(FAULTS.name, "some_requests_unmatched", text),
     };
     (!lacking.is_empty()).then(|| warning.of(disk.no_start.saturating_add(unfinished)))
+}
+
+/// Requests of so many microseconds and more have a response that can be compared: it takes some to log them.
+const COMPARED_US: u64 = 20;
+
+/// Responses by their field against the time from the record of the start to that of the completion. A few can be measured otherwise; where
+/// most differ by half and more, one of both is wrong.
+pub(super) fn responses_that_differ(requests: &[Request], clock: &Clock) -> Option<Warning> {
+    let least = clock.frequency_hz.saturating_mul(COMPARED_US) / 1_000_000;
+    let both = |request: &Request| Some((request.response, request.end.time.0.abs_diff(request.start?.time.0)));
+    let compared = || requests.iter().filter_map(both).filter(|(response, stamps)| *response.max(stamps) > least);
+    let differ = |(response, stamps): &(u64, u64)| {
+        let apart = response.abs_diff(*stamps);
+        apart > least && apart > *response.max(stamps) / 2
+    };
+    let (of, wrong) = (compared().count(), compared().filter(differ).count());
+    let text = format!(
+        "the responses of {} of {} differ from the time between the records of their start and completion by more than half: the sums \
+         of responses are wrong, or those of service and the queue",
+        count(wrong as u64),
+        counted(of as u64, "disk request", "disk requests"),
+    );
+    let are_most = wrong >= FEW_REQUESTS && wrong.saturating_mul(2) > of;
+    are_most.then(|| Warning::grave(FAULTS.name, RESPONSES_DIFFER, text).of(wrong as u64))
 }
 
 /// Hard faults and requests before the window of the whole trace.

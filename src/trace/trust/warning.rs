@@ -92,6 +92,7 @@ const CODES: &[(&str, bool)] = &[
     ("waits_overlap", true),
     ("requests_unmatched", true),
     ("some_requests_unmatched", false),
+    ("responses_differ", true),
     // Memory over time.
     ("counters_fell", true),
     ("lists_exceed_memory", true),
