@@ -37,7 +37,6 @@ use crate::trace::Trace;
 use crate::trace::analysis_needs::FAULTS;
 use disk_requests::Requests;
 use file_key_names::KeyNames;
-use hard_faults::Overlaps;
 use labels::Named;
 use read_ranges::ReadRanges;
 use std::collections::BTreeMap;
@@ -77,10 +76,9 @@ impl FaultSet {
         let mut named = Named { owners: Owners::new(trace.processes(), &records.threads), texts: Texts::default() };
         let files = KeyNames::new(&records.names, &mut named.texts);
         let hard = hard_faults::hard_faults(&records, &mut named, &files, session_pointer(etl), clock.origin);
-        let overlaps = Overlaps::new(&hard);
         let read = query.ranges.map(|asked| (asked, ReadRanges::new(&hard)));
         let Requests { requests, unfinished } = Requests::new(&records.disk, &mut named, &files);
-        let differ = warnings::responses_that_differ(&requests, clock);
+        let of_times = warnings::of_times(&hard, &requests, clock);
         let rows = |conditions| rows::Rows::new(trace, &named.texts, range, conditions);
         let counted = rows(&query.conditions);
         let of_others = others.iter().map(|conditions| rows(conditions).hard_set(&hard, &query.group_by)).collect();
@@ -92,12 +90,9 @@ impl FaultSet {
         let early = range.count_before(query.from.as_ref(), records.hard.iter().map(|fault| fault.moment.time));
         warnings.extend(warnings::early(early, &records, range, query.from.as_ref()));
         let (disk, unfinished) = (counted.request_figures(&requests), counted.unfinished(&unfinished));
-        warnings.extend(warnings::overlapping_waits(overlaps, clock));
-        warnings.extend(differ);
         warnings.extend(warnings::of_figures(&figures, &disk, (unfinished, warnings::has_no_completion(&records))));
-        warnings.extend(warnings::beyond_recording(trace, range));
+        warnings.extend(of_times.into_iter().chain(warnings::beyond_recording(trace, range)));
         warnings.add(query.ranges.map(|_| warnings::of_ranges(trace, snapshot)).unwrap_or_default());
-        let has_file = query.group_by.contains(&Dimension::File);
         let set = FaultSet {
             warnings,
             window_times: (clock.nanos(range.from), clock.nanos(range.to)),
@@ -116,7 +111,7 @@ impl FaultSet {
             soft: soft.0,
             hard_markers: soft.1,
             timeline: grid.map(|grid| timeline::steps(trace, range, grid, &hard, &requests)),
-            by_file: if has_file { Vec::new() } else { counted.hard_rows(&hard, &[Dimension::File]) },
+            by_file: counted.hard_rows_by_file(&hard, &query.group_by),
         };
         Ok((set, of_others))
     }

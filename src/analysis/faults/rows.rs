@@ -201,6 +201,12 @@ impl<'a> Rows<'a> {
         rows
     }
 
+    /// Hard faults by file, where rows are by something else.
+    pub fn hard_rows_by_file(&self, all: &[Hard], dimensions: &[Dimension]) -> Vec<Row<HardFigures>> {
+        let has_file = dimensions.contains(&Dimension::File);
+        if has_file { Vec::new() } else { self.hard_rows(all, &[Dimension::File]) }
+    }
+
     /// Rows by the dimensions that requests have, longest responses first.
     pub fn request_rows(&self, all: &[Request], dimensions: &[Dimension]) -> Vec<Row<RequestFigures>> {
         let dimensions: Vec<Dimension> = dimensions.iter().copied().filter(|own| Of::Disk.has(*own)).collect();

@@ -2,7 +2,7 @@
 
 use super::disk_requests::Request;
 use super::file_key_names::KeyNames;
-use super::hard_faults::Overlaps;
+use super::hard_faults::{Hard, Overlaps};
 use super::rows::{HardFigures, RequestFigures};
 use crate::analysis::resident::warnings::of_snapshots;
 use crate::analysis::stacks::Owners;
@@ -99,8 +99,14 @@ fn unknown_waits(hard: &HardFigures) -> Option<Warning> {
 const OVERLAPPING_FAULTS: u64 = 10;
 const OVERLAPPING_PART: u128 = 4;
 
+/// Times of records that contradict each other, of all faults and requests.
+pub(super) fn of_times(hard: &[Hard], requests: &[Request], clock: &Clock) -> Vec<Warning> {
+    let waits = overlapping_waits(Overlaps::new(hard), clock);
+    waits.into_iter().chain(responses_that_differ(requests, clock)).collect()
+}
+
 /// Threads that waited for several faults at once.
-pub(super) fn overlapping_waits(overlaps: Overlaps, clock: &Clock) -> Option<Warning> {
+fn overlapping_waits(overlaps: Overlaps, clock: &Clock) -> Option<Warning> {
     let Overlaps { faults, of, twice, waited } = overlaps;
     let seconds = twice as f64 / clock.frequency_hz.max(1) as f64;
     let text = format!(
@@ -149,7 +155,7 @@ const COMPARED_US: u64 = 20;
 
 /// Responses by their field against the time from the record of the start to that of the completion. A few can be measured otherwise; where
 /// most differ by half and more, one of both is wrong.
-pub(super) fn responses_that_differ(requests: &[Request], clock: &Clock) -> Option<Warning> {
+fn responses_that_differ(requests: &[Request], clock: &Clock) -> Option<Warning> {
     let least = clock.frequency_hz.saturating_mul(COMPARED_US) / 1_000_000;
     let both = |request: &Request| Some((request.response, request.end.time.0.abs_diff(request.start?.time.0)));
     let compared = || requests.iter().filter_map(both).filter(|(response, stamps)| *response.max(stamps) > least);

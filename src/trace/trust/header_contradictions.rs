@@ -407,7 +407,7 @@ pub(super) fn early_events(etl: &EtlFile, survey: &Survey) -> Option<String> {
     let early = || survey.kinds.iter().filter(is_early);
     let earliest = early().min_by_key(|kind| kind.first)?;
     let more = early().count() as u64 - 1;
-    let more = if more > 0 { format!(" and {} more", counted(more, "kind", "kinds")) } else { String::new() };
+    let more = if more > 0 { format!(" and {}", counted(more, "other", "others")) } else { String::new() };
     let is_told = before_start(etl, survey).or_else(|| processors_before_start(etl, survey)).is_some();
     (!is_told).then(|| {
         format!(
