@@ -67,6 +67,19 @@ fn processes_are_those_of_the_threads_that_payloads_name() {
     }
 }
 
+/// `Unknown*` means processes without a name in all tables; rows that tell no process were left out, and said to be none.
+#[test]
+fn rows_of_no_known_process_are_unknown_and_none() {
+    let all = rows("faults-x86.etl", &[]);
+    let nameless = |row: &&Value| row["process"].as_str().is_none_or(|process| process.starts_with("Unknown ("));
+    let count = |condition: &str| rows("faults-x86.etl", &["--where", condition]).len();
+    let (none, without) =
+        (all.iter().filter(|row| row["process"].is_null()).count(), all.iter().filter(nameless).count());
+    assert!(none > 0 && without < all.len());
+    assert_eq!([count("process=Unknown*"), count("process=n/a")], [without, none]);
+    assert_eq!([count("process=!Unknown*"), count("process=!n/a")], [without, none].map(|some| all.len() - some));
+}
+
 #[test]
 fn fields_are_those_of_the_tables() {
     let started = rows("refset-small.etl", &["--name", "Process: DCStart"]);

@@ -2,6 +2,7 @@
 
 use super::field_choice::{FieldChoice, FieldCondition};
 use crate::analysis::events::EventFilter;
+use crate::analysis::stacks::NO_PROCESS_KNOWN;
 use crate::dimensions::single_dimensions::{EVENT, PROCESSOR, PROVIDER, THREAD};
 use crate::dimensions::{Condition, NO_LABEL, ProcessFacet, dimensions};
 use crate::error::Error;
@@ -98,7 +99,11 @@ impl EventRowQuery {
         provider.matches_any(providers)
             && name.matches_any(names)
             && self.conditions.iter().all(|condition| match condition.dimension {
-                Dimension::Process => condition.patterns.matches(row.process.as_deref().unwrap_or(NO_LABEL)),
+                Dimension::Process => match &row.process {
+                    Some(process) => condition.patterns.matches(process),
+                    // A record that tells no process has none, or one that is not known.
+                    None => condition.patterns.matches_any(&[NO_LABEL, NO_PROCESS_KNOWN]),
+                },
                 Dimension::Pid => condition.patterns.matches(&number(row.process_id.map(Into::into))),
                 Dimension::Thread => condition.patterns.matches(&number(row.thread_id.map(Into::into))),
                 Dimension::Processor => condition.patterns.matches(&number(row.processor.map(Into::into))),

@@ -50,7 +50,7 @@ pub(crate) use event_stacks::EventStacks;
 pub(crate) use frame_names::Label as FrameLabel;
 pub(crate) use frame_names::{NO_STACK_TEXT, Names};
 pub(crate) use loaded_code::AddressSpaces;
-pub(crate) use process_labels::{Owners, PROCESS_DIFFERS, STARTS_MISSING, process_differs};
+pub(crate) use process_labels::{NO_PROCESS_KNOWN, Owners, PROCESS_DIFFERS, STARTS_MISSING, process_differs};
 #[cfg(feature = "cli")]
 pub(crate) use profile_tracks::{Found, Owned, PartKind, ProfileEvent, ProfileFrame, ProfilePart, Track};
 pub use query::Dimension;
@@ -221,6 +221,12 @@ fn silent_processors(trace: &Trace, events: &Events, of: &EventChoice) -> Option
     Some(Warning::note(STACK_EVENTS.name, "threads_unknown", text))
 }
 
+/// What makes sums doubtful.
+fn doubts((trace, query): (&Trace, &StackQuery), counting: &Counting<'_>, events: &Events, of: &Kind) -> Vec<Warning> {
+    let of_switches = counting.of_switches(trace, events).into_iter();
+    of_switches.chain(counting.doubts(trace, query)).chain(silent_processors(trace, events, &of.0)).collect()
+}
+
 impl StackSet {
     /// Answers a query.
     ///
@@ -243,13 +249,11 @@ impl StackSet {
         let mut names = Names::new(&parts.addresses, session_pointer(trace.etl()));
         names.hides_addresses = query.compared;
         counting.count(&mut names, &events, &stacks, &of);
-        let (left_out, silent) = (events.left_out, silent_processors(trace, &events, &of.0));
-        let of_switches = counting.of_switches(trace, &events);
+        let (left_out, doubts) = (events.left_out, doubts((trace, query), &counting, &events, &of));
         drop((events, stacks));
         names.close();
         let (searches, told) = symbol_use::read(&mut names, &query.symbols);
         let (span_ns, interval_ns) = (counting.span_ns(&trace.etl().clock), counting.interval_ns);
-        let doubts = of_switches.into_iter().chain(counting.doubts(trace, query)).chain(silent);
         let Counting { rows, processes, threads, .. } = counting;
         parts.frames = FrameTrie::default();
         query.fold.iter().for_each(|modules| names.fold(modules));

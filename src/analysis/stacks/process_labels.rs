@@ -9,6 +9,9 @@ use crate::trace::trust::warning::{Warning, records_missing};
 use crate::units::counted;
 use foldhash::HashMap as FastMap;
 
+/// The label of a process of which nothing is known, not even the id.
+pub(crate) const NO_PROCESS_KNOWN: &str = "Unknown";
+
 /// Codes of starts of threads that are missing: of most, of some.
 pub(crate) const STARTS_MISSING: [&str; 2] = ["thread_starts_missing", "some_thread_starts_missing"];
 
@@ -149,7 +152,7 @@ impl<'t> Owners<'t> {
 
     /// `name (pid)` of that instance.
     pub fn label(&self, process_id: Option<u32>, moment: Moment) -> String {
-        let Some(id) = process_id else { return "Unknown".to_owned() };
+        let Some(id) = process_id else { return NO_PROCESS_KNOWN.to_owned() };
         let found = self.instance(id, moment).and_then(|index| self.processes.instances.get(index));
         found.map_or_else(|| format!("Unknown ({id})"), |process| process.label())
     }
