@@ -108,7 +108,8 @@ fn a_saved_baseline_with_other_rows_is_none() {
         let text = text.to_owned();
         move |budget: &mut Value| budget["rows"][0]["labels"][at] = text.as_str().into()
     };
-    let cases: [(&dyn Fn(&mut Value), &str); 9] = [
+    type Change<'c> = &'c dyn Fn(&mut Value);
+    let cases: [(Change, &str); 9] = [
         (&label(1, "Imagx"), "row 1: \\\"Imagx\\\" is no category"),
         (&label(1, "Total"), "row 1: \\\"Total\\\" is no category"),
         (&label(0, "Total"), "row 1: \\\"Total\\\" is a total"),

@@ -3,7 +3,6 @@
 use crate::analysis::check::budget::{Budget, Measure};
 use crate::analysis::check::measured_value::{Row, Value, length};
 use crate::analysis::check::required_data::Evidence;
-use crate::analysis::check::trace_values::PAGES;
 use crate::analysis::check::unknown_owners::{Unknown, of_unknown, unknown};
 use crate::analysis::refset::ReferenceSet;
 use crate::analysis::refset::query::{Dimension as ReferenceDimension, Query};
@@ -22,6 +21,8 @@ use crate::trace::trust::readiness::untold_regions;
 use crate::trace::trust::warning::{Warning, Warnings};
 use crate::units::Nanos;
 
+/// The events that make up a page sequence.
+pub(super) const PAGES: [HookId; 2] = [PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2];
 /// The events that make up a reference set.
 const ACCESSES: [HookId; 6] =
     [IN_MEMORY_ACTIVE, IN_MEMORY_ACTIVE_RUNDOWN, PAGE_ACCESS, PAGE_ACCESS_EX, PAGE_RELEASE, REMOVE_FROM_WS];

@@ -5,7 +5,7 @@ use crate::analysis::check::budget::{Analysis, Budget, Conditions, Measure};
 use crate::analysis::check::cpu_values::CpuValues;
 use crate::analysis::check::fault_values::FaultValues;
 pub use crate::analysis::check::measured_value::{Row, Value};
-use crate::analysis::check::reference_values::ReferenceValues;
+use crate::analysis::check::reference_values::{PAGES, ReferenceValues};
 use crate::analysis::check::required_data::Evidence;
 use crate::analysis::check::unknown_owners::of_unknown;
 use crate::analysis::check::unrecorded::{
@@ -19,8 +19,6 @@ use crate::analysis::resident::query::{SnapshotChoice, stacks_for};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::resident::warnings;
 use crate::analysis::table::{Condition, Dimension as _};
-use crate::etl::record_id::HookId;
-use crate::event::hooks::*;
 use crate::load::allocation_kinds::AllocationKind;
 use crate::model::snapshot::Snapshot;
 use crate::trace::analysis_needs::{FILES, HEAPS, IMAGES, PROCESS_THINGS, REFERENCE_SET, RESIDENT_SET, Recorded};
@@ -42,8 +40,6 @@ pub struct TraceValues {
     pub(crate) machines: Vec<Machine>,
 }
 
-/// The events that make up a page sequence.
-pub(super) const PAGES: [HookId; 2] = [PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2];
 impl TraceValues {
     /// Measures a trace.
     pub fn answer(trace: &Trace, budgets: &[Budget]) -> TraceValues {

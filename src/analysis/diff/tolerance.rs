@@ -42,7 +42,7 @@ impl FromStr for Tolerance {
 
 /// Where an amount goes that is no whole byte, or no whole millionth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rounding {
+pub(crate) enum Rounding {
     /// To the nearest one.
     Nearest,
     /// To the one below: an upper limit lets nothing pass that is above it.
@@ -78,7 +78,7 @@ impl Tolerance {
     ///
     /// # Errors
     /// What was expected.
-    pub fn rounded(text: &str, rounding: Rounding) -> Result<Tolerance, String> {
+    pub(crate) fn rounded(text: &str, rounding: Rounding) -> Result<Tolerance, String> {
         const FORM: &str = "expected a number of pages (10), a size (\"1.5 MiB\") or a share of the larger side (2%)";
         let text = text.trim();
         let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len()));

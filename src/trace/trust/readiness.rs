@@ -188,8 +188,9 @@ pub(crate) fn untold_regions(survey: &Survey, processes: &Processes, from: Momen
     };
     let ended = processes.instances.iter().filter(is_untold).count() as u64;
     (ended > 0 && !has(regions.at_start)).then(|| {
-        let (name, who) = (regions.name, counted(ended, "process", "processes"));
-        (ended, format!("only the rundown at the stop lists {name}: it lacks those of {who} from before the trace that ended in it"))
+        let who = counted(ended, "process from before the trace", "processes from before the trace");
+        let name = regions.name;
+        (ended, format!("only the rundown at the stop lists {name}: it lacks those of {who} that ended in it"))
     })
 }
 
