@@ -63,7 +63,7 @@ fn waits_of_a_thread_that_lie_in_each_other_are_not_judged() {
         )
     };
     // Next to each other; a few in others, as where a page is needed to read one; all from the first moment on.
-    let few = |n: u64| t0 + 1000 * (if n % 8 == 0 { n - 2 } else { n - 1 });
+    let few = |n: u64| t0 + 1000 * (if n.is_multiple_of(8) { n - 2 } else { n - 1 });
     let begins: [(&dyn Fn(u64) -> u64, bool); 3] =
         [(&|n| t0 + 1000 * (n - 1), true), (&few, true), (&|_| t0 + 1, false)];
     for (begin, is_sound) in begins {

@@ -97,7 +97,7 @@ fn a_processor_without_samples_is_told_wherever_samples_are_counted() {
             &["info", path, "--strict"],
             &["cpu", path],
         ];
-        all.map(|line| run(line)).map(|ran| (ran.code, [ran.out, ran.err].concat()))
+        all.map(run).map(|ran| (ran.code, [ran.out, ran.err].concat()))
     };
     for (code, told) in lines(path(&silent)) {
         assert!(code == 0 && told.contains(says), "{told}");

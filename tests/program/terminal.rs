@@ -44,7 +44,7 @@ fn a_comparison_fits_the_terminal() {
     for line in [
         "pfnset diff resident-small.etl refset-proved.etl",
         "pfnset diff alloc-x86.etl stacks-keys.etl --allocations",
-        "pfnset diff cpu-compressed.etl stacks-keys.etl --of cswitch",
+        "pfnset diff cpu-compressed.etl stacks-keys.etl --of samples",
     ] {
         let shown = on_a_terminal("a_comparison_fits_the_terminal", 100, line).expect("a terminal");
         assert!(shown.contains("Different: ") && shown.lines().count() <= ROWS, "{shown}");
