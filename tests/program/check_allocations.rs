@@ -284,6 +284,7 @@ fn growth_is_of_the_time_that_was_recorded() {
     let late = file::name(P8, 0x0424, 0xffff_b000_0000_0000, "C:\\late").at(Session::windows10().t0 + 120_000_000);
     let value = growth(&two_seconds_of_pool(0, 0, Some(late)), "");
     assert!(is_right(value), "{value}, not {wanted}");
+}
 
 /// What a process without a name committed can be of any: a value to which it could add too much passed beside a warning.
 #[test]
