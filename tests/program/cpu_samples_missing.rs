@@ -2,9 +2,9 @@
 
 use crate::program::run;
 use etl_writer::Ptr::P8;
-use etl_writer::payloads::perf::interval;
+use etl_writer::payloads::perf::{interval, sample};
 use etl_writer::payloads::thread::Switch;
-use etl_writer::{Rec, Session, Trace, file_of};
+use etl_writer::{Session, Trace, file_of};
 use serde_json::Value;
 use std::ops::Range;
 
@@ -13,12 +13,16 @@ const MS: u64 = 10_000;
 
 /// A sample of thread 44 each millisecond, for a quarter of a second on each of two processors, but for those that are missing.
 fn samples(is_missing: impl Fn(u16, u64) -> bool) -> (Trace, u64) {
+    samples_of(|_, _| 44, is_missing)
+}
+
+/// The same of the thread that runs on a processor then.
+fn samples_of(thread: impl Fn(u16, u64) -> u32, is_missing: impl Fn(u16, u64) -> bool) -> (Trace, u64) {
     let session = Session { processors: 2, ..Session::windows10() };
     let t0 = session.t0;
-    let payload = [&0xffff_f800_0000_1000u64.to_le_bytes()[..], &44u32.to_le_bytes(), &1u16.to_le_bytes(), &[0, 0]];
-    let sample = Rec::perf(P8, 0x0f2e, 2, payload.concat());
     let all = (1..=250).flat_map(|n| [(0, n), (1, n)]).filter(|&(processor, n)| !is_missing(processor, n));
-    let records = all.map(|(processor, n)| sample.clone().on(processor).at(t0 + MS * n));
+    let met = |(processor, n)| sample(P8, 0xffff_f800_0000_1000, thread(processor, n), 0).on(processor).at(t0 + MS * n);
+    let records = all.map(met);
     let timer = interval(P8, 2, 0x0f49, 0, 10_000, 10_000).at(t0 + 10);
     (Trace::new(session).push(timer).push_all(records), t0)
 }
@@ -118,12 +122,14 @@ fn beside_switches(
     is_missing: impl Fn(u16, u64) -> bool,
     more: &[&str],
 ) -> (String, Vec<String>, i32) {
-    let (trace, t0) = samples(is_missing);
+    let thread_of = |processor: u16| 44 + 4 * u32::from(processor);
+    let runs = |n: u64| busy.start < n && n <= busy.end;
+    let (trace, t0) = samples_of(|processor, n| if runs(n) { thread_of(processor) } else { 0 }, is_missing);
     let switch = |processor: u16, at: u64, new, old| {
         Switch { new, old, state: 5, ..Switch::default() }.rec(P8, 4).on(processor).at(t0 + at)
     };
     let of = |processor: u16| {
-        let thread = 44 + 4 * u32::from(processor);
+        let thread = thread_of(processor);
         let (begin, end) = (busy.start * MS + 5000, busy.end * MS + 5000);
         [
             switch(processor, 5000, 0, thread),
@@ -147,8 +153,7 @@ fn a_busy_processor_has_samples() {
     let (text, codes, code) = beside_switches(1..240, |processor, _| processor == 1, &[]);
     assert_eq!((text.contains("of processor 1"), codes, code), (true, vec![], 0));
     let (text, codes, _) = beside_switches(1..240, |_, n| (50..150).contains(&n), sampling);
-    // Eleven samples of the thread came while the idle one ran.
-    assert!(text.contains("they lack 89.000 ms of 239.000 ms of processor 0, 89.000 ms of"), "{text}");
+    assert!(text.contains("they lack 100.000 ms of 239.000 ms of processor 0, 100.000 ms of"), "{text}");
     assert_eq!(codes, ["samples_missing"]);
 }
 

@@ -92,7 +92,9 @@ const MISSING_PART: u64 = 20;
 fn switches_missing(trace: &Trace, processors: &[Processor], range: TickRange) -> Option<Warning> {
     let sum = |of: fn(&Processor) -> u64| processors.iter().map(of).sum::<u64>();
     let (all, others) = (sum(|processor| processor.samples.0), sum(|processor| processor.samples.1));
-    let of_samples = (others >= FEW && others.saturating_mul(MISSING_PART) > all).then(|| {
+    // Where the chain of switches is broken, that says so.
+    let is_whole = sum(|processor| processor.breaks) == 0;
+    let of_samples = (is_whole && others >= FEW && others.saturating_mul(MISSING_PART) > all).then(|| {
         let all = counted(all, "sample is", "samples are");
         format!("{} of {all} of another thread than the one that ran by the context switches", count(others))
     });

@@ -10,10 +10,9 @@ use crate::analysis::cpu::replay::processor_event::{ProcessorEvent, ProcessorEve
 use crate::analysis::cpu::replay::ready_queue_length::{PendingEntry, ReadyQueue};
 use crate::analysis::cpu::replay::sample_counts::SampleCounts;
 use crate::analysis::cpu::replay::thread_counts::{CountsByThread, WaitTime};
-use crate::analysis::cpu::replay::thread_events::ThreadStarts;
 use crate::analysis::cpu::replay::thread_instances::{
-    EarlyReadyRecords, IDLE_INSTANCE, ReadiedAtEnd, ReadyRecord, State, ThreadIndex, ThreadInstances, UNKNOWN_INSTANCE,
-    WaitReason,
+    EarlyReadyRecords, IDLE_INSTANCE, ReadiedAtEnd, ReadyRecord, State, ThreadIndex, ThreadInstances, ThreadStarts,
+    UNKNOWN_INSTANCE, WaitReason,
 };
 use crate::analysis::cpu::switch_stacks::{KeptStack, SwitchInStacks};
 use crate::analysis::time_grid::{Grid, TickRange};

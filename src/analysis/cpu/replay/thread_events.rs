@@ -10,30 +10,6 @@ use crate::load::owned_events::ThreadEvent;
 use crate::moment::At;
 use crate::units::Ticks;
 
-/// Starts of threads, of those that no rundown at the start lists.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct ThreadStarts {
-    has_rundown: bool,
-    /// Threads of which only the end or the rundown at the end is there.
-    unseen: u64,
-    /// Starts that are there.
-    there: u64,
-}
-
-impl ThreadStarts {
-    /// Takes a record of a thread, which an earlier one has described or not.
-    fn follow(&mut self, phase: Phase, is_described: bool) {
-        self.has_rundown |= phase == Phase::DcStart;
-        self.there += u64::from(phase == Phase::Start);
-        self.unseen += u64::from(!is_described && matches!(phase, Phase::End | Phase::DcEnd));
-    }
-
-    /// Starts that are missing, and those that are there.
-    pub(crate) fn missing(self) -> (u64, u64) {
-        (if self.has_rundown { self.unseen } else { 0 }, self.there)
-    }
-}
-
 impl<S: KeptStack> Scheduler<'_, S> {
     /// A thread event.
     pub fn thread_event(&mut self, event: &At<ThreadEvent>) {

@@ -6,6 +6,7 @@ use crate::analysis::cpu::replay::process_pair_counts::ProcessNumber;
 use crate::analysis::cpu::replay::ready_queue_length::PendingEntry;
 use crate::dimensions::process_dimensions::ProcessCode;
 use crate::dimensions::{Condition, Label};
+use crate::event::Phase;
 use crate::event::cswitch::wait_reason_name;
 use crate::model::process::Processes;
 use crate::moment::Moment;
@@ -210,6 +211,30 @@ impl ThreadInstance {
         let found = alive.or_else(next).or_else(before).or_else(|| all().next());
         let index = found.and_then(|(index, _)| u32::try_from(index).ok());
         index.map_or(ProcessCode::UnknownId(process_id), ProcessCode::Instance)
+    }
+}
+
+/// Starts of threads, of those that no rundown at the start lists.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ThreadStarts {
+    has_rundown: bool,
+    /// Threads of which only the end or the rundown at the end is there.
+    unseen: u64,
+    /// Starts that are there.
+    there: u64,
+}
+
+impl ThreadStarts {
+    /// Takes a record of a thread, which an earlier one has described or not.
+    pub(crate) fn follow(&mut self, phase: Phase, is_described: bool) {
+        self.has_rundown |= phase == Phase::DcStart;
+        self.there += u64::from(phase == Phase::Start);
+        self.unseen += u64::from(!is_described && matches!(phase, Phase::End | Phase::DcEnd));
+    }
+
+    /// Starts that are missing, and those that are there.
+    pub(crate) fn missing(self) -> (u64, u64) {
+        (if self.has_rundown { self.unseen } else { 0 }, self.there)
     }
 }
 
