@@ -4,7 +4,7 @@ use crate::program::{finish, out, pfnset, run};
 use etl_writer::Ptr::P8;
 use etl_writer::payloads::process::{self, Process};
 use etl_writer::payloads::thread::Switch;
-use etl_writer::payloads::{memory, pool};
+use etl_writer::payloads::{memory, perf, pool};
 use etl_writer::{Put, Rec, Session, Trace, file_of, guid};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -417,4 +417,40 @@ fn a_thread_that_changes_the_processor_within_a_tick_lacks_no_context_switch() {
     assert!(ran.code == 0 && !json["warnings"].to_string().contains("chain"), "{}", json["warnings"]);
     let row = &json["rows"][0];
     assert_eq!((&row["events"], &row["weight"]), (&40.into(), &0.into()), "{row}");
+}
+
+/// Twenty samples whose stacks are logged as keys, which records at the end define; these keys and definitions are there.
+fn with_keys(has_key: impl Fn(u64) -> bool, is_defined: impl Fn(u64) -> bool) -> tempfile::NamedTempFile {
+    const KERNEL: u64 = 0xffff_f800_0000_1000;
+    let session = Session { processors: 1, ..Session::windows10() };
+    let t0 = session.t0;
+    let at = |n: u64| t0 + 10_000 * n;
+    let sampled = |n: u64| {
+        let key = has_key(n).then(|| perf::stack_key(P8, 0x1825, at(n), 4, 8, 0x1000 + n).at(at(n) + 10));
+        std::iter::once(perf::sample(P8, KERNEL, 8, 0).at(at(n))).chain(key)
+    };
+    let define = |n: u64| perf::stack_definition(P8, 0x1824, 0x1000 + n, &[KERNEL, KERNEL + 0x10 * n]).at(at(30) + n);
+    let records = (1..=20).flat_map(sampled).chain((1..=20).filter(|n| is_defined(*n)).map(define));
+    file_of(&Trace::new(session).push_all(records).finish())
+}
+
+/// Keys without definitions were in a count below the table alone, definitions without keys nowhere.
+#[test]
+fn keys_of_stacks_that_are_missing_are_told() {
+    let told = |trace: &tempfile::NamedTempFile| {
+        let ran = run(&["stacks", trace.path().to_str().expect("UTF-8"), "--strict", "--format", "json"]);
+        let json: Value = serde_json::from_str(&ran.out).expect("JSON");
+        let mut warnings = json["warnings"].as_array().expect("warnings").iter().filter_map(Value::as_str);
+        let of_keys = warnings.find(|text| text.contains("these frames")).unwrap_or_default().to_owned();
+        assert_eq!(ran.code == 3, !of_keys.is_empty(), "{ran:?}");
+        of_keys
+    };
+    assert_eq!(told(&with_keys(|_| true, |_| true)), "");
+    let undefined = told(&with_keys(|_| true, |n| n > 10));
+    assert!(undefined.starts_with("10 of 20 keys of stacks are defined by no record: "), "{undefined}");
+    let unused = told(&with_keys(|_| false, |_| true));
+    assert!(
+        unused.starts_with("20 stacks of the kernel are defined, and no event has one (no StackKeyKernel)"),
+        "{unused}"
+    );
 }

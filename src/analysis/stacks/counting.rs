@@ -30,7 +30,7 @@ const LEAST_INTERVALS: u64 = 10;
 
 /// Counts the chosen events by process and stack.
 pub(super) struct Counting<'a> {
-    parts: &'a Parts,
+    pub(super) parts: &'a Parts,
     pub(super) owners: Owners<'a>,
     /// Events after the first and until the second moment count.
     pub window: (Moment, Moment),
@@ -229,7 +229,7 @@ fn is_inside((from, to): (Moment, Moment), moment: Moment) -> bool {
 
 /// Weights in time order.
 pub(super) struct Weights<'a> {
-    parts: &'a Parts,
+    pub(super) parts: &'a Parts,
     events: &'a Events,
     intervals: ProfileIntervals<'a>,
     stop: usize,

@@ -4,6 +4,7 @@ use super::counting::{Counting, Log, Logged};
 use super::frame_names::Names;
 use super::query::{Kind, StackQuery, Weight};
 use super::rows::{Key, Threads};
+use super::stack_keys;
 use super::stack_matching::{self, Joined};
 use super::text_interner::Texts;
 use super::{kinds, nothing_of, symbol_use};
@@ -69,7 +70,8 @@ impl EventLog {
         let (_, mut told) = symbol_use::read(&mut names, &query.symbols);
         told.extend((left_out.sum() > 0).then(|| format!("{}: left out: {}", of.name(), left_out.counts().join(", "))));
         told.extend(counts.unknown_counts().map(|text| format!("{}: not known: {text}", of.name())));
-        let doubts = of_switches.into_iter().chain(counting.doubts(trace, query)).collect();
+        let of_keys = stack_keys::doubt(records, &counts);
+        let doubts = of_switches.into_iter().chain(counting.doubts(trace, query)).chain(of_keys).collect();
         let Counting { processes, threads, log, rows, .. } = counting;
         let keys = rows.things().iter().map(|row| row.key).collect();
         let Log { events, process_ids } = log.unwrap_or_default();

@@ -28,6 +28,7 @@ mod rows;
 mod sample_capacity;
 mod samples_by_processor;
 mod sampling_intervals;
+mod stack_keys;
 mod stack_labels;
 mod stack_matching;
 mod stack_texts;
@@ -222,9 +223,16 @@ fn silent_processors(trace: &Trace, events: &Events, of: &EventChoice) -> Option
 }
 
 /// What makes sums doubtful.
-fn doubts((trace, query): (&Trace, &StackQuery), counting: &Counting<'_>, events: &Events, of: &Kind) -> Vec<Warning> {
+fn doubts(
+    (trace, query): (&Trace, &StackQuery),
+    counting: &Counting<'_>,
+    (events, joined): (&Events, &JoinCounts),
+    of: &Kind,
+) -> Vec<Warning> {
     let of_switches = counting.of_switches(trace, events).into_iter();
-    of_switches.chain(counting.doubts(trace, query)).chain(silent_processors(trace, events, &of.0)).collect()
+    let of_processors = silent_processors(trace, events, &of.0);
+    let of_keys = stack_keys::doubt(counting.parts, joined);
+    of_switches.chain(counting.doubts(trace, query)).chain(of_processors).chain(of_keys).collect()
 }
 
 impl StackSet {
@@ -249,7 +257,7 @@ impl StackSet {
         let mut names = Names::new(&parts.addresses, session_pointer(trace.etl()));
         names.hides_addresses = query.compared;
         counting.count(&mut names, &events, &stacks, &of);
-        let (left_out, doubts) = (events.left_out, doubts((trace, query), &counting, &events, &of));
+        let (left_out, doubts) = (events.left_out, doubts((trace, query), &counting, (&events, &counts), &of));
         drop((events, stacks));
         names.close();
         let (searches, told) = symbol_use::read(&mut names, &query.symbols);
