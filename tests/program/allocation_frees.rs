@@ -218,3 +218,23 @@ fn commit_of_a_process_that_the_end_rundown_does_not_list_is_told() {
     assert!(code == 3 && warnings.contains(says), "{warnings}");
     assert!(reason(&of_records(records(false)), "commit").contains(says));
 }
+
+/// A start was missing, and all that its process allocated was left out with what comes after the end of the one before.
+#[test]
+fn records_after_the_end_of_a_process_are_told_where_a_start_is_missing() {
+    let process = |name: &str, hook: u16| Process::new(40, name).rec(P8, 4, hook);
+    let records = |is_started: bool| {
+        let before = [process("one.exe", process::START), process("one.exe", process::END)];
+        let started = is_started.then(|| process("two.exe", process::START));
+        let pairs = (0..20).flat_map(|number| {
+            let address = 0x100_0000 + 0x10_0000 * number;
+            [virtual_alloc(P8, address, 0x1000, 40, RESERVE | COMMIT), virtual_free(P8, address, 0, 40, 0x8000)]
+        });
+        before.into_iter().chain(started).chain(pairs).chain([process("two.exe", process::DC_END)]).collect::<Vec<_>>()
+    };
+    let says = "40 records of commit are of processes that have ended by the records, and 1 start of a process is in no record";
+    let (code, warnings) = told(&of_records(records(true)), "commit");
+    assert!(code == 0 && !warnings.contains("have ended by the records"), "{warnings}");
+    let (code, warnings) = told(&of_records(records(false)), "commit");
+    assert!(code == 3 && warnings.contains(says), "{warnings}");
+}

@@ -51,6 +51,7 @@ pub fn warnings(
     }
     warnings.extend(missing_frees(of, replayed.allocated_again, [number("allocations"), number("frees")]));
     warnings.extend(missing_allocations(of, replayed, [number("allocations"), number("frees")]));
+    warnings.extend(after_ends(trace, of, number("after_end"), [number("allocations"), number("frees")]));
     warnings.extend(impossible_listed(of, replayed.listed_left_out));
     warnings.extend(frees_that_differ(of, number("mismatched"), number("frees")));
     warnings.extend(undated_frees(trust).map(|text| note("frees_undated", text.into())));
@@ -80,6 +81,26 @@ pub fn lack_of_stacks(analysis: &'static str, stacks: StackShares, has_none: boo
     let freed = (stacks.freed, "freed", "free_function and free_stack");
     [allocated, freed].into_iter().filter_map(lacking).collect()
 }
+
+/// Records of ids whose process has ended are in no sum. A few come late; where starts of processes are missing, they are of those that have
+/// the ids then.
+fn after_ends(trace: &Trace, of: AllocationKind, ended: u64, [allocations, frees]: [u64; 2]) -> Option<Warning> {
+    let (starts, _) = trace.processes().starts_missing();
+    let is_many = ended >= LATE && ended.saturating_mul(100) > allocations.saturating_add(frees);
+    (starts > 0 && is_many).then(|| {
+        let text = format!(
+            "{} of {} are of processes that have ended by the records, and {} in no record: what those that had the ids after them allocated \
+             is in no sum",
+            counted(ended, "record", "records"),
+            of.name(),
+            counted(starts, "start of a process is", "starts of processes are"),
+        );
+        Warning::grave(of.needs().name, ALLOCATIONS_MISSING, text).of(ended)
+    })
+}
+
+/// So many records after the end of their process can be late.
+const LATE: u64 = 10;
 
 /// Codes of frees that the records lack: budgets are `invalid` then.
 pub const FREES_UNKNOWN: [&str; 2] = ["frees_not_recorded", "frees_missing"];
