@@ -230,7 +230,7 @@ fn records_after_the_end_of_a_process_are_told_where_a_start_is_missing() {
             let address = 0x100_0000 + 0x10_0000 * number;
             [virtual_alloc(P8, address, 0x1000, 40, RESERVE | COMMIT), virtual_free(P8, address, 0, 40, 0x8000)]
         });
-        before.into_iter().chain(started).chain(pairs).chain([process("two.exe", process::DC_END)]).collect::<Vec<_>>()
+        before.into_iter().chain(started).chain(pairs).chain([process("two.exe", process::END)]).collect::<Vec<_>>()
     };
     let says = "40 records of commit are of processes that have ended by the records, and 1 start of a process is in no record";
     let (code, warnings) = told(&of_records(records(true)), "commit");

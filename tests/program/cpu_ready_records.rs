@@ -123,7 +123,25 @@ fn switches_that_are_missing_are_told_and_judged() {
     assert_eq!(says(|_| true), ("pass".to_owned(), String::new()));
     let (verdict, warning) = says(|n| n < 28);
     assert!(verdict == "invalid" && warning.starts_with("threads are readied for 12.7"), "{verdict} {warning}");
-    let (verdict, warning) = says(|n| n < 10 || n > 20);
+    let (verdict, warning) = says(|n| n > 12);
+    assert!(
+        verdict == "invalid" && warning.starts_with("threads are readied for 12.100 ms before"),
+        "{verdict} {warning}"
+    );
+    let (verdict, warning) = says(|n| !(10..=20).contains(&n));
     let of_samples = "11 of 40 samples are of another thread than the one that ran by the context switches";
     assert!(verdict == "invalid" && warning.starts_with(of_samples), "{verdict} {warning}");
+}
+
+/// Who ran before the first switch was made of the thread that it stops, without a word; after the last one a warning said so.
+#[test]
+fn a_window_from_before_the_first_switch_is_told() {
+    let file = with_switches(|n| n > 12);
+    let path = file.path().to_str().expect("UTF-8");
+    let codes = |from: &[&str]| {
+        let ran = run(&[&["cpu", path, "--format", "json", "-q"], from].concat());
+        let json: Value = serde_json::from_str(&ran.out).expect("JSON");
+        json["doubts"].as_array().expect("doubts").iter().any(|doubt| doubt["code"] == "window_before_switches")
+    };
+    assert_eq!([codes(&["--from", "0"]), codes(&[])], [true, false]);
 }

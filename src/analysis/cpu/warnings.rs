@@ -14,7 +14,7 @@ use crate::trace::Trace;
 use crate::trace::analysis_needs::CPU;
 use crate::trace::trust::readiness::{Need, undescribed};
 use crate::trace::trust::warning::{Warning, Warnings, no_switches_of, records_missing, symbols_missing};
-use crate::units::{Nanos, count, counted};
+use crate::units::{Nanos, Ticks, count, counted};
 use std::collections::BTreeSet;
 
 /// That the window, which begins with the first context switch, begins before the recording.
@@ -98,22 +98,34 @@ fn switches_missing(trace: &Trace, processors: &[Processor], range: TickRange) -
         let all = counted(all, "sample is", "samples are");
         format!("{} of {all} of another thread than the one that ran by the context switches", count(others))
     });
-    let last_switch = trace.scheduling().buffers.iter().filter_map(|facts| facts.last_switch).max();
-    let last_ready = trace.survey().kernel_span(READY_THREAD).map(|(_, last)| last);
-    let beyond = last_switch.zip(last_ready).map(|(switch, ready)| ready.0.saturating_sub(switch.0));
-    let is_long =
-        |ticks: &i64| u64::try_from(*ticks).is_ok_and(|ticks| ticks.saturating_mul(MISSING_PART) > range.ticks());
-    let of_readies = beyond.filter(is_long).zip(last_switch).map(|(ticks, switch)| {
-        let clock = &trace.etl().clock;
-        let milliseconds = ticks as f64 * 1e3 / clock.frequency_hz.max(1) as f64;
-        let last = clock.nanos(switch).seconds();
-        format!(
-            "threads are readied for {milliseconds:.3} ms after the last context switch ({last:.6} s), and none runs"
-        )
-    });
-    let texts: Vec<String> = of_samples.into_iter().chain(of_readies).collect();
+    let texts: Vec<String> = of_samples.into_iter().chain(readied_without_switches(trace, range)).collect();
     let text = format!("{}: context switches are missing, and times of threads are wrong", texts.join("; "));
     (!texts.is_empty()).then(|| Warning::grave(CPU.name, SWITCHES_MISSING, text))
+}
+
+/// Threads that are readied long before the first context switch or after the last one: somebody runs as soon as a processor is free.
+fn readied_without_switches(trace: &Trace, range: TickRange) -> Vec<String> {
+    let clock = &trace.etl().clock;
+    let ends = switch_ends(trace).zip(trace.survey().kernel_span(READY_THREAD));
+    let text = |(from, to): (Ticks, Ticks), place: &str, switch: Ticks| {
+        let ticks = u64::try_from(to.0.saturating_sub(from.0)).ok()?;
+        let milliseconds = ticks as f64 * 1e3 / clock.frequency_hz.max(1) as f64;
+        let at = clock.nanos(switch).seconds();
+        (ticks.saturating_mul(MISSING_PART) > range.ticks()).then(|| {
+            format!("threads are readied for {milliseconds:.3} ms {place} context switch ({at:.6} s), and none runs")
+        })
+    };
+    let of_ends = ends.map(|((first, last), (first_ready, last_ready))| {
+        [text((first_ready, first), "before the first", first), text((last, last_ready), "after the last", last)]
+    });
+    of_ends.into_iter().flatten().flatten().collect()
+}
+
+/// The first and the last context switch.
+fn switch_ends(trace: &Trace) -> Option<(Ticks, Ticks)> {
+    let facts = &trace.scheduling().buffers;
+    let first = facts.iter().filter_map(|facts| facts.first_switch).map(|(moment, _)| moment.time).min()?;
+    Some((first, facts.iter().filter_map(|facts| facts.last_switch).max()?))
 }
 
 /// Interrupts whose begin cannot be true, and that their time is not known where they are more than a tenth.
@@ -237,18 +249,34 @@ fn lack_of_stacks(shares: &StackShares) -> impl Iterator<Item = Warning> {
     [(shares.waited, of_switches), (shares.readied, of_readies)].into_iter().filter_map(lacking)
 }
 
-/// The part of the window after the last context switch of all processors: until when the last threads ran on, no record says.
-fn beyond_switches(trace: &Trace, range: TickRange) -> Option<Warning> {
+/// The parts of the window before the first context switch and after the last one: what ran there, no record says. Switches begin a moment after
+/// the trace.
+fn beyond_switches(trace: &Trace, range: TickRange) -> Vec<Warning> {
     let clock = &trace.etl().clock;
-    let last = trace.scheduling().buffers.iter().filter_map(|facts| facts.last_switch).max()?;
+    let Some((first, last)) = switch_ends(trace) else { return Vec::new() };
+    let milliseconds = |ticks: u64| ticks as f64 * 1e3 / clock.frequency_hz.max(1) as f64;
+    let seconds = |time: Ticks| clock.nanos(time).seconds();
+    let before = TickRange { from: range.from, to: first.min(range.to) }.ticks();
+    let begin = (before.saturating_mul(100) > range.ticks()).then(|| {
+        let text = format!(
+            "{:.3} ms of the window are before the first context switch ({:.6} s): no record says what ran then; the thread that the first \
+             switch of each processor stops counts as if it ran from the begin on",
+            milliseconds(before),
+            seconds(first)
+        );
+        Warning::grave(CPU.name, "window_before_switches", text)
+    });
     let beyond = TickRange { from: last.max(range.from), to: range.to }.ticks();
-    let milliseconds = beyond as f64 * 1e3 / clock.frequency_hz.max(1) as f64;
-    let text = format!(
-        "{milliseconds:.3} ms of the window are after the last context switch ({:.6} s): no record says what ran then; the \
-         last thread of each processor counts as if it ran on",
-        clock.nanos(last).seconds()
-    );
-    (beyond > 0).then(|| Warning::grave(CPU.name, "window_beyond_switches", text))
+    let end = (beyond > 0).then(|| {
+        let text = format!(
+            "{:.3} ms of the window are after the last context switch ({:.6} s): no record says what ran then; the \
+             last thread of each processor counts as if it ran on",
+            milliseconds(beyond),
+            seconds(last)
+        );
+        Warning::grave(CPU.name, "window_beyond_switches", text)
+    });
+    begin.into_iter().chain(end).collect()
 }
 
 /// Processors whose threads are not known for some time.

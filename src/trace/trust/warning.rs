@@ -116,6 +116,7 @@ const CODES: &[(&str, bool)] = &[
     ("processors_unknown", false),
     ("interrupts_unknown", true),
     ("switches_missing", true),
+    ("window_before_switches", true),
     ("stack_keys_missing", true),
     ("interrupts_after_end", false),
     ("interrupts_before_trace", false),
