@@ -163,3 +163,11 @@ fn an_idle_processor_needs_no_samples() {
     let (text, codes, code) = beside_switches(100..105, |processor, _| processor == 1, &["--preset", "sampling"]);
     assert_eq!((text, codes, code), (String::new(), vec![], 0));
 }
+
+/// The threads of the last switches were said to have run on, and samples to have missed them.
+#[test]
+fn time_beyond_the_switches_is_not_called_busy() {
+    let beyond = ["--preset", "sampling", "--to", "100"];
+    let (_, codes, _) = beside_switches(1..240, |_, n| n > 100, &beyond);
+    assert_eq!(codes, ["window_beyond_switches"]);
+}

@@ -276,7 +276,10 @@ impl<'r, S: KeptStack> Replay<'r, S> {
         let shares = stacks.map(|stacks| rows::stacks_known(scheduler, &labels, stacks, query));
         let mut warnings = warnings::warnings(trace, &missing, processors, range, shares.as_ref(), told);
         let uses: Vec<TicksByUse> = by_processor.iter().map(|times| times.by_use).collect();
-        warnings.extend(sampled_and_exact::samples_missing(scheduler, &uses, etl.clock.frequency_hz));
+        // Who is only said to have run on beyond the switches need not have been met.
+        if !warnings.iter().any(|warning| warning.is_of(&warnings::BEYOND_SWITCHES)) {
+            warnings.extend(sampled_and_exact::samples_missing(scheduler, &uses, etl.clock.frequency_hz));
+        }
         // A broken chain of switches is told already, and makes all of this doubtful.
         let is_whole = processors.iter().all(|processor| processor.breaks == 0);
         warnings.extend(unknown_processes::warnings(trace, scheduler, &labels, is_whole));

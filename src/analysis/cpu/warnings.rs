@@ -249,6 +249,9 @@ fn lack_of_stacks(shares: &StackShares) -> impl Iterator<Item = Warning> {
     [(shares.waited, of_switches), (shares.readied, of_readies)].into_iter().filter_map(lacking)
 }
 
+/// Codes of windows that begin before the first context switch, or end after the last one.
+pub(super) const BEYOND_SWITCHES: [&str; 2] = ["window_before_switches", "window_beyond_switches"];
+
 /// The parts of the window before the first context switch and after the last one: what ran there, no record says. Switches begin a moment after
 /// the trace.
 fn beyond_switches(trace: &Trace, range: TickRange) -> Vec<Warning> {
@@ -264,7 +267,7 @@ fn beyond_switches(trace: &Trace, range: TickRange) -> Vec<Warning> {
             milliseconds(before),
             seconds(first)
         );
-        Warning::grave(CPU.name, "window_before_switches", text)
+        Warning::grave(CPU.name, BEYOND_SWITCHES[0], text)
     });
     let beyond = TickRange { from: last.max(range.from), to: range.to }.ticks();
     let end = (beyond > 0).then(|| {
@@ -274,7 +277,7 @@ fn beyond_switches(trace: &Trace, range: TickRange) -> Vec<Warning> {
             milliseconds(beyond),
             seconds(last)
         );
-        Warning::grave(CPU.name, "window_beyond_switches", text)
+        Warning::grave(CPU.name, BEYOND_SWITCHES[1], text)
     });
     begin.into_iter().chain(end).collect()
 }
