@@ -238,3 +238,24 @@ fn records_after_the_end_of_a_process_are_told_where_a_start_is_missing() {
     let (code, warnings) = told(&of_records(records(false)), "commit");
     assert!(code == 3 && warnings.contains(says), "{warnings}");
 }
+
+/// Everything in a window was doubtful for buffers that were lost after its end.
+#[test]
+fn a_loss_after_the_window_casts_no_doubt_on_it() {
+    let session = Session { processors: 1, buffer_size: 0x400, ..Session::windows10() };
+    let at = |number: u64| session.t0 + 10 + number * 1000;
+    let records: Vec<Rec> = (0..90).map(|number| allocated(number).at(at(number))).collect();
+    let file = file_of(&Trace::new(session.clone()).push_all(records).lose_buffers(&[5]).finish());
+    let path = file.path().to_str().expect("a plain name");
+    let of = |window: &[&str]| -> Value {
+        let ran = run(&[&["allocations", path, "--of", "pool", "-q", "--format", "json"], window].concat());
+        serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran:?}"))
+    };
+    let whole = of(&[]);
+    assert!(whole["hole_until_s"].is_f64() && whole["total"]["doubtful_bytes"].as_u64() > Some(0), "{whole}");
+    let before = of(&["--to", "0.002"]);
+    assert!(before["total"]["at_end_bytes"].as_u64() > Some(0), "{before}");
+    assert!(before["hole_until_s"].is_null() && before["total"]["doubtful_bytes"] == 0, "{before}");
+    let into = of(&["--to", whole["hole_until_s"].to_string().as_str()]);
+    assert_eq!(into["total"]["doubtful_bytes"], into["total"]["at_end_bytes"], "{into}");
+}

@@ -43,7 +43,7 @@ pub(crate) fn each_piece(
     }
     let (_, range) = TickRange::of_trace(trace, None, None)?;
     let query = AllocationQuery { of: Some(of), ..AllocationQuery::default() };
-    let hole_until = lost_buffers::hole_until(trace);
+    let hole_until = lost_buffers::hole_until(trace, range.to);
     let lives = Lives::new(&trace.system().processes);
     let dimensions = dimensions(of, stacks.is_some());
     let labels = Labels::new(trace, None, stacks);

@@ -219,7 +219,7 @@ impl AllocationSet {
         let symbols = if wants_stacks { query.symbols.clone() } else { SymbolFolders::default() };
         let (stacks, told) =
             (wants_stacks || wants_drivers).then(|| EventStacks::new(trace, of.hooks(), &symbols)).unzip();
-        let hole_until = lost_buffers::hole_until(trace);
+        let hole_until = lost_buffers::hole_until(trace, range.to);
         let lives = Lives::new(&trace.system().processes);
         let labels = Labels::new(trace, query.put_together.as_ref(), stacks);
         let labels = if wants_drivers { labels.with_drivers() } else { labels };

@@ -95,7 +95,7 @@ impl Pieces {
             of,
             (&query, &group_by),
             (range, None),
-            lost_buffers::hole_until(trace),
+            lost_buffers::hole_until(trace, range.to),
             &[],
         );
         counting.give_pieces(&mut collected);
