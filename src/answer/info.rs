@@ -228,6 +228,7 @@ fn loss(info: &TraceInfo) -> Value {
             "silent_from_s": h.silent.0.seconds(),
             "silent_to_s": h.silent.1.seconds(),
             "processor": h.processor,
+            "processors": h.processors,
             "hits": h.hits,
         })).collect::<Vec<_>>(),
         "last_dropped": loss.dropped.iter().map(|(processor, time)| json!({

@@ -23,12 +23,14 @@ pub struct DescribedHole {
     pub first_missing: u64,
     /// How many are missing.
     pub missing: u64,
-    /// The time without records around the hole: the last record before it and the first after it on `processor`, since
-    /// trace start. Without such a record, the start or end of the trace.
+    /// The time without records around the hole: from the last record before it to the first after it on `processors`, of
+    /// all together, since trace start. Without such a record, the start or end of the trace.
     pub silent: (Nanos, Nanos),
-    /// The processor that was without records longest around the hole, most likely the one whose buffer is missing. `None` in
-    /// sessions without per-processor buffers.
+    /// The processor that was without records longest around the hole. `None` in sessions without per-processor buffers.
     pub processor: Option<u16>,
+    /// The processors that were without records longest, as many as buffers are missing: these can be of one or of several.
+    /// Empty in sessions without per-processor buffers.
+    pub processors: Vec<u16>,
     /// Parts of the recording that fall into the silence: "end rundown", "page sequence", ….
     pub hits: Vec<&'static str>,
 }
@@ -296,40 +298,68 @@ fn lacks_a_processor(etl: &EtlFile, spans: &[Option<Span>]) -> bool {
 }
 
 fn find_holes(etl: &EtlFile, survey: &Survey, spans: &[Option<Span>], loss: &mut Loss) {
-    for SequenceHole { low, high } in sequence_holes(etl) {
-        loss.missing_buffers = loss.missing_buffers.saturating_add(high - low - 1);
-        if loss.holes.len() < MOST_HOLES {
-            loss.holes.push(describe_hole(etl, survey, spans, low, high));
-        }
+    let holes = sequence_holes(etl);
+    let missing_in = |hole: &SequenceHole| hole.high - hole.low - 1;
+    loss.missing_buffers = holes.iter().map(missing_in).fold(0, u64::saturating_add);
+    let trace = (etl.clock.origin, survey.last().unwrap_or(etl.clock.origin));
+    let silences: Vec<(SequenceHole, Vec<Silence>)> =
+        holes.into_iter().take(MOST_HOLES).map(|hole| (hole, silences_around(etl, spans, hole, trace))).collect();
+    for (hole, longest) in &silences {
+        // Several holes in one silence need not be of one processor: a buffer may be missing of each of several.
+        let shares = |other: &&(SequenceHole, Vec<Silence>)| other.1.first() == longest.first();
+        let most = silences.iter().filter(shares).map(|(other, _)| missing_in(other)).fold(0, u64::saturating_add);
+        let longest = longest.get(..usize::try_from(most).unwrap_or(usize::MAX)).unwrap_or(longest);
+        let from = longest.iter().map(|silence| silence.from).min().unwrap_or(trace.0);
+        let to = longest.iter().map(|silence| silence.to).max().unwrap_or(trace.1);
+        let is_of_one = etl.header.mode & MODE_NO_PER_PROCESSOR == 0;
+        let mut processors: Vec<u16> = longest.iter().map(|own| own.processor).filter(|_| is_of_one).collect();
+        let processor = is_of_one.then_some(processors.first().copied().unwrap_or(0));
+        processors.sort_unstable();
+        loss.holes.push(DescribedHole {
+            first_missing: hole.low.saturating_add(1),
+            missing: missing_in(hole),
+            silent: (etl.clock.nanos(from), etl.clock.nanos(to)),
+            processor,
+            processors,
+            hits: parts_hit(survey, from, to),
+        });
     }
 }
 
-fn describe_hole(etl: &EtlFile, survey: &Survey, spans: &[Option<Span>], low: u64, high: u64) -> DescribedHole {
-    // For each processor: end of its last buffer up to `low`, start of its first from `high` on.
+/// The time around a hole in which a processor has no records.
+#[derive(Debug, PartialEq, Eq)]
+struct Silence {
+    processor: u16,
+    from: Ticks,
+    to: Ticks,
+}
+
+/// Those of all processors, the longest first: from the last record up to the hole to the first one after it.
+fn silences_around(
+    etl: &EtlFile,
+    spans: &[Option<Span>],
+    hole: SequenceHole,
+    (trace_start, trace_end): (Ticks, Ticks),
+) -> Vec<Silence> {
     let mut around: BTreeMap<u16, (Option<Ticks>, Option<Ticks>)> = BTreeMap::new();
     for (buffer, span) in etl.own_buffers().iter().zip(spans) {
         let Some(span) = span else { continue };
         let (end, start) = around.entry(buffer.processor).or_default();
-        if buffer.sequence <= low {
+        if buffer.sequence <= hole.low {
             *end = (*end).max(Some(span.last));
-        } else if buffer.sequence >= high {
+        } else if buffer.sequence >= hole.high {
             *start = Some(start.map_or(span.first, |s| s.min(span.first)));
         }
     }
-    let (trace_start, trace_end) = (etl.clock.origin, survey.last().unwrap_or(etl.clock.origin));
-    let silences = around.iter().map(|(&processor, &(end, start))| {
-        let (from, to) = (end.unwrap_or(trace_start), start.unwrap_or(trace_end));
-        (i128::from(to.0) - i128::from(from.0), processor, from, to)
-    });
-    let longest = silences.max_by_key(|&(length, processor, ..)| (length, std::cmp::Reverse(processor)));
-    let (_, processor, from, to) = longest.unwrap_or((0, 0, trace_start, trace_end));
-    DescribedHole {
-        first_missing: low.saturating_add(1),
-        missing: high - low - 1,
-        silent: (etl.clock.nanos(from), etl.clock.nanos(to)),
-        processor: (etl.header.mode & MODE_NO_PER_PROCESSOR == 0).then_some(processor),
-        hits: parts_hit(survey, from, to),
-    }
+    let silence = |(processor, (end, start)): (u16, (Option<Ticks>, Option<Ticks>))| Silence {
+        processor,
+        from: end.unwrap_or(trace_start),
+        to: start.unwrap_or(trace_end),
+    };
+    let mut silences: Vec<Silence> = around.into_iter().map(silence).collect();
+    let length = |silence: &Silence| i128::from(silence.to.0) - i128::from(silence.from.0);
+    silences.sort_by_key(|silence| std::cmp::Reverse(length(silence)));
+    silences
 }
 
 /// Parts of a recording, each with the kernel events that make it up.

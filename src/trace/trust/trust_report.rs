@@ -292,7 +292,7 @@ impl TrustReport {
         let mut silences: Vec<(u64, &DescribedHole)> = Vec::new();
         for hole in &self.loss.holes {
             let same = |other: &DescribedHole| {
-                (other.silent, other.processor, &other.hits) == (hole.silent, hole.processor, &hole.hits)
+                (other.silent, &other.processors, &other.hits) == (hole.silent, &hole.processors, &hole.hits)
             };
             match silences.iter_mut().find(|(_, other)| same(other)) {
                 Some((missing, _)) => *missing += hole.missing,
@@ -334,7 +334,14 @@ impl TrustReport {
         lines.extend(self.contradictions.iter().map(|(code, text)| grave(code, text.clone())));
         lines.extend(self.loss.summary().map(|text| grave("data_lost", text)));
         for (missing, hole) in self.holes_by_silence().into_iter().take(3) {
-            let processor = hole.processor.map_or_else(String::new, |p| format!(", most likely on processor {p}"));
+            let processors: Vec<String> = hole.processors.iter().map(u16::to_string).collect();
+            let processor = match processors.as_slice() {
+                [] => String::new(),
+                [one] => format!(", most likely on processor {one}"),
+                [others @ .., last] => {
+                    format!(", most likely on processors {} and {last}, or not all of these", others.join(", "))
+                }
+            };
             let hits =
                 if hole.hits.is_empty() { String::new() } else { format!("; it hits: {}", hole.hits.join(", ")) };
             let anytime = if self.loss.lacks_a_processor { format!("; {OF_ANY_TIME}") } else { String::new() };

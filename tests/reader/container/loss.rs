@@ -69,6 +69,30 @@ fn a_missing_buffer_is_a_hole_with_time_processor_and_what_it_hits() {
     assert!(warnings.iter().any(|w| w.contains("it hits: end rundown")), "{warnings:?}");
 }
 
+/// It named one processor, and a time that ended before the other one had records again.
+#[test]
+fn buffers_of_several_processors_are_missing_in_one_silence() {
+    let whole = open_sound(Trace::new(small()).push_all(steady()));
+    let of = |processor| -> Vec<usize> {
+        (1..whole.buffers.len()).filter(|&at| whole.buffers[at].processor == processor).collect()
+    };
+    let (first, second) = (of(1), of(2));
+    let gone = [first[2], second[2]].map(|at| whole.buffers[at].sequence);
+    let (loss, warnings) = loss_of(&open_sound(Trace::new(small()).push_all(steady()).lose_buffers(&gone)));
+    let nanos = |ticks| whole.clock.nanos(ticks);
+    let span = |at: usize| whole.trace.survey().spans[at].unwrap();
+    let begins = [first[1], second[1]].map(|at| span(at).last);
+    let ends = [first[3], second[3]].map(|at| span(at).first);
+    for hole in &loss.holes {
+        assert_eq!(hole.processors, [1, 2]);
+        assert!(hole.silent.0 <= nanos(begins[0].min(begins[1])) && hole.silent.1 >= nanos(ends[0].max(ends[1])));
+    }
+    assert!(
+        warnings[1].contains("2 buffers missing") && warnings[1].contains("processors 1 and 2, or not"),
+        "{warnings:?}"
+    );
+}
+
 #[test]
 fn without_per_processor_buffers_no_processor_is_named() {
     let session = Session { mode: 0x1000_0001, ..small() };
