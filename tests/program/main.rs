@@ -16,6 +16,7 @@ mod check_faults;
 mod check_limits;
 mod check_runs;
 mod check_trust;
+mod check_unnamed;
 mod cli;
 mod contract;
 mod counter;

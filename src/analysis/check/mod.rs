@@ -11,6 +11,7 @@ mod baseline_table;
 pub mod budget;
 pub mod budgets_file;
 mod cpu_values;
+mod driver_names;
 mod fault_values;
 pub mod largest_growth;
 mod measured_value;

@@ -2,6 +2,7 @@
 
 use crate::analysis::category_rules::{Rule, RuleSet};
 use crate::analysis::check::budget::Conditions;
+use crate::analysis::check::driver_names::could_be_of_drivers;
 use crate::dimensions::single_dimensions::{CATEGORY, CATEGORY_WPA, CLASS, CLASS_WPA, DETAIL, KIND, MODULE, RULE};
 use crate::error::{Damage, DamageLog};
 use crate::etl::EtlFile;
@@ -38,6 +39,9 @@ struct LossAt {
     to: Nanos,
     what: String,
 }
+
+/// Things of which only pages of drivers are.
+pub(super) const DRIVERS: &str = "images of drivers";
 
 /// What is known of the losses of a trace.
 #[derive(Debug)]
@@ -267,7 +271,7 @@ impl<'t> Evidence<'t> {
     }
 
     fn fault_of(&self, recorded: &Recorded, exchange: &Exchange, conditions: &Conditions) -> Option<String> {
-        let Use { named, splits, needs } = use_of(recorded, exchange, conditions);
+        let Use { named, splits, needs, takes } = use_of(recorded, exchange, conditions);
         let keyword = recorded.keyword;
         let hides_all = self.needs_processes && keyword == PROCESSES.keyword;
         let details = || VIEWS.exchanges.iter().find_map(|exchange| use_of(recorded, exchange, conditions).named);
@@ -294,6 +298,7 @@ impl<'t> Evidence<'t> {
         // Names of what was there before are not known; threads matter to names of processes where they alone tell these.
         let hides_names = |unknown: &Undescribed| match unknown.things {
             THREADS => self.is_by_thread,
+            DRIVERS => takes && could_be_of_drivers(conditions),
             _ => unknown.has_changes,
         };
         let counts =
@@ -339,6 +344,8 @@ pub(super) struct Use {
     pub splits: bool,
     /// They take some, and of these some that cannot occur without it.
     pub needs: bool,
+    /// They take some or all.
+    pub takes: bool,
 }
 
 pub(super) fn use_of(recorded: &Recorded, exchange: &Exchange, conditions: &Conditions) -> Use {
@@ -368,9 +375,10 @@ pub(super) fn use_of(recorded: &Recorded, exchange: &Exchange, conditions: &Cond
     let is_of_detail = exchange.has_detail && by_detail() && exchange.needs.iter().any(passes);
     let named = by_name.iter().find(tells).map(|(name, _)| *name).or(is_of_detail.then_some(DETAIL.name));
     let all = exchange.family.iter().all(passes);
-    let splits = !all && exchange.family.iter().any(passes);
+    let takes = exchange.family.iter().any(passes);
+    let splits = !all && takes;
     let needs = !all && exchange.needs.iter().any(passes);
-    Use { named, splits, needs }
+    Use { named, splits, needs, takes }
 }
 
 /// Why a value is not known without a keyword.

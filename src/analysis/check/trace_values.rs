@@ -6,7 +6,7 @@ use crate::analysis::check::cpu_values::CpuValues;
 use crate::analysis::check::fault_values::FaultValues;
 pub use crate::analysis::check::measured_value::{Row, Value};
 use crate::analysis::check::reference_values::{PAGES, ReferenceValues};
-use crate::analysis::check::required_data::Evidence;
+use crate::analysis::check::required_data::{DRIVERS, Evidence};
 use crate::analysis::check::unknown_owners::of_unknown;
 use crate::analysis::check::unrecorded::{
     telling_categories, unrecorded, unrecorded_ends, unrecorded_interrupts, unrecorded_starts, unrecorded_wakeups,
@@ -151,7 +151,7 @@ fn unknown_things(warning: &Warning) -> Option<(&'static Recorded, &'static str,
     let of: (&'static Recorded, &str) = match warning.code {
         FILES_UNNAMED | NAMES_MISSING => (&FILES, "file names"),
         HEAPS_MISSING => (&HEAPS, "heap ranges"),
-        DRIVERS_UNKNOWN => (&IMAGES, "images"),
+        DRIVERS_UNKNOWN => (&IMAGES, DRIVERS),
         _ => return None,
     };
     Some((of.0, of.1, warning.text.clone()))

@@ -93,7 +93,7 @@ pub fn unrecorded_of_saved(missing: &[String], conditions: &Conditions) -> Resul
 pub fn depends_on_keyword(conditions: &Conditions) -> Option<&'static str> {
     let matters = |recorded: &&&Recorded| {
         recorded.exchanges.iter().any(|exchange| {
-            let Use { named, splits, needs } = use_of(recorded, exchange, conditions);
+            let Use { named, splits, needs, .. } = use_of(recorded, exchange, conditions);
             named.is_some() || splits || needs
         })
     };
@@ -103,7 +103,7 @@ pub fn depends_on_keyword(conditions: &Conditions) -> Option<&'static str> {
 /// The categories of which conditions take some, so that pages of others are among them without the keyword.
 fn taken_from_others(recorded: &Recorded, conditions: &Conditions) -> Option<&'static Exchange> {
     recorded.exchanges.iter().find(|exchange| {
-        let Use { named, splits, needs } = use_of(recorded, exchange, conditions);
+        let Use { named, splits, needs, .. } = use_of(recorded, exchange, conditions);
         named.is_none() && splits && !needs
     })
 }
