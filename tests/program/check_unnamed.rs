@@ -37,3 +37,16 @@ fn files_are_known_without_images_of_the_kernel() {
         assert!(verdict == "invalid" && reason.contains("no image of the kernel is known"), "{verdict}: {reason}");
     }
 }
+
+/// The pages that a condition chooses counted once more, as what it could choose.
+#[test]
+fn what_conditions_choose_of_nobody_counts_once() {
+    let all = [
+        ("process = \"Unknown (0xe0801fffe080)\"", "max = \"5 pages\""),
+        ("process = \"shared*\"", "max = \"1416 pages\""),
+        ("process = \"n/a\"", "max = \"668 pages\""),
+    ];
+    for (verdict, reason) in verdicts("resident-small.etl", &all) {
+        assert!(verdict == "watch" && reason.contains(" left below max "), "{verdict}: {reason}");
+    }
+}

@@ -4,8 +4,8 @@
 use super::budget::{Limit, Measure, MeasureUnit, WHOLE};
 use super::measured_value::Value;
 use crate::dimensions::single_dimensions::DETAIL;
-use crate::dimensions::{Condition, Dimension, FileFacet, ProcessFacet};
-use crate::pattern::Patterns;
+use crate::dimensions::{Condition, Dimension, FileFacet, NO_LABEL, ProcessFacet};
+use crate::pattern::{Pattern, Patterns};
 use crate::units::{count, counted, milliseconds, needs_nanoseconds};
 
 /// What labels of processes and files that no record names begin with.
@@ -23,20 +23,24 @@ pub(super) struct Unknown<D> {
     pub is_of_files: bool,
 }
 
+/// Labels of what belongs to no process, or to several, in lower case and without what stands in brackets: what no record names is none of
+/// them. Nor is it another thing without a name, whose label has its key.
+const OF_NONE: [&str; 6] =
+    ["unknown", "shared", NO_LABEL, "no process", "no session", "kernel, free, owner not recorded"];
+
 /// The conditions again, with what is not known in place of the process or the file that they choose: one by one, and all of them together.
 /// What they choose already is not chosen again.
 pub(super) fn of_unknown<D: Dimension>(conditions: &[Condition<D>]) -> Vec<Unknown<D>> {
     let of_processes: Vec<&str> = ProcessFacet::ALL.iter().map(|facet| facet.facet().name).collect();
     let of_files: Vec<&str> = FileFacet::ALL.iter().map(|facet| facet.facet().name).chain([DETAIL.name]).collect();
-    let is_unknown = |condition: &Condition<D>, names: &[&str]| {
-        names.contains(&condition.dimension.name()) && !condition.patterns.could_pass(&LABELS)
-    };
+    let is_unknown =
+        |condition: &Condition<D>, names: &[&str]| names.contains(&condition.dimension.name()) && !is_decided(condition);
     let is_of_names =
         |condition: &Condition<D>| [&of_processes, &of_files].iter().any(|names| is_unknown(condition, names));
     let places: Vec<usize> = (0..).zip(conditions).filter(|(_, of)| is_of_names(of)).map(|(place, _)| place).collect();
     let with = |replaced: &[usize]| {
         let condition = |(place, condition): (usize, &Condition<D>)| match replaced.contains(&place) {
-            true => unknown(condition.dimension),
+            true => unknown_but(condition),
             false => Condition { patterns: condition.patterns.clone(), ..Condition::fixed(condition.dimension, "") },
         };
         let is_of_files =
@@ -45,6 +49,25 @@ pub(super) fn of_unknown<D: Dimension>(conditions: &[Condition<D>]) -> Vec<Unkno
     };
     let all = (places.len() > 1).then(|| with(&places));
     places.iter().map(|place| with(&[*place])).chain(all).collect()
+}
+
+/// True where what is not known meets the condition already, or cannot meet it.
+fn is_decided<D: Dimension>(condition: &Condition<D>) -> bool {
+    let wanted = condition.patterns.wanted();
+    let is_of_none = |pattern: &Pattern| {
+        let text = pattern.text.to_ascii_lowercase();
+        let begin = text.split(" (").next().unwrap_or_default();
+        OF_NONE.contains(&begin.trim_end_matches('*'))
+    };
+    condition.patterns.could_pass(&LABELS) || !wanted.is_empty() && wanted.iter().all(is_of_none)
+}
+
+/// What is not known, without that which the condition names.
+fn unknown_but<D: Dimension>(condition: &Condition<D>) -> Condition<D> {
+    let is_named = |pattern: &&Pattern| pattern.text.to_ascii_lowercase().starts_with(OF_NONE[0]);
+    let named = condition.patterns.all().filter(is_named).map(|pattern| format!(";!{}", pattern.text));
+    let patterns = Patterns::of_labels(&[UNKNOWN.to_owned()].into_iter().chain(named).collect::<String>());
+    Condition { patterns, ..Condition::fixed(condition.dimension, "") }
 }
 
 /// What is not known of a dimension, as `--where` takes it: what belongs to nobody or to several is none of it.
@@ -199,6 +222,11 @@ mod tests {
         };
         assert_eq!(asked(&["category=MapFile"]), none);
         assert_eq!(asked(&["process=!a.exe"]), none, "has what is unknown already");
+        for decided in ["Unknown*", "unknown (0x1f)", "shared*", "Shared (files*", "n/a;Unknown (-1)", "*"] {
+            assert_eq!(asked(&[&format!("process={decided}")]), none, "{decided}");
+        }
+        let rest = "process=Unknown*;!Unknown (0x1f)";
+        assert_eq!(asked(&["process=a.exe;Unknown (0x1f)"]), with(&[(rest, false)]), "what is chosen already");
         assert_eq!(asked(&["detail=*b.dll"]), with(&[("detail=Unknown*", true)]), "names of files too");
         assert_eq!(
             asked(&["process=a.exe", "category=MapFile"]),
