@@ -324,15 +324,17 @@ fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Resu
         return result;
     }
     result.warnings.extend(earlier.doubts(budget, value));
-    let runs = result.baseline.map(|median| (median, result.spread.map(|spread| spread.most)));
+    let most_of_runs = result.spread.map(|spread| spread.most);
+    let runs = result.baseline.map(|median| (median, most_of_runs));
     let no_total = value.total_unknown.as_ref().filter(|_| budget.has_shares());
     let known = if no_total.is_some() { budget.without_shares() } else { budget.clone() };
     result.limits = judge(&known, value.pages, value.total, runs);
-    let growth = result.limits.iter().find(|limit| limit.kind == LimitKind::MaxGrowth).map(|limit| limit.room);
+    let growth = result.limits.iter().find(|limit| limit.kind == LimitKind::MaxGrowth).copied();
+    let outgrown = |bounds: &Bounds| growth.and_then(|growth| bounds.may_outgrow(&growth, most_of_runs));
+    let may_outgrow = outgrown(&bounds);
     if value.perhaps > 0 {
         let perhaps = Bounds::perhaps(value, budget.measure);
-        let more = growth.filter(|room| *room >= 0 && bounds.may_outgrow(*room).is_none());
-        let more = more.and_then(|room| perhaps.may_outgrow(room));
+        let more = outgrown(&perhaps).filter(|_| may_outgrow.is_none());
         let above = perhaps.may_exceed(budget.max).filter(|_| bounds.may_exceed(budget.max).is_none());
         result.warnings.extend([above, more].into_iter().flatten());
     }
@@ -340,7 +342,6 @@ fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Resu
     result.verdict = worst(result.limits.iter().map(|limit| limit.verdict));
     let no_share =
         no_total.map(|reason| format!("a limit in percent is a part of all, and all is not known: {reason}"));
-    let may_outgrow = growth.and_then(|room| bounds.may_outgrow(room));
     let no_growth = budget.max_growth.and(earlier.missing.clone());
     result.without_baseline = earlier.missing;
     result.cannot_judge([

@@ -3,6 +3,7 @@
 
 use super::budget::{Limit, Measure, MeasureUnit, WHOLE};
 use super::measured_value::Value;
+use super::verdict::{LimitResult, Verdict};
 use crate::dimensions::single_dimensions::DETAIL;
 use crate::dimensions::{Condition, Dimension, FileFacet, NO_LABEL, ProcessFacet};
 use crate::pattern::{Pattern, Patterns};
@@ -123,12 +124,19 @@ impl Bounds {
         })
     }
 
-    /// The same of the limit of growth, of which `room` is left.
-    pub fn may_outgrow(&self, room: i64) -> Option<String> {
-        let unknown = self.most.saturating_sub(self.value);
-        let room = u64::try_from(room).ok().filter(|room| *room < unknown)?;
-        let text = self.texts(&[(unknown, room)]);
-        Some(format!("{}, of which {} would be more growth than max_growth", self.unknown(&text), text(room)))
+    /// The same of the limit of growth, which it meets. `most_of_runs`: the largest value of the runs of the baseline, which is no growth that
+    /// fails; in the unit of the measure.
+    pub fn may_outgrow(&self, growth: &LimitResult, most_of_runs: Option<u64>) -> Option<String> {
+        let limit = u64::try_from(growth.limit).unwrap_or(0);
+        let most_of_runs = most_of_runs.map(|most| most.saturating_mul(self.measure.unit().scale()));
+        let allowed = most_of_runs.map_or(limit, |most| most.max(limit));
+        (growth.verdict != Verdict::Fail && self.most > allowed).then(|| {
+            let text = self.texts(&[(self.most, self.value), (self.most, allowed)]);
+            let [value, most, limit] = [self.value, self.most, limit].map(&text);
+            let runs = most_of_runs.map(|most| format!(", the most of its runs {}", text(most))).unwrap_or_default();
+            let unknown = self.unknown(&text);
+            format!("{unknown}, so the value is {value} to {most}, and the baseline with max_growth is {limit}{runs}")
+        })
     }
 
     /// The same of a lower limit, which it is below by `lacking`: what nobody knows the owner of can make up for that.
@@ -173,6 +181,7 @@ impl Bounds {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::check::verdict::LimitKind;
     use crate::analysis::refset::query::Dimension as Of;
 
     #[test]
@@ -189,9 +198,23 @@ mod tests {
         let told = share(200_000).expect("a reason");
         assert!(told.contains("20.000 ms to 25.000 ms, and max is 21.000 ms then"), "{told}");
         assert_eq!((share(199_999), share(240_000), part.may_exceed(None)), (None, None, None));
-        // 5 ms are unknown: beyond the limit it fails for certain, and with more room it passes for certain.
-        let growth = |room| part.may_outgrow(room).is_some();
-        assert_eq!([-1, 0, 4_999_999, 5_000_000].map(growth), [false, true, true, false]);
+    }
+
+    /// 5 pages can be more: values whose 5 pages more were no growth that fails were not judged, and one that all runs could be below was.
+    #[test]
+    fn growth_with_what_is_unknown_is_judged_as_growth_is() {
+        let reason = |verdict, pages: u64, most_of_runs| {
+            let value = Value { pages, unowned: 5, total: 1000, ..Value::default() };
+            let (kind, limit) = (LimitKind::MaxGrowth, 173 * 4096);
+            let growth = LimitResult { kind, limit, room: limit - pages as i64 * 4096, verdict };
+            Bounds::new(&value, Measure::Pages).may_outgrow(&growth, most_of_runs)
+        };
+        assert_eq!([168, 200].map(|pages| reason(Verdict::Watch, pages, None).is_some()), [false, true]);
+        assert_eq!([169, 200].map(|pages| reason(Verdict::Fail, pages, None)), [None, None], "fails for certain");
+        assert_eq!([170, 172, 185].map(|pages| reason(Verdict::Watch, pages, Some(190))), [None, None, None]);
+        let told = reason(Verdict::Watch, 190, Some(190)).expect("a reason");
+        let end = "the value is 778,240 bytes to 798,720 bytes, and the baseline with max_growth is 708,608 bytes, the most of its runs 778,240 bytes";
+        assert!(told.ends_with(end), "{told}");
     }
 
     #[test]
