@@ -44,10 +44,10 @@ fn case_of(result: &BudgetResult, class: &str, unit: Unit) -> TestCase {
     if result.verdict == Verdict::Watch {
         told.push(format!("watch: {}", lines.join("\n")));
     }
-    // Where nothing matches they are the reason.
-    if result.verdict != Verdict::NoMatch {
-        told.extend(result.warnings.iter().map(|line| warning(line)));
-    }
+    // Where nothing matches, some are the reason, which the failure tells.
+    let reason = result.fault.as_deref().filter(|_| result.verdict == Verdict::NoMatch).unwrap_or_default();
+    let more = result.warnings.iter().filter(|line| !reason.contains(line.as_str()));
+    told.extend(more.map(|line| warning(line)));
     if !told.is_empty() {
         case.set_system_out(told.join("\n"));
     }

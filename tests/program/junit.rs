@@ -206,6 +206,23 @@ fn warnings_are_in_junit() {
     assert!(of("skipped").attribute("message").unwrap().ends_with("the budget is optional"), "{xml}");
 }
 
+/// Of a budget that nothing matches only the reason was there.
+#[test]
+fn other_warnings_of_what_matches_nothing_are_in_junit() {
+    let folder = tempfile::tempdir().unwrap();
+    let budget = "[[budget]]\nname = \"one\"\nanalysis = \"commit\"\nmax = \"1 GiB\"\nwhere.process = \"nobody.exe\"\n";
+    std::fs::write(folder.path().join("budgets.toml"), budget).unwrap();
+    let trace = fixtures().join("stacks-keys.etl");
+    let line = ["check", trace.to_str().unwrap(), "--budgets", "budgets.toml", "--junit", "out.xml", "-q"];
+    finish(pfnset(&line).current_dir(folder.path()));
+    let xml = std::fs::read_to_string(folder.path().join("out.xml")).unwrap();
+    assert_eq!(all_faults(&xml), [""; 0], "{xml}");
+    let document = Document::parse(&xml).unwrap();
+    let of = |tag: &str| document.descendants().find(|node| node.has_tag_name(tag)).and_then(|node| node.text());
+    assert_eq!(of("system-out"), Some("warning: the trace has no end rundown to compare its commit with"), "{xml}");
+    assert_eq!(of("failure"), Some("one: process \"nobody.exe\" matches nothing"), "{xml}");
+}
+
 /// The test of the test.
 #[test]
 fn what_the_schema_forbids_is_found() {
