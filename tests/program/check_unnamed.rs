@@ -91,3 +91,18 @@ fn growth_with_unnamed_pages_is_judged_by_the_spread_too() {
     let says = "the value is 778,240 bytes to 798,720 bytes, and the baseline with max_growth is 708,608 bytes, the most of its runs 778,240 bytes";
     assert!(reason(&most).ends_with(says), "{most}");
 }
+
+/// Budgets of a session passed, and those of its processes were invalid.
+#[test]
+fn sessions_of_unnamed_processes_are_not_known() {
+    let pages = |limit| verdicts("resident-small.etl", &[("session = 0", limit)]);
+    let found = pages("max = \"1 page\"");
+    assert_eq!(found[0].0, "fail");
+    let held = json(&check(&folder(&budgets(&[("session = 0", "max = \"1 page\"")])), "resident-small.etl --budgets budgets.toml --format json -q"));
+    let held = held["traces"][0]["budgets"][0]["value"].as_u64().expect("a value") / 4096;
+    let (exact, enough) = (format!("max = \"{held} pages\""), format!("max = \"{} pages\"", held + 5));
+    let found = pages(&exact);
+    assert!(found[0].0 == "invalid" && found[0].1.contains("no record names the process"), "{found:?}");
+    assert_eq!(pages(&enough)[0].0, "watch");
+    assert_eq!(verdicts("resident-small.etl", &[("session = \"n/a\"", "max = \"1 GiB\"")])[0].0, "pass");
+}

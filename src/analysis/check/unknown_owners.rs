@@ -24,43 +24,60 @@ pub(super) struct Unknown<D> {
     pub is_of_files: bool,
 }
 
+/// The label of what has no session.
+const NO_SESSION: &str = "no session";
+
 /// Labels of what belongs to no process, or to several, in lower case and without what stands in brackets: what no record names is none of
 /// them. Nor is it another thing without a name, whose label has its key.
 const OF_NONE: [&str; 6] =
-    ["unknown", "shared", NO_LABEL, "no process", "no session", "kernel, free, owner not recorded"];
+    ["unknown", "shared", NO_LABEL, "no process", NO_SESSION, "kernel, free, owner not recorded"];
 
 /// The conditions again, with what is not known in place of the process or the file that they choose: one by one, and all of them together.
 /// What they choose already is not chosen again.
 pub(super) fn of_unknown<D: Dimension>(conditions: &[Condition<D>]) -> Vec<Unknown<D>> {
     let of_processes: Vec<&str> = ProcessFacet::ALL.iter().map(|facet| facet.facet().name).collect();
     let of_files: Vec<&str> = FileFacet::ALL.iter().map(|facet| facet.facet().name).chain([DETAIL.name]).collect();
-    let is_unknown =
-        |condition: &Condition<D>, names: &[&str]| names.contains(&condition.dimension.name()) && !is_decided(condition);
+    let is_unknown = |condition: &Condition<D>, names: &[&str]| {
+        names.contains(&condition.dimension.name()) && !is_decided(condition)
+    };
     let is_of_names =
         |condition: &Condition<D>| [&of_processes, &of_files].iter().any(|names| is_unknown(condition, names));
     let places: Vec<usize> = (0..).zip(conditions).filter(|(_, of)| is_of_names(of)).map(|(place, _)| place).collect();
+    let process = D::parse(ProcessFacet::Process.name()).ok();
     let with = |replaced: &[usize]| {
         let condition = |(place, condition): (usize, &Condition<D>)| match replaced.contains(&place) {
+            true if is_session(condition) => Condition::fixed(condition.dimension, "*"),
             true => unknown_but(condition),
             false => Condition { patterns: condition.patterns.clone(), ..Condition::fixed(condition.dimension, "") },
         };
         let is_of_files =
             replaced.iter().filter_map(|place| conditions.get(*place)).any(|of| is_unknown(of, &of_files));
-        Unknown { conditions: conditions.iter().enumerate().map(condition).collect(), is_of_files }
+        // The session of a process that no record names is not known, and is no label of its own.
+        let has_session = replaced.iter().filter_map(|place| conditions.get(*place)).any(is_session);
+        let of_session = process.filter(|_| has_session).map(unknown);
+        Unknown { conditions: conditions.iter().enumerate().map(condition).chain(of_session).collect(), is_of_files }
     };
-    let all = (places.len() > 1).then(|| with(&places));
-    places.iter().map(|place| with(&[*place])).chain(all).collect()
+    let is_of_process = |place: &usize| conditions.get(*place).is_some_and(|of| is_unknown(of, &of_processes));
+    let together: Vec<usize> = places.iter().copied().filter(is_of_process).collect();
+    let together = Some(together).filter(|some| some.len() > 1 && some.len() < places.len());
+    let all = Some(places.clone()).filter(|all| all.len() > 1);
+    let each = places.iter().map(|place| vec![*place]);
+    each.chain(together).chain(all).map(|replaced| with(&replaced)).collect()
 }
 
-/// True where what is not known meets the condition already, or cannot meet it.
+fn is_session<D: Dimension>(condition: &Condition<D>) -> bool {
+    condition.dimension.name() == ProcessFacet::Session.name()
+}
+
+/// True where what is not known meets the condition already, cannot meet it, or is left out by it.
 fn is_decided<D: Dimension>(condition: &Condition<D>) -> bool {
-    let wanted = condition.patterns.wanted();
+    let labels = if is_session(condition) { &[NO_LABEL, NO_SESSION] } else { &LABELS };
     let is_of_none = |pattern: &Pattern| {
         let text = pattern.text.to_ascii_lowercase();
         let begin = text.split(" (").next().unwrap_or_default();
         OF_NONE.contains(&begin.trim_end_matches('*'))
     };
-    condition.patterns.could_pass(&LABELS) || !wanted.is_empty() && wanted.iter().all(is_of_none)
+    condition.patterns.could_pass(labels) || condition.patterns.all().all(is_of_none)
 }
 
 /// What is not known, without that which the condition names.
@@ -248,6 +265,10 @@ mod tests {
         for decided in ["Unknown*", "unknown (0x1f)", "shared*", "Shared (files*", "n/a;Unknown (-1)", "*"] {
             assert_eq!(asked(&[&format!("process={decided}")]), none, "{decided}");
         }
+        for decided in ["n/a", "0;n/a", "!0", "no session"] {
+            assert_eq!(asked(&[&format!("session={decided}")]), none, "{decided}");
+        }
+        assert_eq!(asked(&["session=0"]), with(&[("session=* process=Unknown*", false)]), "has no label of its own");
         let rest = "process=Unknown*;!Unknown (0x1f)";
         assert_eq!(asked(&["process=a.exe;Unknown (0x1f)"]), with(&[(rest, false)]), "what is chosen already");
         assert_eq!(asked(&["detail=*b.dll"]), with(&[("detail=Unknown*", true)]), "names of files too");
