@@ -98,11 +98,33 @@ fn sessions_of_unnamed_processes_are_not_known() {
     let pages = |limit| verdicts("resident-small.etl", &[("session = 0", limit)]);
     let found = pages("max = \"1 page\"");
     assert_eq!(found[0].0, "fail");
-    let held = json(&check(&folder(&budgets(&[("session = 0", "max = \"1 page\"")])), "resident-small.etl --budgets budgets.toml --format json -q"));
+    let held = json(&check(
+        &folder(&budgets(&[("session = 0", "max = \"1 page\"")])),
+        "resident-small.etl --budgets budgets.toml --format json -q",
+    ));
     let held = held["traces"][0]["budgets"][0]["value"].as_u64().expect("a value") / 4096;
     let (exact, enough) = (format!("max = \"{held} pages\""), format!("max = \"{} pages\"", held + 5));
     let found = pages(&exact);
     assert!(found[0].0 == "invalid" && found[0].1.contains("no record names the process"), "{found:?}");
     assert_eq!(pages(&enough)[0].0, "watch");
     assert_eq!(verdicts("resident-small.etl", &[("session = \"n/a\"", "max = \"1 GiB\"")])[0].0, "pass");
+}
+
+/// Half of the page records were gone, the lists differed from the kernel's counters by half, and budgets passed at half of their value.
+#[test]
+fn pages_far_from_the_counters_of_the_kernel_are_no_value() {
+    let folder = folder(&budgets(&[
+        ("category = \"MapFile\"", "max = \"1 GiB\""),
+        ("process = \"lsass.exe\"", "max = \"1 GiB\""),
+    ]));
+    let mut bytes = fs::read(fixtures().join("resident-small.etl")).expect("a fixture");
+    for place in places(&bytes, &[0x0223]).into_iter().take(1500) {
+        bytes[place.start + 6..place.start + 8].copy_from_slice(&0x0fffu16.to_le_bytes());
+    }
+    fs::write(folder.path().join("half.etl"), bytes).expect("a trace");
+    let ran = check(&folder, "half.etl --budgets budgets.toml --format json -q");
+    for budget in json(&ran)["traces"][0]["budgets"].as_array().expect("budgets") {
+        let reason = budget["reason"].as_str().unwrap_or_default();
+        assert!(budget["verdict"] == "invalid" && reason.contains("the page lists differ from MemInfo by"), "{budget}");
+    }
 }

@@ -169,6 +169,8 @@ struct ResidentValues<'t> {
     snapshot: Result<&'t Snapshot, String>,
     /// Things that are not known, and why.
     unknown: Vec<(&'static Recorded, &'static str, String)>,
+    /// Why the pages cannot be those of the machine.
+    far_from_meminfo: Option<String>,
     /// Without stacks, which each budget can have others of.
     context: Option<SnapshotContext<'t>>,
     /// All pages, by the dimensions that budgets have conditions on.
@@ -177,16 +179,20 @@ struct ResidentValues<'t> {
 
 impl<'t> ResidentValues<'t> {
     fn new(trace: &'t Trace, all: &mut TraceValues) -> ResidentValues<'t> {
-        let mut unknown = Vec::new();
+        let (mut unknown, mut far_from_meminfo) = (Vec::new(), None);
         let snapshot = trace.need_snapshots().map_err(|error| error.brief()).and_then(|snapshots| {
             let indices = SnapshotChoice::Last.indices(snapshots).unwrap_or_default();
-            let warnings = warnings::of_snapshots(trace, &indices);
+            let (warnings, is_far) = match indices.first() {
+                Some(index) => warnings::with_lists(trace, *index),
+                None => (warnings::of_snapshots(trace, &indices), None),
+            };
+            far_from_meminfo = is_far;
             unknown.extend(warnings.iter().filter_map(unknown_things));
             all.warnings.add(but_not_recorded(&warnings));
             let last = indices.first().and_then(|index| snapshots.get(*index));
             last.ok_or_else(|| "it has no whole snapshot".to_owned())
         });
-        ResidentValues { trace, snapshot, unknown, context: None, counted: BTreeMap::new() }
+        ResidentValues { trace, snapshot, unknown, far_from_meminfo, context: None, counted: BTreeMap::new() }
     }
 
     fn value(&mut self, budget: &Budget, conditions: &[Condition<ResidentDimension>]) -> Result<Value, String> {
@@ -214,7 +220,7 @@ impl<'t> ResidentValues<'t> {
                     .to_owned(),
             );
         }
-        if let Some(damage) = damaged_pages(trace, snapshot) {
+        if let Some(damage) = damaged_pages(trace, snapshot).or_else(|| self.far_from_meminfo.clone()) {
             return Err(damage);
         }
         let last = trace.snapshots().iter().position(|other| other.first == snapshot.first);

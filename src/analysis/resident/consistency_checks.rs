@@ -18,7 +18,7 @@ use crate::model::snapshot::Snapshot;
 use crate::trace::Trace;
 use crate::trace::trust::loss::DescribedHole;
 use crate::trace::trust::warning::Warning;
-use crate::units::Nanos;
+use crate::units::{Nanos, count, counted};
 
 /// The counts for the checks; they do not depend on the query.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -226,6 +226,24 @@ impl Checks {
     /// SLIST/Temp pages: on the bad list, but not bad.
     pub fn slist_or_temp(&self) -> Option<u64> {
         Some(self.bad_list.saturating_sub(self.bad_meminfo?))
+    }
+
+    /// That the lists differ from MemInfo by more than a tenth of all pages: what a page moves from one list to another counts once.
+    pub(super) fn far_from_meminfo(&self) -> Option<String> {
+        let (single, _) = self.lists.split_at(self.lists.len().saturating_sub(1));
+        let off = || single.iter().filter(|list| !list.is_fine());
+        let sum = |of: fn(&Compared) -> u64| off().map(of).fold(0, u64::saturating_add);
+        let fewer = sum(|list| list.expected.saturating_sub(list.counted));
+        let more = sum(|list| list.counted.saturating_sub(list.expected));
+        let is_fresh = self.meminfo_age.is_none_or(|age| age <= FRESH);
+        let is_far = is_fresh && fewer.max(more).saturating_mul(10) > self.pages;
+        is_far.then(|| {
+            format!(
+                "the page lists differ from MemInfo by {} of {}, more than a tenth: the page sequence is not that of the machine",
+                count(fewer.max(more)),
+                counted(self.pages, "page", "pages")
+            )
+        })
     }
 
     /// Lists and standby priorities that are as MemInfo has them.

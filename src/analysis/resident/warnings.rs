@@ -37,7 +37,15 @@ pub(crate) fn of_snapshots(trace: &Trace, snapshots: &[usize]) -> Warnings {
     with_last_context(trace, snapshots).0
 }
 
-/// The same, and what the pages of the last one were joined with.
+/// The same of one snapshot, and why its lists are too far from the kernel's own counters for any number of its pages.
+pub(crate) fn with_lists(trace: &Trace, index: usize) -> (Warnings, Option<String>) {
+    trace.gather(PARTS);
+    let checks = checks(trace, index).map(|(checks, _)| checks);
+    let warnings = of_checks(trace, &checks.iter().map(|checks| (index, checks)).collect::<Vec<_>>());
+    (warnings, checks.and_then(|checks| checks.far_from_meminfo()))
+}
+
+/// The same of several, and what the pages of the last one were joined with.
 pub(crate) fn with_last_context<'t>(
     trace: &'t Trace,
     snapshots: &[usize],
