@@ -248,7 +248,10 @@ fn unknown_time_can_be_growth_too() {
     let verdicts: Vec<&str> = found.iter().map(|(verdict, _)| verdict.as_str()).collect();
     assert_eq!((verdicts[0], verdicts[1]), ("invalid", "invalid"), "{found:?}");
     assert!(verdicts[2] != "invalid" && verdicts[3] != "invalid", "{found:?}");
-    assert!(found[0].1.contains("is unknown for 299.9") && found[0].1.contains("and the baseline with max_growth is"), "{found:?}");
+    assert!(
+        found[0].1.contains("is unknown for 299.9") && found[0].1.contains("and the baseline with max_growth is"),
+        "{found:?}"
+    );
 }
 
 /// Without ReadyThread waits last longer, so growth against such a recording was too small.

@@ -45,7 +45,6 @@ fn names_driver(pattern: &Pattern) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::resident::page_dimensions::Dimension;
     use crate::dimensions::Condition;
 
     #[test]

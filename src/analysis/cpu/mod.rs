@@ -283,11 +283,7 @@ impl<'r, S: KeptStack> Replay<'r, S> {
         // A broken chain of switches is told already, and makes all of this doubtful.
         let is_whole = processors.iter().all(|processor| processor.breaks == 0);
         warnings.extend(unknown_processes::warnings(trace, scheduler, &labels, is_whole));
-        warnings.extend(warnings::of_readies_before(scheduler));
-        warnings.extend(warnings::of_threads(scheduler));
-        if is_whole {
-            warnings.extend(warnings::of_readies(trace, scheduler));
-        }
+        warnings.extend(warnings::of_scheduler(trace, scheduler, is_whole));
         warnings.extend(services_unknown(trace.system(), CPU.name, query.needs_services()));
         CpuUse {
             warnings,

@@ -159,8 +159,18 @@ fn of_begins(processors: &[Processor]) -> Vec<Warning> {
 /// Fewer switches without a ready record are at the ends of a short trace.
 const FEW: u64 = 10;
 
+/// What is missing of threads and their ready records. Where the chain of switches is broken, ready records prove nothing.
+pub(super) fn of_scheduler<S: KeptStack>(
+    trace: &Trace,
+    scheduler: &Scheduler<'_, S>,
+    is_whole: bool,
+) -> impl Iterator<Item = Warning> {
+    let of_readies = if is_whole { of_readies(trace, scheduler) } else { Vec::new() };
+    of_readies_before(scheduler).into_iter().chain(of_threads(scheduler)).chain(of_readies)
+}
+
 /// That threads which were readied before the first context switch are forgotten.
-pub(super) fn of_readies_before<S: KeptStack>(scheduler: &Scheduler<'_, S>) -> Option<Warning> {
+fn of_readies_before<S: KeptStack>(scheduler: &Scheduler<'_, S>) -> Option<Warning> {
     let readied = scheduler.before.forgotten()?;
     let text = format!(
         "{} before the first context switch: whether these threads ran since is in no record; they count as not ready until \
@@ -171,7 +181,7 @@ pub(super) fn of_readies_before<S: KeptStack>(scheduler: &Scheduler<'_, S>) -> O
 }
 
 /// That threads have no record of their end, though their process has, or of their start; and that the rundowns list some in two processes.
-pub(super) fn of_threads<S: KeptStack>(scheduler: &Scheduler<'_, S>) -> impl Iterator<Item = Warning> {
+fn of_threads<S: KeptStack>(scheduler: &Scheduler<'_, S>) -> impl Iterator<Item = Warning> {
     let ended = scheduler.ended_with_process;
     let text = format!(
         "{} no record of the end, though their processes have ended: they count as ended with these",
@@ -189,7 +199,7 @@ pub(super) fn of_threads<S: KeptStack>(scheduler: &Scheduler<'_, S>) -> impl Ite
 }
 
 /// Ready records that are missing, and those of threads that are not there.
-pub(super) fn of_readies<S: KeptStack>(trace: &Trace, scheduler: &Scheduler<'_, S>) -> Vec<Warning> {
+fn of_readies<S: KeptStack>(trace: &Trace, scheduler: &Scheduler<'_, S>) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let counts = scheduler.counts.each();
     let of_threads = || counts.iter().filter(|(of, _)| of.instance != IDLE_INSTANCE);
