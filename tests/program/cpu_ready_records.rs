@@ -133,6 +133,22 @@ fn switches_that_are_missing_are_told_and_judged() {
     assert!(verdict == "invalid" && warning.starts_with(of_samples), "{verdict} {warning}");
 }
 
+/// A ready record right after the last switch is the last one of each healthy trace: in a window of microseconds it was long.
+#[test]
+fn windows_are_told_of_missing_switches_where_they_reach_them() {
+    let told = |is_there: fn(u64) -> bool, window: &[&str]| {
+        let file = with_switches(is_there);
+        let ran = run(&[&["cpu", file.path().to_str().expect("UTF-8"), "--format", "json", "-q"], window].concat());
+        let json: Value = serde_json::from_str(&ran.out).expect("JSON");
+        json["doubts"].as_array().expect("doubts").iter().any(|doubt| doubt["code"] == "switches_missing")
+    };
+    // The last ready record is 0.7 ms after the last switch, of 38 ms.
+    assert!(!told(|n| n < 40, &["--from", "0.039", "--to", "0.0393"]));
+    let missing = |n| n < 28;
+    assert!(told(missing, &[]) && told(missing, &["--from", "0.02", "--to", "0.035"]));
+    assert!(!told(missing, &["--from", "0.01", "--to", "0.02"]));
+}
+
 /// Who ran before the first switch was made of the thread that it stops, without a word; after the last one a warning said so.
 #[test]
 fn a_window_from_before_the_first_switch_is_told() {

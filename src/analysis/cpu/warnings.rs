@@ -103,22 +103,24 @@ fn switches_missing(trace: &Trace, processors: &[Processor], range: TickRange) -
     (!texts.is_empty()).then(|| Warning::grave(CPU.name, SWITCHES_MISSING, text))
 }
 
-/// Threads that are readied long before the first context switch or after the last one: somebody runs as soon as a processor is free.
+/// Threads that are readied long before the first context switch or after the last one: somebody runs as soon as a processor is free. Of windows
+/// that reach there; long is a part of the time in which there are switches, however short the window is.
 fn readied_without_switches(trace: &Trace, range: TickRange) -> Vec<String> {
     let clock = &trace.etl().clock;
-    let ends = switch_ends(trace).zip(trace.survey().kernel_span(READY_THREAD));
+    let Some((first, last)) = switch_ends(trace) else { return Vec::new() };
+    let Some((first_ready, last_ready)) = trace.survey().kernel_span(READY_THREAD) else { return Vec::new() };
+    let span = last.0.abs_diff(first.0);
     let text = |(from, to): (Ticks, Ticks), place: &str, switch: Ticks| {
         let ticks = u64::try_from(to.0.saturating_sub(from.0)).ok()?;
         let milliseconds = ticks as f64 * 1e3 / clock.frequency_hz.max(1) as f64;
         let at = clock.nanos(switch).seconds();
-        (ticks.saturating_mul(MISSING_PART) > range.ticks()).then(|| {
+        (ticks.saturating_mul(MISSING_PART) > span).then(|| {
             format!("threads are readied for {milliseconds:.3} ms {place} context switch ({at:.6} s), and none runs")
         })
     };
-    let of_ends = ends.map(|((first, last), (first_ready, last_ready))| {
-        [text((first_ready, first), "before the first", first), text((last, last_ready), "after the last", last)]
-    });
-    of_ends.into_iter().flatten().flatten().collect()
+    let before = text((first_ready, first), "before the first", first).filter(|_| range.from <= first);
+    let after = text((last, last_ready), "after the last", last).filter(|_| range.to >= last);
+    before.into_iter().chain(after).collect()
 }
 
 /// The first and the last context switch.

@@ -25,6 +25,9 @@ pub(super) type Contradiction = (&'static str, String);
 /// Those that say that lengths of time are wrong.
 pub(super) const WRONG_TIMES: [&str; 3] = ["clock_impossible", "times_beyond_end", "times_far_from_end"];
 
+/// Code of events before the header record whose stamps are wrong.
+pub(super) const BEFORE_START: &str = "times_before_start";
+
 /// Those that say that events count twice, or beside those of another time.
 pub(super) const WRONG_SUMS: [&str; 4] =
     ["buffers_repeated", "buffers_too_many", "events_in_two_files", "files_shifted"];
@@ -358,7 +361,7 @@ fn before_start(etl: &EtlFile, survey: &Survey) -> Option<Contradiction> {
             if last < 0 { "none follows it" } else { "end before its end by as much" },
         )
     };
-    is_wrong.then(|| ("times_before_start", text()))
+    is_wrong.then(|| (BEFORE_START, text()))
 }
 
 /// Processors all of whose records lie before the header record, while all of the others follow it: a session that began earlier would have
@@ -388,7 +391,7 @@ fn processors_before_start(etl: &EtlFile, survey: &Survey) -> Option<Contradicti
             counted(early.iter().map(|(_, records)| records).sum(), "of them", "of them"),
             Nanos(-first).seconds(),
         );
-        ("times_before_start", text)
+        (BEFORE_START, text)
     })
 }
 
@@ -397,7 +400,7 @@ const LEAST_EARLY: i128 = 1_000_000;
 /// Rundowns tell what was there, not what happened.
 const RUNDOWNS_AT_START: [HookId; 3] = [THREAD_DC_START, VIRTUAL_ALLOC_DC_START, HEAP_RANGE_RUNDOWN];
 
-/// Events of the recording before the header record, where it is not known that stamps are wrong: as a note, because a merge can have the
+/// Events of the recording before the header record: a note where no contradiction says that stamps are wrong, because a merge can have the
 /// header of a session that began later.
 pub(super) fn early_events(etl: &EtlFile, survey: &Survey) -> Option<String> {
     let (first, _) = kernel_span(etl, survey).filter(|(first, _)| -first > LEAST_EARLY)?;
@@ -408,15 +411,12 @@ pub(super) fn early_events(etl: &EtlFile, survey: &Survey) -> Option<String> {
     let earliest = early().min_by_key(|kind| kind.first)?;
     let more = early().count() as u64 - 1;
     let more = if more > 0 { format!(" and {}", counted(more, "other", "others")) } else { String::new() };
-    let is_told = before_start(etl, survey).or_else(|| processors_before_start(etl, survey)).is_some();
-    (!is_told).then(|| {
-        format!(
-            "events ({}{more}) begin {:.3} s before the log-file header's record, where times begin: the header is of a session that began \
-             later than another one of the file, or time stamps are wrong",
-            event_names::name(earliest.id).map_or("of the kernel", |known| known.name),
-            Nanos(-first).seconds(),
-        )
-    })
+    Some(format!(
+        "events ({}{more}) begin {:.3} s before the log-file header's record, where times begin: the header is of a session that began \
+         later than another one of the file, or time stamps are wrong",
+        event_names::name(earliest.id).map_or("of the kernel", |known| known.name),
+        Nanos(-first).seconds(),
+    ))
 }
 
 /// Records of processors that the machine does not have.

@@ -35,6 +35,22 @@ pub struct DescribedHole {
     pub hits: Vec<&'static str>,
 }
 
+impl DescribedHole {
+    /// Of which processors its buffers most likely are; of many the first ones are named.
+    pub(super) fn likely_processors(&self) -> String {
+        const NAMED: usize = 8;
+        let shown: Vec<String> = self.processors.iter().take(NAMED).map(u16::to_string).collect();
+        let more = self.processors.len().saturating_sub(NAMED);
+        let numbers = match shown.as_slice() {
+            [] => return String::new(),
+            [one] => return format!(", most likely on processor {one}"),
+            _ if more > 0 => format!("{} and {more} more", shown.join(", ")),
+            [others @ .., last] => format!("{} and {last}", others.join(", ")),
+        };
+        format!(", most likely on processors {numbers}, or not all of these")
+    }
+}
+
 /// How fast the session wrote at its fastest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PeakRate {
@@ -334,7 +350,10 @@ struct Silence {
     to: Ticks,
 }
 
-/// Those of all processors, the longest first: from the last record up to the hole to the first one after it.
+/// So many are kept of a hole: a damaged file can name thousands of processors.
+const MOST_SILENCES: usize = 256;
+
+/// The longest of all processors, the longest first: from the last record up to the hole to the first one after it.
 fn silences_around(
     etl: &EtlFile,
     spans: &[Option<Span>],
@@ -359,6 +378,7 @@ fn silences_around(
     let mut silences: Vec<Silence> = around.into_iter().map(silence).collect();
     let length = |silence: &Silence| i128::from(silence.to.0) - i128::from(silence.from.0);
     silences.sort_by_key(|silence| std::cmp::Reverse(length(silence)));
+    silences.truncate(MOST_SILENCES);
     silences
 }
 

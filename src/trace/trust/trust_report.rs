@@ -83,7 +83,8 @@ impl TrustReport {
         all.contradictions = header_contradictions::contradictions(etl, survey);
         all.contradictions.extend(files_together::contradictions(etl, survey));
         all.short_of_end = header_contradictions::short_of_end(etl, survey);
-        all.early_events = header_contradictions::early_events(etl, survey);
+        let is_told = all.contradictions.iter().any(|(code, _)| *code == header_contradictions::BEFORE_START);
+        all.early_events = header_contradictions::early_events(etl, survey).filter(|_| !is_told);
         let damage = &survey.damage;
         TrustReport {
             masks: survey.masks_ever_on(),
@@ -334,14 +335,7 @@ impl TrustReport {
         lines.extend(self.contradictions.iter().map(|(code, text)| grave(code, text.clone())));
         lines.extend(self.loss.summary().map(|text| grave("data_lost", text)));
         for (missing, hole) in self.holes_by_silence().into_iter().take(3) {
-            let processors: Vec<String> = hole.processors.iter().map(u16::to_string).collect();
-            let processor = match processors.as_slice() {
-                [] => String::new(),
-                [one] => format!(", most likely on processor {one}"),
-                [others @ .., last] => {
-                    format!(", most likely on processors {} and {last}, or not all of these", others.join(", "))
-                }
-            };
+            let processor = hole.likely_processors();
             let hits =
                 if hole.hits.is_empty() { String::new() } else { format!("; it hits: {}", hole.hits.join(", ")) };
             let anytime = if self.loss.lacks_a_processor { format!("; {OF_ANY_TIME}") } else { String::new() };
