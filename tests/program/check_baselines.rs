@@ -109,10 +109,11 @@ fn a_saved_baseline_with_other_rows_is_none() {
         move |budget: &mut Value| budget["rows"][0]["labels"][at] = text.as_str().into()
     };
     type Change<'c> = &'c dyn Fn(&mut Value);
-    let cases: [(Change, &str); 9] = [
+    let cases: [(Change, &str); 10] = [
         (&label(1, "Imagx"), "row 1: \\\"Imagx\\\" is no category"),
         (&label(1, "Total"), "row 1: \\\"Total\\\" is no category"),
         (&label(0, "Total"), "row 1: \\\"Total\\\" is a total"),
+        (&label(1, "Win32Heap"), "row 1: \\\"Win32Heap\\\" does not meet category=Image"),
         (
             &|budget| budget["rows"][0]["labels"] = vec!["Image"].into(),
             "row 1 has 1 label, and the rows are by process, category",

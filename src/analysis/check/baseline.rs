@@ -1,6 +1,6 @@
 //! The baseline: values of an earlier run, from a trace, from JSON of `pfnset resident` or `refset`, or from a saved baseline.
 
-use crate::analysis::check::baseline_rows::{are_merged, unlikely_rows};
+use crate::analysis::check::baseline_rows::{are_merged, excluded_row, unlikely_rows};
 use crate::analysis::check::baseline_table::table_value;
 use crate::analysis::check::budget::{Analysis, Budget, Measure, RowSum};
 use crate::analysis::check::trace_values::{Row, TraceValues, Value};
@@ -98,6 +98,10 @@ impl SavedBudget {
         let measure = self.known_measure()?;
         let labels: Vec<&[String]> = self.rows.iter().map(|row| &row.labels[..]).collect();
         if let Some(reason) = unlikely_rows((&self.analysis, measure), &self.dimensions, &labels) {
+            return Some(format!("{reason}: {changed}"));
+        }
+        let conditions = self.conditions.iter().map(|condition| (&*condition.dimension, &*condition.patterns));
+        if let Some(reason) = excluded_row(conditions, &self.dimensions, &labels) {
             return Some(format!("{reason}: {changed}"));
         }
         let sum = self.rows.iter().map(|row| i128::from(row.pages)).sum::<i128>().max(0);

@@ -1,10 +1,12 @@
 //! Rows of a saved baseline that pfnset did not write: somebody changed them by hand.
 
 use super::budget::{Analysis, Measure, RowSum};
+use crate::analysis::diff::compared_dimensions::Dimension as Compared;
 use crate::dimensions::single_dimensions::{ACCESS_REASON, CATEGORY, TAG};
 use crate::dimensions::{Dimension as _, FileFacet, ProcessFacet};
 use crate::imported::wpa::contradictions::{is_category, is_total};
 use crate::load::allocation_kinds::AllocationKind;
+use crate::pattern::Patterns;
 use crate::units::counted;
 use std::collections::BTreeSet;
 
@@ -59,6 +61,30 @@ pub(super) fn unlikely_rows(
         })
     });
     found.next()
+}
+
+/// That a row is of something which the conditions of its value exclude. Only names that every trace writes alike are compared.
+pub(super) fn excluded_row<'c>(
+    conditions: impl Iterator<Item = (&'c str, &'c str)>,
+    dimensions: &[String],
+    rows: &[&[String]],
+) -> Option<String> {
+    for (name, patterns) in conditions {
+        let Some(at) = dimensions.iter().position(|dimension| dimension == name) else { continue };
+        let patterns = match name {
+            _ if name == CATEGORY.name => Patterns::of_labels(patterns),
+            _ if name == ProcessFacet::Process.facet().name => Patterns::of_processes(patterns),
+            _ => continue,
+        };
+        let of = Compared::of_name(name)?;
+        let is_other = |label: &&String| !of.meets(label, &patterns);
+        let mut others =
+            (1..).zip(rows).filter_map(|(number, labels)| Some((number, labels.get(at).filter(is_other)?)));
+        if let Some((number, label)) = others.next() {
+            return Some(format!("row {number}: \"{label}\" does not meet {name}={patterns}"));
+        }
+    }
+    None
 }
 
 /// Why a label is none of the dimension. Files and tags of pool can have any name.
