@@ -5,7 +5,8 @@ use crate::cpu_stacks::known;
 use crate::program::{out, run};
 use etl_writer::Ptr::P8;
 use etl_writer::payloads::perf;
-use etl_writer::payloads::thread::{Switch, ready};
+use etl_writer::payloads::process::{self, Process};
+use etl_writer::payloads::thread::{Switch, Thread, ready};
 use etl_writer::{Rec, Session, Trace, file_of};
 use serde_json::{Value, json};
 
@@ -101,6 +102,32 @@ pub fn switches(from: u64, to: u64, more: &[Rec]) -> tempfile::NamedTempFile {
     records.extend(more.iter().cloned().map(|record| record.at(begin + (from + to) / 2)));
     records.push(switch(to, 44, 0));
     file_of(&Trace::new(session).push_all(records).finish())
+}
+
+/// Idle for eight ninths of the time: shares were of the time of the other threads, so a min of 100 % passed, and a saved
+/// baseline was told to contradict itself.
+#[test]
+fn a_share_of_idle_time_is_one_of_all_time() {
+    let session = Session { processors: 1, ..Session::windows10() };
+    let begin = session.t0;
+    let switch = |tick: u64, old, new| Switch { new, old, ..Switch::default() }.rec(P8, 4).at(begin + tick);
+    let process = Process::new(4, "System").rec(P8, 4, process::DC_START).at(begin + 1);
+    let thread = Thread { pid: 4, tid: 44, ..Thread::default() }.rec(P8, 4, 0x0503).at(begin + 2);
+    let records = [process, thread, switch(1000, 44, 0), switch(9000, 0, 44), switch(10_000, 44, 0)];
+    let file = file_of(&Trace::new(session).push_all(records).finish());
+    let trace = file.path().to_str().expect("UTF-8");
+    let idle = |name: &str, limit: &str| budget(name, "cpu_ms", &format!("where.process = \"Idle*\"\n{limit}"));
+    let shares = [idle("above", "min = \"60 %\""), idle("below", "min = \"100 %\"")].concat();
+    let (_, results) = check(trace, &shares);
+    let verdicts: Vec<&Value> = results.iter().map(|result| &result["verdict"]).collect();
+    assert_eq!(verdicts, ["pass", "fail"], "{results:?}");
+    let text = idle("grown", "max_growth = \"1 %\"");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    std::fs::write(path("budgets.toml"), &text).expect("a file");
+    run(&["check", trace, "--budgets", &path("budgets.toml"), "--save-baseline", &path("base.json"), "-q"]);
+    let found = against(&path("base.json"), trace, &text);
+    assert_eq!(found[0], ("pass".to_owned(), String::new()), "{found:?}");
 }
 
 /// A flipped bit in the begin of a DPC took the time of all threads before it, and nothing said so.

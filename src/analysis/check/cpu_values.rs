@@ -79,8 +79,9 @@ impl<'t> CpuValues<'t> {
             return Err(none.text.clone());
         }
         let counted = own.as_ref().unwrap_or(all);
+        let is_of_idle = counted.is_of_idle;
         let nanos = |set: &CpuUse| {
-            set.ns(counted_rows(set).fold(0u64, |sum, row| sum.saturating_add(ticks(row, budget.measure))))
+            set.ns(counted_rows(set, is_of_idle).fold(0u64, |sum, row| sum.saturating_add(ticks(row, budget.measure))))
         };
         let row = |row: &CpuRow| Row {
             labels: row.labels.clone(),
@@ -91,7 +92,7 @@ impl<'t> CpuValues<'t> {
             pages: nanos(counted),
             total: nanos(all),
             dimensions: counted.dimensions.iter().map(|dimension| dimension.name().to_owned()).collect(),
-            rows: counted_rows(counted).map(row).collect(),
+            rows: counted_rows(counted, is_of_idle).map(row).collect(),
             doubts: doubts.into_iter().map(|doubt| doubt.text.clone()).collect(),
             span_ns: length(all.window_times),
             unowned: counted.ns(unowned),
@@ -162,9 +163,10 @@ fn unowned_ticks(set: &CpuUse, measure: Measure) -> [u64; 2] {
     [ticks(set.missed.without_process).saturating_add(unnamed), unnamed]
 }
 
-/// The rows without the idle threads, which run where nothing else does, unless nothing else was asked for: as `pfnset cpu` adds up.
-fn counted_rows(set: &CpuUse) -> impl Iterator<Item = &CpuRow> {
-    set.rows.iter().filter(|row| set.is_of_idle || !row.is_idle)
+/// The rows without the idle threads, which run where nothing else does, unless nothing else was asked for: as `pfnset cpu` adds up. A
+/// share of idle time is one of all time that is known, not of that of the other threads.
+fn counted_rows(set: &CpuUse, is_of_idle: bool) -> impl Iterator<Item = &CpuRow> {
+    set.rows.iter().filter(move |row| is_of_idle || !row.is_idle)
 }
 
 /// Ticks of a row that a measure counts.
