@@ -326,8 +326,13 @@ fn forms_for_people_and_spreadsheets() {
     }
     for (more, says) in [
         (&["--rows", "--format", "json"][..], "has the forms table, csv and jsonl"),
-        (&["--rows", "--digest"], "cannot be used with"),
+        (&["--rows", "--digest"], "--digest is of the statistics without --rows"),
+        (&["--rows", "--each"], "lists the records of one trace"),
         (&["--head", "3"], "--rows"),
+        // Ignored without a word, because --rows, which they need, conflicted with these.
+        (&["--digest", "--from", "0.1"], "--rows"),
+        (&["--digest", "--where", "process=app.exe"], "--rows"),
+        (&["--each", "--stacks"], "--rows"),
     ] {
         let ran = run(&[&["events", "faults-x86.etl"], more].concat());
         assert!(ran.code == 2 && ran.err.contains(says), "{more:?}: {ran:?}");

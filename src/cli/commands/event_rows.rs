@@ -27,7 +27,8 @@ const MARGIN: Nanos = Nanos(10_000_000);
 #[command(mut_arg("to", |to| to.requires("rows").help("With --rows: only records before this")))]
 pub struct RowsArgs {
     /// One row for each record, in the order of time, with its fields; forms table, csv, jsonl
-    #[arg(long, conflicts_with_all = ["each", "digest"])]
+    // A flag that conflicts with it would make flags that need it pass without it, and be ignored: conflicts are told by the command.
+    #[arg(long)]
     pub rows: bool,
     /// With --rows: only records with a label that matches; repeatable, all must hold
     #[arg(long = "where", value_name = "DIM=PATTERNS", requires = "rows")]

@@ -63,6 +63,8 @@ impl Events {
             name: self.name.as_deref().map(Patterns::new).unwrap_or_default(),
         };
         if self.rows.rows {
+            let each = (self.each.each, "lists the records of one trace; leave --each out, and run it for each trace");
+            refuse("--rows", &[each, (self.digest, "lists records; --digest is of the statistics without --rows")])?;
             return self.rows.list(common, filter);
         }
         refuse("--symbols", &[(!self.rows.symbols.symbols.is_empty(), "names the functions of --rows --stacks")])?;
