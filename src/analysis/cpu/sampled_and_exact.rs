@@ -118,7 +118,7 @@ pub(super) fn samples_missing<S: KeptStack>(
     let shown = all.get(..all.len().min(NAMED)).unwrap_or_default().join(", ");
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let text = format!(
-        "samples are missing while processors were busy: they lack {shown}{more}; shares of samples are of the others, exact times are not concerned"
+        "samples are missing while processors were busy: they lack {shown}{more}; shares of samples are of the others"
     );
     (interval > 0 && !all.is_empty()).then(|| Warning::note(CPU.name, "some_samples_missing", text))
 }

@@ -44,6 +44,7 @@ pub fn warnings(
     warnings.extend(beyond_switches(trace, range));
     warnings.extend(switches_before_start(trace, range));
     warnings.extend(unknown(processors, range, etl).into_iter().map(|text| note("threads_unknown", text)));
+    warnings.extend(perhaps_missing(processors, range, etl));
     let sum = |of: fn(&Processor) -> u64| processors.iter().map(of).sum::<u64>();
     let breaks = sum(|processor| processor.breaks);
     if breaks > 0 {
@@ -321,4 +322,26 @@ fn unknown(processors: &[Processor], range: TickRange, etl: &EtlFile) -> Vec<Str
         lines.push(format!("which threads ran is unknown for {shown}{more}"));
     }
     lines
+}
+
+/// Code of processors whose first or last buffers can be missing.
+const SWITCHES_AT_ENDS: &str = "switches_at_ends";
+
+/// That buffers are missing which can be the first or the last of a processor that has no switch for long there.
+fn perhaps_missing(processors: &[Processor], range: TickRange, etl: &EtlFile) -> Option<Warning> {
+    let silent = |(number, processor): (usize, &Processor)| {
+        let ticks = processor.perhaps_missing();
+        let milliseconds = ticks as f64 * 1e3 / etl.clock.frequency_hz.max(1) as f64;
+        let is_long = ticks.saturating_mul(MISSING_PART) > range.ticks();
+        is_long.then(|| format!("{milliseconds:.3} ms of processor {number}"))
+    };
+    let parts: Vec<String> = processors.iter().enumerate().filter_map(silent).collect();
+    let more = parts.len().saturating_sub(8);
+    let shown = parts.get(..parts.len().min(8)).unwrap_or_default().join(", ");
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let text = format!(
+        "buffers are missing that can be the first or the last of processors without a switch there: {shown}{more}; the thread of the \
+         first switch counts as if it ran before it, that of the last one as if it ran on"
+    );
+    (!parts.is_empty()).then(|| Warning::grave(CPU.name, SWITCHES_AT_ENDS, text).of(parts.len() as u64))
 }

@@ -157,6 +157,12 @@ impl TrustReport {
         self.files().any(|file| file.cut.is_some() || file.lacks.is_some() || file.cut_inside)
     }
 
+    /// True where the last buffers of the file with this number are missing: it was cut, or its session never stopped.
+    pub(crate) fn ends_early(&self, number: u16) -> bool {
+        let file = self.files().nth(number.into());
+        file.is_some_and(|file| file.cut.is_some() || file.cut_inside || !file.loss.counters_known)
+    }
+
     /// Where the end of this file is missing: what of it is there.
     pub(crate) fn cut_text(&self) -> Option<String> {
         match self.cut {

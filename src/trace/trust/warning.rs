@@ -115,6 +115,7 @@ const CODES: &[(&str, bool)] = &[
     ("threads_unknown", false),
     ("processors_unknown", false),
     ("interrupts_unknown", true),
+    ("switches_at_ends", true),
     ("switches_missing", true),
     ("window_before_switches", true),
     ("stack_keys_missing", true),

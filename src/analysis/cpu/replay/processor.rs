@@ -63,10 +63,22 @@ pub struct ProcessorSetup {
     pub clock: Option<Grid>,
     /// When records go missing, in order.
     pub holes: VecDeque<Moment>,
+    /// Nothing tells what ran before the first switch: only the last buffers were kept.
+    pub(crate) begins_unknown: bool,
+    /// Buffers are missing that can have been before its first one, and after its last one.
+    pub(crate) missing_at_ends: (bool, bool),
+    /// The last switch.
+    pub(crate) last_switch: Option<Ticks>,
     /// First switch of each buffer and its old thread, in order.
     pub first_switches: Vec<(Moment, u32)>,
     /// When kernel images were loaded and unloaded, in order.
     pub image_changes: std::sync::Arc<[Ticks]>,
+}
+
+impl ProcessorSetup {
+    fn first_thread(&self) -> Option<u32> {
+        self.first_switches.first().map(|&(_, old)| old).filter(|_| !self.begins_unknown)
+    }
 }
 
 /// What one processor did.
@@ -128,7 +140,7 @@ fn switched(event: &SchedulingEvent) -> Option<(Moment, u32)> {
 impl Processor {
     /// A processor without records.
     pub fn new(setup: ProcessorSetup) -> Processor {
-        let first = setup.first_switches.first();
+        let first = setup.first_thread();
         Processor {
             records: SchedulingRecords::default(),
             is_sorted: true,
@@ -136,7 +148,7 @@ impl Processor {
             nesting: InterruptNesting::new(setup.range),
             clock: setup.clock.map(NextPoint::new),
             steps: Steps::new(setup.timeline),
-            running: first.map(|&(_, old)| old),
+            running: first,
             after_hole: first.is_none(),
             next_outside: None,
             span: Span::default(),
@@ -166,7 +178,18 @@ impl Processor {
 
     /// The thread that runs at first, as far as it is known.
     pub fn first_thread(&self) -> Option<u32> {
-        self.setup.first_switches.first().map(|&(_, old)| old)
+        self.setup.first_thread()
+    }
+
+    /// Ticks of the window before the first switch and after the last one in which buffers are missing that can be of this processor.
+    pub(crate) fn perhaps_missing(&self) -> u64 {
+        let ProcessorSetup { range, first_switches, last_switch, missing_at_ends, .. } = &self.setup;
+        let ticks = |from: Ticks, to: Ticks| u64::try_from(to.0.saturating_sub(from.0)).unwrap_or(0);
+        let before = first_switches.first().map_or(0, |(first, _)| ticks(range.from, first.time.min(range.to)));
+        let after = last_switch.map_or(0, |last| ticks(last.max(range.from), range.to));
+        let counted = |is_missing: bool, ticks: u64| if is_missing { ticks } else { 0 };
+        counted(missing_at_ends.0 && !self.setup.begins_unknown, before)
+            .saturating_add(counted(missing_at_ends.1, after))
     }
 
     /// Without any switch or interrupt: nothing is known about it.

@@ -4,16 +4,18 @@ use crate::analysis::cpu::query::CpuQuery;
 use crate::analysis::cpu::replay::processor::ProcessorSetup;
 use crate::analysis::time_grid::{Grid, TickRange};
 use crate::error::Error;
+use crate::etl::EtlFile;
 use crate::etl::buffer_order::ranks;
-use crate::etl::log_file_header::MOST_PROCESSORS;
+use crate::etl::log_file_header::{MODE_CIRCULAR, MOST_PROCESSORS};
 use crate::load::scheduling::BufferFacts;
 use crate::model::kernel_images::KernelImages;
 use crate::model::window::{Ends, Window};
 use crate::moment::Moment;
 use crate::trace::Trace;
 use crate::trace::trust::loss::{SequenceHole, sequence_holes};
-use crate::units::Ticks;
+use crate::units::{Nanos, Ticks};
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// The window: from the first to the last context switch, or as the user says. `None` without any.
 pub fn window(trace: &Trace, query: &CpuQuery) -> Result<Option<Window>, Error> {
@@ -56,26 +58,62 @@ pub fn setups(
             setup.first_switches.push(first);
         }
     }
-    let holes = holes(trace, all.len());
-    for ((number, setup), holes) in (0..=u16::MAX).zip(&mut all).zip(holes) {
+    let missing = missing(trace, all.len());
+    let begins_unknown = keeps_the_last(trace);
+    for ((number, setup), missing) in (0..=u16::MAX).zip(&mut all).zip(missing) {
         setup.number = number;
         setup.first_switches.sort_unstable();
-        setup.holes = holes;
+        setup.begins_unknown = begins_unknown;
+        setup.holes = VecDeque::from(missing.holes);
+        setup.missing_at_ends = missing.at_ends;
+        setup.last_switch =
+            facts.iter().filter(|facts| processor(facts.buffer) == number).filter_map(|facts| facts.last_switch).max();
     }
     all
 }
 
-/// When records go missing, by processor: at its last record before a missing sequence number.
-fn holes(trace: &Trace, processors: usize) -> Vec<VecDeque<Moment>> {
+/// A kernel session has context switches at once. One whose first comes so much later kept only its last buffers.
+const NOT_KEPT: Nanos = Nanos(1_000_000_000);
+
+/// What is missing of the records of one processor.
+#[derive(Debug, Clone, Default)]
+struct Missing {
+    /// The last record before each hole.
+    holes: Vec<Moment>,
+    /// Buffers are missing that can have been before its first one, and after its last one.
+    at_ends: (bool, bool),
+}
+
+/// True where only the last buffers were kept, of each processor from another moment on: what ran before its first switch is not known.
+fn keeps_the_last(trace: &Trace) -> bool {
     let (etl, facts) = (trace.etl(), &trace.scheduling().buffers);
-    let mut all: Vec<Vec<Moment>> = vec![Vec::new(); processors];
+    let overwrote = |file: &EtlFile| {
+        file.header.mode & MODE_CIRCULAR != 0 && file.header.buffers_written as usize > file.own_buffers().len()
+    };
+    let has_switches = |(file, buffers): (&EtlFile, Range<usize>)| overwrote(file) && has_switches(facts, &buffers);
+    let first = facts.iter().filter_map(|facts| facts.first_switch).map(|(moment, _)| moment.time).min();
+    files(etl).any(has_switches) || first.is_some_and(|first| etl.clock.nanos(first) > NOT_KEPT)
+}
+
+/// The files of a recording with the numbers of their buffers.
+fn files(etl: &EtlFile) -> impl Iterator<Item = (&EtlFile, Range<usize>)> {
     let own = (etl, 0..etl.own_buffers().len());
-    for (file, buffers) in std::iter::once(own).chain(etl.further().map(|(_, file, buffers)| (file, buffers))) {
-        // Losses of a file without switches, such as one of heap ranges, do not matter here.
-        let has_switches =
-            |facts: &BufferFacts| facts.first_switch.is_some() && buffers.contains(&(facts.buffer as usize));
+    std::iter::once(own).chain(etl.further().map(|(_, file, buffers)| (file, buffers)))
+}
+
+/// Losses of a file without switches, such as one of heap ranges, do not matter here.
+fn has_switches(facts: &[BufferFacts], buffers: &Range<usize>) -> bool {
+    facts.iter().any(|facts| facts.first_switch.is_some() && buffers.contains(&(facts.buffer as usize)))
+}
+
+/// When records go missing, by processor: at its last record before a missing sequence number, or in a file whose end is missing.
+fn missing(trace: &Trace, processors: usize) -> Vec<Missing> {
+    let (etl, facts) = (trace.etl(), &trace.scheduling().buffers);
+    let mut all: Vec<Missing> = vec![Missing::default(); processors];
+    for (file_number, (file, buffers)) in (0..=u16::MAX).zip(files(etl)) {
         let sequence_holes = sequence_holes(file);
-        if sequence_holes.is_empty() || !facts.iter().any(has_switches) {
+        let ends_early = trace.trust().ends_early(file_number);
+        if (sequence_holes.is_empty() && !ends_early) || !has_switches(facts, &buffers) {
             continue;
         }
         let rank = ranks(&etl.buffers);
@@ -91,11 +129,16 @@ fn holes(trace: &Trace, processors: usize) -> Vec<VecDeque<Moment>> {
                 .map(|(index, buffer)| (buffer.sequence, index))
                 .collect();
             own.sort_unstable();
-            found.extend(holes_of_processor(&own, &sequence_holes, end));
+            found.holes.extend(holes_of_processor(&own, &sequence_holes, end));
+            let last = own.iter().filter_map(|(_, index)| end(*index)).max();
+            found.holes.extend(last.filter(|_| ends_early));
+            let (Some((first, _)), Some((last, _))) = (own.first(), own.last()) else { continue };
+            found.at_ends.0 |= sequence_holes.iter().any(|hole| hole.high <= *first);
+            found.at_ends.1 |= sequence_holes.iter().any(|hole| hole.low >= *last);
         }
     }
-    all.iter_mut().for_each(|found| found.sort_unstable());
-    all.into_iter().map(VecDeque::from).collect()
+    all.iter_mut().for_each(|found| found.holes.sort_unstable());
+    all
 }
 
 /// When records of a processor go missing in a file; `own` are its buffers by sequence number, `end` gives the end of a
