@@ -167,7 +167,10 @@ impl SampledUse {
     pub(crate) fn warnings_of_trace(trace: &Trace) -> Warnings {
         match SampledUse::answer(trace, &CpuQuery::default()).ok().flatten() {
             Some(set) => set.warnings.into_iter().filter(|warning| warning.is_of(&OF_TRACE)).collect(),
-            None => beyond_capacity(trace).into_iter().collect(),
+            None => {
+                let whole = TickRange::of_recording(trace, None, None).ok();
+                whole.and_then(|(_, range)| beyond_capacity(trace, range)).into_iter().collect()
+            }
         }
     }
 
@@ -287,12 +290,11 @@ fn leave_idle_out(node: &mut Node<RowSamples>, levels: usize) {
     }
 }
 
-/// That the samples of a trace stand for more time than there is.
-fn beyond_capacity(trace: &Trace) -> Option<Warning> {
+/// That the samples of a window stand for more time than there is.
+pub(super) fn beyond_capacity(trace: &Trace, range: TickRange) -> Option<Warning> {
     if trace.survey().kernel_count(SAMPLED_PROFILE) == 0 {
         return None;
     }
-    let (_, range) = TickRange::of_recording(trace, None, None).ok()?;
     let parts = StackParts::new(trace.etl());
     let mut intervals = ProfileIntervals::new(&parts.intervals);
     let mut time = TimeOfSamples::default();

@@ -21,6 +21,13 @@ pub struct SampleCounts {
 }
 
 impl SampleCounts {
+    /// True where records stand for several samples each, or samples at their usual distance need a fifth more time than there is, `capacity` in
+    /// ticks.
+    pub fn are_crowded(&self, capacity: u64) -> bool {
+        let needed = u128::from(self.all) * u128::from(self.gaps.typical());
+        self.squares > self.all || needed * 5 > u128::from(capacity) * 6
+    }
+
     /// Adds a record that stands for `count` samples.
     pub fn add(&mut self, event: &ProcessorEvent, count: u64) {
         self.all += count;
