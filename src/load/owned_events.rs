@@ -190,15 +190,19 @@ pub struct MemoryCounters {
     pub commit: Option<MemInfoCommit>,
 }
 
+/// Counters are read one after the other: a list can have lost so many pages meanwhile, 16 MiB.
+const BETWEEN_READINGS: u64 = 4096;
+
 impl MemoryCounters {
-    /// False for numbers that no machine has.
+    /// False for numbers that no machine has, and for a part of the modified list that is more than all of it.
     pub(crate) fn is_possible(&self) -> bool {
         let lists = [self.zero, self.free, self.modified, self.modified_no_write, self.bad, self.modified_pagefile];
         let commit = self.commit.map(|commit| {
             [commit.paged_pool_pages, commit.non_paged_pool_pages, commit.mdl_pages, commit.commit_pages]
         });
         let all = lists.into_iter().chain(self.standby).chain(self.repurposed).chain(commit.into_iter().flatten());
-        all.max().is_none_or(|most| most <= MOST_PAGES)
+        let is_part = self.modified_pagefile <= self.modified.saturating_add(BETWEEN_READINGS);
+        is_part && all.max().is_none_or(|most| most <= MOST_PAGES)
     }
 }
 

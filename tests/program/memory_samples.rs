@@ -62,3 +62,11 @@ fn a_window_without_samples_of_working_sets_is_said() {
         assert!(err.contains("no samples of working sets are in the window"), "{form}: {err}");
     }
 }
+
+/// Two samples were left, which tell no usual distance; those of working sets do.
+#[test]
+fn most_samples_that_are_missing_are_told() {
+    let (file, _) = without(0x0270, 1..11);
+    let (table, _) = told(&file, &["--group-by", "list"]);
+    assert!(table.contains("no page lists were sampled between"), "{table}");
+}

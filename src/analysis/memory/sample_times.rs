@@ -37,7 +37,8 @@ impl SampleTimes {
                 times => {
                     let other =
                         if rows == MemoryDimension::List { MemoryDimension::Process } else { MemoryDimension::List };
-                    let texts = [hole_text(times, what), short_text((times, what), self.of(Some(other)))];
+                    let (others, of_others) = self.of(Some(other));
+                    let texts = [hole_text(times, what, others), short_text((times, what), (others, of_others))];
                     let texts: Vec<String> = texts.into_iter().flatten().collect();
                     (!texts.is_empty()).then(|| texts.join("; "))?
                 }
@@ -63,12 +64,18 @@ fn missing_between(pair: (Nanos, Nanos), usual: i128) -> u64 {
     told(steps(pair, usual).saturating_sub(1))
 }
 
-/// The distance that is usual between two samples; `None` for too few.
+/// The distance that is usual between two samples: that of the middle, or a shorter one that comes again, for where most samples are missing,
+/// most distances are too long. `None` for too few.
 fn usual_distance(times: &[Nanos]) -> Option<i128> {
     let mut distances: Vec<i128> =
         times.iter().zip(times.iter().skip(1)).map(|(from, to)| to.0.saturating_sub(from.0)).collect();
     distances.sort_unstable();
-    distances.get(distances.len() / 2).copied().filter(|_| times.len() >= FEWEST)
+    let at = |place: usize| distances.get(place).copied().filter(|_| times.len() >= FEWEST);
+    let (middle, shorter) = (at(distances.len() / 2)?, at(distances.len() / 4)?);
+    let is_again = |distance: &&i128| distance.abs_diff(shorter) <= shorter.unsigned_abs() / 20;
+    let again = distances.iter().filter(is_again).count();
+    let is_usual = shorter > 0 && again > 1 && again * 3 >= distances.len();
+    Some(if is_usual { shorter } else { middle })
 }
 
 /// `working sets were sampled from 0.000 s to 3.000 s, page lists from 0.000 s to 6.000 s: …`: where samples of one begin later, or end
@@ -89,9 +96,9 @@ fn short_text((times, what): (&[Nanos], &str), (others, of_others): (&[Nanos], &
 }
 
 /// `no working sets were sampled between 1.000 s and 4.500 s (6 samples, by their usual distance); …`.
-fn hole_text(times: &[Nanos], what: &str) -> Option<String> {
+fn hole_text(times: &[Nanos], what: &str, others: &[Nanos]) -> Option<String> {
     let pairs = || times.iter().copied().zip(times.iter().copied().skip(1));
-    let usual = usual_distance(times)?;
+    let usual = usual_distance(times).or_else(|| usual_distance(others))?;
     let holes = pairs().map(|pair| (missing_between(pair, usual), pair)).filter(|(missing, _)| *missing > 0);
     let (count, missing) = holes.clone().fold((0u64, 0u64), |(count, all), (missing, _)| (count + 1, all + missing));
     let (_, (from, to)) = holes.max_by_key(|(missing, (from, _))| (*missing, std::cmp::Reverse(from.0)))?;
@@ -114,7 +121,7 @@ mod tests {
 
     fn text(halves: &[i128]) -> Option<String> {
         let times: Vec<Nanos> = halves.iter().map(|half| Nanos(half * 500_000_000)).collect();
-        hole_text(&times, "page lists")
+        hole_text(&times, "page lists", &[])
     }
 
     #[test]
@@ -137,6 +144,14 @@ mod tests {
         assert_eq!(text(&[0, 1, 2, 4, 5, 6]), None, "a single one");
         assert_eq!(text(&[0, 1, 9, 10]), None, "too few to tell what is usual");
         assert_eq!(text(&[0, 0, 0, 0, 9]), None, "no usual distance");
+        let told = text(&[0, 1, 2, 5, 9]).unwrap_or_default();
+        assert!(told.contains(" in 2 places, the longest between 2.500 s and 4.500 s: 5 samples are"), "{told}");
+        let of = |halves: &[i128]| halves.iter().map(|half| Nanos(half * 500_000_000)).collect::<Vec<_>>();
+        let told = hole_text(&of(&[0, 7, 10, 12]), "working sets", &of(&[0, 1, 2, 5, 9])).unwrap_or_default();
+        assert!(
+            told.starts_with("no working sets were sampled in 2 places, the longest between 0.000 s and 3.5"),
+            "{told}"
+        );
         let told = text(&[0, 1, 2, 9, 10, 11, 12]).unwrap_or_default();
         assert!(told.starts_with("no page lists were sampled between 1.000 s and 4.500 s: 6 samples are"), "{told}");
         let told = text(&[0, 1, 2, 9, 10, 11, 20, 21, 22, 23]).unwrap_or_default();
