@@ -2,6 +2,7 @@
 //!
 //! Sources: `docs/cpu.md` ("By samples").
 
+use crate::analysis::cpu::all_samples::{beyond_capacity, samples};
 use crate::analysis::cpu::query::{CpuOrder, CpuQuery, Dimension};
 use crate::analysis::cpu::sample_coverage::{Sample, SampleCoverage};
 use crate::analysis::cpu::sampled_and_exact::interval;
@@ -12,14 +13,11 @@ use crate::analysis::time_grid::{TickRange, before_start};
 use crate::dimensions::process_dimensions::{ProcessCode, ProcessFacts};
 use crate::dimensions::{Condition, Label, NO_LABEL};
 use crate::error::Error;
-use crate::etl::buffer_order::ranks;
 use crate::etl::clock::Clock;
 use crate::event::hooks::SAMPLED_PROFILE;
 use crate::event::perfinfo::ProfileSample;
-use crate::event::{Decoded, Event, decode};
 use crate::load::stacks::first_walk::{Parts as StackParts, session_pointer};
 use crate::load::stacks::stack_events::Owner;
-use crate::load::timed_records::for_each_moment;
 use crate::model::page_owner_key::KeyReading;
 use crate::model::services::Services;
 use crate::model::window::Window;
@@ -288,40 +286,6 @@ fn leave_idle_out(node: &mut Node<RowSamples>, levels: usize) {
         node.measure.leaves_idle_out = true;
         node.parts.iter_mut().for_each(|part| leave_idle_out(part, below));
     }
-}
-
-/// That the samples of a window stand for more time than there is.
-pub(super) fn beyond_capacity(trace: &Trace, range: TickRange) -> Option<Warning> {
-    if trace.survey().kernel_count(SAMPLED_PROFILE) == 0 {
-        return None;
-    }
-    let parts = StackParts::new(trace.etl());
-    let mut intervals = ProfileIntervals::new(&parts.intervals);
-    let mut time = TimeOfSamples::default();
-    for At { moment, value: (sample, _) } in samples(trace).iter().filter(|sample| range.holds(sample.moment.time)) {
-        let time_ns = intervals.nanos(*moment).saturating_mul(sample.count.into());
-        time += TimeOfSamples { records: 1, time_ns };
-    }
-    time.beyond_capacity(trace, CPU.name, range)
-}
-
-/// All samples in record order, with their processors.
-fn samples(trace: &Trace) -> Vec<Sample> {
-    let etl = trace.etl();
-    let rank = ranks(&etl.buffers);
-    let found = etl.fold_buffers(Vec::new, |all: &mut Vec<Sample>, area| {
-        for_each_moment(area, &rank, etl.before_first(), |raw, hook, moment| {
-            if hook.is_none_or(|hook| hook == SAMPLED_PROFILE)
-                && let Ok(record) = raw.read()
-                && let Decoded::Event { event: Event::ProfileSample(sample), .. } = decode(&record)
-            {
-                all.push(At { moment, value: (sample, area.buffer.processor) });
-            }
-        });
-    });
-    let mut all: Vec<Sample> = found.into_iter().flatten().collect();
-    all.sort_unstable_by_key(|sample| sample.moment);
-    all
 }
 
 /// The least and the longest interval at these moments, which are in order; `else_ns` without any.

@@ -6,6 +6,7 @@
 //! Times are raw ticks, converted once at the end.
 
 #[cfg(feature = "cli")]
+mod all_samples;
 mod by_samples;
 pub mod delay_percentiles;
 mod interrupts;
@@ -280,9 +281,7 @@ impl<'r, S: KeptStack> Replay<'r, S> {
         if !warnings.iter().any(|warning| warning.is_of(&warnings::BEYOND_SWITCHES)) {
             warnings.extend(sampled_and_exact::samples_missing(scheduler, &uses, etl.clock.frequency_hz));
         }
-        // The records are read again only where there are about too many.
-        let is_crowded = scheduler.samples.are_crowded(range.ticks().saturating_mul(processors.len() as u64));
-        warnings.extend(is_crowded.then(|| by_samples::beyond_capacity(trace, range)).flatten());
+        warnings.extend(all_samples::beside_switches(trace, range, &scheduler.samples, processors.len() as u64));
         // A broken chain of switches is told already, and makes all of this doubtful.
         let is_whole = processors.iter().all(|processor| processor.breaks == 0);
         warnings.extend(unknown_processes::warnings(trace, scheduler, &labels, is_whole));
