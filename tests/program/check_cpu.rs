@@ -235,11 +235,15 @@ fn time_of_a_processor_without_switches_can_take_a_value_above_its_limit() {
         budget("share", "cpu_ms", &format!("{own}max = \"20 %\"")),
         budget("large share", "cpu_ms", &format!("{own}max = \"60 %\"")),
         budget("whole", "cpu_ms", "max = \"100 %\"\nwatch = \"100 %\""),
+        // What the processor without switches did is in no value of another one.
+        budget("another", "cpu_ms", "where.processor = 0\nmax = \"300\""),
+        budget("itself too", "cpu_ms", "where.processor = \"0;5\"\nmax = \"300\""),
     ]
     .concat();
     let (_, results) = check(trace, &text);
     let verdicts: Vec<&str> = results.iter().filter_map(|result| result["verdict"].as_str()).collect();
-    assert_eq!(verdicts, ["invalid", "fail", "pass", "watch", "invalid", "pass", "watch"], "{results:#?}");
+    let wanted = ["invalid", "fail", "pass", "watch", "invalid", "pass", "watch", "pass", "invalid"];
+    assert_eq!(verdicts, wanted, "{results:#?}");
     assert!(results[0]["reason"].as_str().is_some_and(|text| text.contains("is unknown for 299.")), "{}", results[0]);
 }
 

@@ -9,7 +9,7 @@ use crate::analysis::cpu::replay::processor::ProcessorUse;
 use crate::analysis::cpu::{CpuRow, CpuUse, MissedTimes, ProcessorTimes};
 use crate::analysis::stacks::PROCESS_DIFFERS;
 use crate::dimensions::process_dimensions::{ProcessCode, ProcessFacts};
-use crate::dimensions::{Condition, Dimension as _, NO_LABEL, ProcessFacet};
+use crate::dimensions::{Condition, Dimension as _, Label, NO_LABEL, ProcessFacet};
 use crate::event::hooks::{CSWITCH, READY_THREAD};
 use crate::model::page_owner_key::KeyReading;
 use crate::symbols::folders::SymbolFolders;
@@ -97,7 +97,11 @@ impl<'t> CpuValues<'t> {
             span_ns: length(all.window_times),
             unowned: counted.ns(unowned),
             unnamed: counted.ns(unnamed),
-            unknown_ns: if budget.measure == Measure::CpuTime { all.ns(unknown_ticks(&all.by_processor)) } else { 0 },
+            unknown_ns: if budget.measure == Measure::CpuTime {
+                all.ns(unknown_ticks(chosen(all, conditions)))
+            } else {
+                0
+            },
             ..Value::default()
         })
     }
@@ -142,6 +146,14 @@ fn unknown_waits(set: &CpuUse, measure: Measure) -> Option<String> {
     let silent = (0..).zip(&set.by_processor).filter(|(_, times)| times.switches == 0).map(|(number, _)| number);
     let silent = no_switches_of(silent).filter(|_| measure != Measure::CpuTime)?;
     Some(format!("{silent}: threads that ran or stopped there have unknown times of waiting"))
+}
+
+/// The processors that conditions do not exclude: what ran on others is in no value.
+fn chosen<'s>(set: &'s CpuUse, conditions: &[Condition<Dimension>]) -> impl Iterator<Item = &'s ProcessorTimes> {
+    let of_processors = conditions.iter().filter(|condition| condition.dimension == Dimension::Processor);
+    let of_processors: Vec<&Condition<Dimension>> = of_processors.collect();
+    let fits = move |number: u32| of_processors.iter().all(|condition| condition.matches([&Label::number(number)]));
+    (0u32..).zip(&set.by_processor).filter(move |(number, _)| fits(*number)).map(|(_, times)| times)
 }
 
 /// Time of processors in which it is not known which threads ran.
