@@ -78,6 +78,26 @@ fn switches_of_a_total_without_idle_are_those_of_threads() {
     assert_eq!(total, Some(sum), "{text}");
 }
 
+/// Switches of a processor are those to its idle thread too, under a row that said to be without idle.
+#[test]
+fn switches_of_processors_are_told_to_be_all() {
+    let whole = out(&["cpu", "cpu-compressed.etl", "-q", "--format", "json"]);
+    let whole: serde_json::Value = serde_json::from_str(&whole).expect("JSON");
+    let all = whole["total"]["switches"].as_u64().expect("a number");
+    let shown = |more: &[&str]| out(&[&["cpu", "cpu-compressed.etl", "-q", "--group-by"], more].concat());
+    let told = "\nSwitches count those to idle threads too; times are without them\n";
+    let total = |text: &str| {
+        let line = text.lines().find(|line| line.starts_with("Total")).expect("a sum").to_owned();
+        (line.starts_with("Total without idle"), line.contains(&format!(" {},{:03} ", all / 1000, all % 1000)))
+    };
+    let flat = shown(&["processor"]);
+    assert!(total(&flat) == (false, true) && flat.contains(told), "{flat}");
+    for others in [&["processor,process"][..], &["process"], &["processor", "--where", "process=burn*"]] {
+        let text = shown(others);
+        assert!(total(&text) == (true, false) && !text.contains(told), "{text}");
+    }
+}
+
 /// Flags that changed nothing in a trace or a view, without a word.
 #[test]
 fn flags_without_an_effect_are_refused() {

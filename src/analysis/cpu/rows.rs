@@ -25,6 +25,8 @@ pub struct CpuRow {
     pub labels: Vec<Label>,
     /// True for the idle threads alone: sums of rows with other threads leave them out.
     pub(crate) is_idle: bool,
+    /// True when its switches are those to idle threads too, though its time is that of others alone.
+    pub(crate) counts_idle_switches: bool,
     /// The thread's id, if rows are threads.
     pub thread_id: Option<u32>,
     /// On the processors, without interrupts.
@@ -80,6 +82,8 @@ struct Parts<'c> {
     /// Of the idle threads: time without interrupts, and with them.
     idle: (u64, u64),
     has_threads: bool,
+    /// Switches to others than the idle threads.
+    of_threads: u64,
 }
 
 impl<'c> Parts<'c> {
@@ -92,6 +96,7 @@ impl<'c> Parts<'c> {
             return;
         }
         self.has_threads = true;
+        self.of_threads += counted.switches;
         row.cpu = row.cpu.saturating_add(counted.cpu);
         row.with_interrupts = row.with_interrupts.saturating_add(counted.with_interrupts);
         row.unknown_ready += counted.unknown_ready;
@@ -178,12 +183,13 @@ pub fn rows<S: KeptStack>(
     // A processor is not used by its idle thread.
     let shows_idle = !of_processors || is_of_idle(scheduler, labels, query);
     let finish = |(labels, parts): (Vec<Label>, Parts<'_>)| {
-        let Parts { mut row, delays, profile, all_switches, idle, has_threads } = parts;
+        let Parts { mut row, delays, profile, all_switches, idle, has_threads, of_threads } = parts;
         row.is_idle = shows_idle && !has_threads && profile.is_none();
         if row.is_idle {
             (row.cpu, row.with_interrupts) = idle;
         }
         row.switches = all_switches.unwrap_or(row.switches);
+        row.counts_idle_switches = !row.is_idle && row.switches > of_threads;
         row.delays = DelaySummary::new(&delays);
         row.states = profile.map(|profile| states(profile, window));
         row.labels = labels;

@@ -236,8 +236,15 @@ impl CpuUse {
         let mut table = table.with_total(&tree, self, &columns);
         let leaves_out = !self.is_of_idle && (sums > self.dimensions.len() || self.rows.iter().any(|row| row.is_idle));
         let label = table.lines.last_mut().and_then(|line| line.cells.first_mut()).filter(|_| leaves_out);
+        // Where rows count switches to idle threads, it is not without idle in that column: what each column is of stands below.
+        let label = label.filter(|_| !self.counts_idle_switches());
         label.into_iter().for_each(|label| *label = Value::text("Total without idle"));
         self.with_whole_stacks(table, self.rows.iter())
+    }
+
+    /// True where rows count switches to idle threads without their time.
+    pub(crate) fn counts_idle_switches(&self) -> bool {
+        self.rows.iter().any(|row| row.counts_idle_switches)
     }
 
     /// Names of the values of [`CpuUse::row_records`].

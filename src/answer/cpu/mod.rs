@@ -102,6 +102,9 @@ pub fn answer(set: &CpuUse, display: CpuDisplay) -> Answer<'_> {
         let of_all = "Without the conditions: Threads, Idle, DPC, ISR, Unknown and Ready threads";
         screen.push(Block::Line(of_all.to_owned()));
     }
+    if view == CpuView::Rows && set.counts_idle_switches() {
+        screen.push(Block::Text(ALL_SWITCHES.to_owned()));
+    }
     let is_of_rows =
         matches!(view, CpuView::Summary | CpuView::Rows | CpuView::Timeline | CpuView::Delays | CpuView::Waits);
     let told = stacks_known(set).into_iter().filter(|_| is_of_rows);
@@ -165,6 +168,9 @@ fn without_rows(set: &CpuUse, unit: TimeUnit) -> String {
 /// What the row `Unknown` beside samples is, where it is more than time of which nothing is known.
 const UNKNOWN_OF_BOTH: &str =
     "Unknown is time of which nothing is known together with the threads that no event describes";
+
+/// What the column of switches counts in rows by processor alone: other rows leave out those to idle threads, as their time.
+const ALL_SWITCHES: &str = "Switches count those to idle threads too; times are without them";
 
 /// What the shares of exact times and those of samples are of.
 fn bases(set: &CpuUse, unit: TimeUnit) -> String {
