@@ -23,8 +23,8 @@ pub struct Pattern {
     /// As it was written, without the `!`.
     pub text: String,
     matcher: WildMatch,
-    /// A name or an id of a process stands for `name (*)` or `* (id)` too.
-    of_process: Option<WildMatch>,
+    /// A name or an id of a process stands for `name (*)` or `* (id)` too, a pool tag with what it is for, `tag (*)`, for the tag alone.
+    also: Option<WildMatch>,
     /// True when it is not the whole label that WPA has for pages of several processes: that reads as a process without a name, which
     /// parts of it mean. A pattern that takes everything takes what people read for it.
     spares_several: bool,
@@ -35,7 +35,7 @@ impl Pattern {
     fn new(text: &str) -> Pattern {
         let matcher = WildMatch::new_case_insensitive(text);
         let text = text.to_owned();
-        Pattern { text, matcher, of_process: None, spares_several: false, has_matched: Arc::default() }
+        Pattern { text, matcher, also: None, spares_several: false, has_matched: Arc::default() }
     }
 
     fn of_label(text: &str) -> Pattern {
@@ -50,7 +50,13 @@ impl Pattern {
             () if is_id => Some(format!("* ({text})")),
             () => Some(format!("{text} (*)")),
         };
-        Pattern { of_process: label.map(|label| WildMatch::new_case_insensitive(&label)), ..plain }
+        Pattern { also: label.map(|label| WildMatch::new_case_insensitive(&label)), ..plain }
+    }
+
+    fn of_pool_tag(text: &str) -> Pattern {
+        let plain = Pattern::of_label(text);
+        let tag = text.split_once(" (").filter(|(_, what)| plain.is_literal() && what.ends_with(')'));
+        Pattern { also: tag.map(|(tag, _)| WildMatch::new_case_insensitive(tag)), ..plain }
     }
 
     /// True when it matches nothing but its own text.
@@ -68,7 +74,7 @@ impl Pattern {
     }
 
     fn matches(&self, text: &str) -> bool {
-        let hit = self.matcher.matches(text) || self.of_process.as_ref().is_some_and(|label| label.matches(text));
+        let hit = self.matcher.matches(text) || self.also.as_ref().is_some_and(|label| label.matches(text));
         let hit = hit && !(self.spares_several && text == SEVERAL);
         if hit {
             self.has_matched.store(true, Ordering::Relaxed);
@@ -99,6 +105,11 @@ impl Patterns {
     /// The same for labels of processes (`name.exe (id)`): a name without wildcards means every instance, a number the id.
     pub(crate) fn of_processes(text: &str) -> Patterns {
         Patterns::read(text, Pattern::of_process)
+    }
+
+    /// The same for pool tags, also as tables show them: `Thre (threads)`.
+    pub(crate) fn of_pool_tags(text: &str) -> Patterns {
+        Patterns::read(text, Pattern::of_pool_tag)
     }
 
     fn read(text: &str, pattern: fn(&str) -> Pattern) -> Patterns {

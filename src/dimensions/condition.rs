@@ -1,7 +1,7 @@
 //! Conditions: which rows a user wants to see.
 
-use crate::dimensions::dimension_trait::{Dimension, Values};
-use crate::dimensions::label::{Label, NO_LABEL};
+use crate::dimensions::dimension_trait::{Dimension, Facet, Values};
+use crate::dimensions::label::{IDLE, Label, NO_LABEL};
 use crate::dimensions::spelling;
 use crate::error::Error;
 use crate::pattern::{Pattern, Patterns};
@@ -40,7 +40,8 @@ impl<D: Dimension> Condition<D> {
         }
         let patterns = match dimension.facet().values {
             Values::Process => Patterns::of_processes(patterns),
-            _ => Patterns::of_labels(patterns),
+            Values::PoolTag => Patterns::of_pool_tags(patterns),
+            _ => Patterns::of_labels(&in_names(dimension.facet(), patterns)),
         };
         if patterns.all().all(|pattern| pattern.text.is_empty()) {
             return Err(Error::Usage(format!(
@@ -137,14 +138,41 @@ impl<D: Dimension> Condition<D> {
     }
 }
 
+/// Patterns with the names of labels in place of what tables show for them: `ModifiedNoWrite` of "Modified no-write", `0` of "prio 0".
+fn in_names(facet: Facet, patterns: &str) -> String {
+    let Some(known) = facet.values.closed() else { return patterns.to_owned() };
+    let plain = |text: &str| text.to_ascii_lowercase().replace([' ', '-', '_'], "");
+    // What stands before a number is the name of the dimension, or what it begins with.
+    let number = |text: &str| {
+        let (word, number) = text.split_once(' ')?;
+        let word = word.to_ascii_lowercase();
+        let is_name = word.len() >= SHORTEST_NAME && facet.name.starts_with(&word);
+        (is_name && matches!(facet.values, Values::UpTo(_))).then(|| number.trim().to_owned())
+    };
+    let named = |part: &str| {
+        let part = part.trim();
+        let (sign, text) = part.strip_prefix('!').map_or(("", part), |rest| ("!", rest));
+        let text = number(text).unwrap_or_else(|| text.to_owned());
+        // Capitals are no other name: what was written stays.
+        let is_it = |name: &&String| plain(name) == plain(&text) && !name.eq_ignore_ascii_case(&text);
+        format!("{sign}{}", known.iter().find(is_it).unwrap_or(&text))
+    };
+    patterns.split(';').map(named).collect::<Vec<_>>().join(";")
+}
+
+/// So many letters say which dimension a word stands for.
+const SHORTEST_NAME: usize = 4;
+
 /// What the labels can be, to follow "it is never TEXT"; `None` where one can be this text.
 fn excluded(values: Values, text: &str) -> Option<String> {
     let number = text.parse::<i128>().ok();
     // People read labels of several words where there is no number: "no session", "Unknown (0x1f)", "up to 4 KiB".
     let is_in_words = text.contains(' ') || text.eq_ignore_ascii_case("unknown");
     match values {
-        Values::Text | Values::Process => None,
+        Values::Text | Values::Process | Values::PoolTag => None,
         _ if text.eq_ignore_ascii_case(NO_LABEL) => None,
+        // The idle threads are of no session.
+        Values::Number if text.eq_ignore_ascii_case(IDLE) => None,
         Values::Number | Values::PowerOfTwo if is_in_words => None,
         Values::Number => number.is_none().then(|| "; it is a whole number".to_owned()),
         Values::PowerOfTwo => {
@@ -185,6 +213,7 @@ mod tests {
             Priority: facet("priority", Values::UpTo(7));
             Size: facet("size", Values::PowerOfTwo);
             Source: facet("source", Values::OneOfOrNumber(|| vec!["main", "slow"]));
+            Tag: facet("tag", Values::PoolTag);
         }
     }
 
@@ -265,6 +294,27 @@ mod tests {
         for text in named.into_iter().chain(numbers).chain(sizes) {
             Condition::<Example>::parse(text).unwrap();
         }
+    }
+
+    #[test]
+    fn what_tables_show_can_be_written() {
+        for (text, label, others) in [
+            ("kind=map file", "MapFile", "Image"),
+            ("kind=!Map-File", "Image", "MapFile"),
+            ("priority=prio 0", "0", "1"),
+            ("priority=7;Priority 3", "3", "0"),
+            ("process_id=[idle]", "[idle]", "0"),
+            ("tag=Thre (threads)", "Thre", "Proc"),
+            ("tag=Ntf  (NTFS (all))", "Ntf ", "Ntfx"),
+        ] {
+            let condition = Condition::<Example>::parse(text).unwrap();
+            let passes = |label| condition.matches([&Label::name(label)]);
+            assert!(passes(label) && !passes(others), "{text}");
+        }
+        for text in ["priority=prio 8", "priority=pr 0", "process_id=[idler]", "size=[idle]"] {
+            assert!(Condition::<Example>::parse(text).is_err(), "{text}");
+        }
+        assert_eq!(Condition::<Example>::parse("kind=IMAGE").unwrap().text(), "kind=IMAGE");
     }
 
     #[test]

@@ -10,6 +10,8 @@ pub enum Values {
     Text,
     /// A process: `name.exe (id)`, or what stands for several or none.
     Process,
+    /// A pool tag; tables show beside it what it is for, as in `Thre (threads)`.
+    PoolTag,
     /// A whole number where it is known, else a text.
     Number,
     /// 0 or a power of two.
@@ -28,7 +30,12 @@ impl Values {
     /// All labels that can be, where they are known.
     pub fn closed(self) -> Option<Vec<String>> {
         match self {
-            Values::Text | Values::Process | Values::Number | Values::PowerOfTwo | Values::OneOfOrNumber(_) => None,
+            Values::Text
+            | Values::Process
+            | Values::PoolTag
+            | Values::Number
+            | Values::PowerOfTwo
+            | Values::OneOfOrNumber(_) => None,
             Values::UpTo(most) => Some((0..=most).map(|number| number.to_string()).collect()),
             Values::YesNo => Some([true, false].map(|value| value.to_string()).to_vec()),
             Values::OneOf(names) => Some(names().into_iter().map(str::to_owned).collect()),

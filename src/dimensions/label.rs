@@ -11,6 +11,9 @@ use std::ops::Deref;
 /// What stands for a label that is not there, in any dimension.
 pub(crate) const NO_LABEL: &str = "n/a";
 
+/// What stands for the idle threads where rows are of many threads, in any dimension.
+pub(crate) const IDLE: &str = "[idle]";
+
 /// What a label stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LabelKind {
@@ -112,7 +115,7 @@ impl Label {
                 .enumerate()
                 .find(|(_, name)| *name == text)
                 .map(|(number, name)| Label::listed(number, name)),
-            Values::Text | Values::Process | Values::OneOfOrNumber(_) => None,
+            Values::Text | Values::Process | Values::PoolTag | Values::OneOfOrNumber(_) => None,
         };
         read.unwrap_or_else(|| Label::name(text))
     }

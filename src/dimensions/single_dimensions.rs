@@ -49,7 +49,7 @@ alone! {
     REASON: "reason", "Freed by", Values::Text;
     SIZE: "size", "Size", Values::PowerOfTwo;
     PAGE_SIZE: "pages", "Pages", Values::OneOf(|| vec!["normal", "large"]);
-    TAG: "tag", "Tag", Values::Text;
+    TAG: "tag", "Tag", Values::PoolTag;
     POOL: "pool", "Pool", Values::OneOf(|| vec!["paged", "nonpaged"]);
     HEAP: "heap", "Heap", Values::Text;
     SOURCE: "source", "Source", Values::Text;

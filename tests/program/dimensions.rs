@@ -210,3 +210,37 @@ fn traces_are_compared_by_any_of_them() {
         }
     }
 }
+
+/// What tables show was refused as a condition, or matched nothing.
+#[test]
+fn labels_can_be_typed_as_they_are_shown() {
+    for (command, condition, shown) in [
+        ("cpu cpu-compressed.etl --group-by session", "session=[idle]", "[idle]"),
+        ("allocations alloc-x86.etl --of pool --group-by tag", "tag=Proc (processes)", "Proc (processes)"),
+        ("memory resident-small.etl --group-by priority", "priority=prio 3", "prio 3"),
+        ("memory resident-small.etl --group-by list", "list=Modified no-write", "Modified no-write"),
+    ] {
+        let arguments: Vec<&str> = command.split(' ').chain(["-q", "--where", condition]).collect();
+        let ran = run(&arguments);
+        let rows: Vec<&str> = ran.out.lines().skip_while(|line| !line.starts_with("───")).skip(1).collect();
+        assert!(ran.code == 0 && rows.first().is_some_and(|row| row.starts_with(shown)), "{condition}: {ran:?}");
+        assert!(!ran.err.contains("matches nothing"), "{condition}: {ran:?}");
+    }
+    let pages = |list: &str| {
+        let ran =
+            run(&["diff", "resident-small.etl", "refset-small.etl", "--all", "-q", "--format", "csv", "--where", list]);
+        assert_eq!(ran.code, 1, "{list}: {ran:?}");
+        ran.out
+    };
+    assert_eq!(pages("list=Modified no-write"), pages("list=ModifiedNoWrite"));
+    let budget = |rest: &str| {
+        let (code, results) =
+            crate::check_faults::check("alloc-x86.etl", &format!("[[budget]]\nname = \"a\"\n{rest}\n"));
+        (code, results[0]["value"].clone())
+    };
+    let of_tag = |tag: &str| {
+        budget(&format!("analysis = \"pool\"\nmeasure = \"growth_per_minute\"\nwhere.tag = \"{tag}\"\nmax = \"1 GiB\""))
+    };
+    let shown = of_tag("Proc (processes)");
+    assert!(shown == of_tag("Proc") && shown.1.as_u64().is_some_and(|bytes| bytes > 0), "{shown:?}");
+}

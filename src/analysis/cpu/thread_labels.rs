@@ -6,16 +6,13 @@ use crate::analysis::cpu::replay::thread_instances::{IDLE_INSTANCE, ThreadIndex,
 use crate::analysis::cpu::switch_stacks::SwitchStacks;
 use crate::dimensions::process_dimensions::{ProcessCode, ProcessFacts};
 use crate::dimensions::stack_dimensions::StackFacet;
-use crate::dimensions::{Condition, Label, NO_LABEL, ProcessFacet};
+use crate::dimensions::{Condition, IDLE, Label, NO_LABEL, ProcessFacet};
 use crate::model::page_owner_key::KeyReading;
 use crate::model::process::Processes;
 use crate::model::services::Services;
 use foldhash::HashMap as FastMap;
 use std::cell::RefCell;
 use std::sync::Arc;
-
-/// What stands for the stack of idle threads.
-pub(super) const IDLE: &str = "[idle]";
 
 /// Processes of all threads.
 #[derive(Debug)]
