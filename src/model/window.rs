@@ -93,6 +93,8 @@ pub(crate) struct Ends<'t> {
     pub first: Ticks,
     /// Last moment of the analysis: the final page sequence, or the end of the trace.
     pub last: Moment,
+    /// What is at `last`, where that is not the end of the trace.
+    pub last_is: Option<&'static str>,
     /// Last moment of the trace: a window that begins after it is a mistake, not an empty one.
     pub end: Moment,
     /// Stamp of the first page of the active rundown; before it the working sets were empty.
@@ -105,7 +107,7 @@ impl Ends<'_> {
         let spans = || survey.spans.iter().flatten();
         let last = survey.last().map_or(Moment::LAST, Moment::end_of);
         let first = survey.kept_from(etl).or_else(|| spans().map(|span| span.first).min()).unwrap_or_default();
-        Ends { marks, first, last, end: last, rundown: None }
+        Ends { marks, first, last, last_is: None, end: last, rundown: None }
     }
 }
 
@@ -164,7 +166,7 @@ impl Window {
     /// Sets the ends that a user named.
     fn bind(
         &mut self,
-        Ends { marks, end, .. }: Ends<'_>,
+        Ends { marks, end, last_is, .. }: Ends<'_>,
         from: Option<&Bound>,
         to: Option<&Bound>,
         clock: &Clock,
@@ -192,8 +194,9 @@ impl Window {
             };
         }
         if window.to < window.from {
-            let by_default = match (&window.to_mark, to) {
-                (Some(mark), None) => format!(", with the mark \"{mark}\", which is the default: name its end too"),
+            let by_default = match (&window.to_mark, last_is, to) {
+                (Some(mark), _, None) => format!(", with the mark \"{mark}\", which is the default: name its end too"),
+                (None, Some(last), None) => format!(", with {last}, which is the default: name its end too"),
                 _ => String::new(),
             };
             let (to, from) = (seconds(window.to), seconds(window.from));
@@ -352,7 +355,7 @@ mod tests {
     fn window(list: &[(i64, &str)], from: Option<&str>, to: Option<&str>) -> Result<(i64, i64, Origin), String> {
         let marks = marks(list);
         let last = Moment { time: Ticks(1000), order: 0 };
-        let ends = Ends { marks: &marks, first: Ticks(1), last, end: last, rundown: None };
+        let ends = Ends { marks: &marks, first: Ticks(1), last, last_is: None, end: last, rundown: None };
         let bound = |text: Option<&str>| text.map(|text| text.parse::<Bound>().unwrap());
         Window::new(ends, bound(from).as_ref(), bound(to).as_ref(), &CLOCK)
             .map(|w| (w.from.time.0, w.to.time.0, w.origin))

@@ -1,6 +1,9 @@
 //! Windows of time and the steps in them: an empty window is told, and rows of different times look different.
 
 use crate::program::{out, run};
+use etl_writer::payloads::thread::Switch;
+use etl_writer::{Ptr::P8, Session, Trace, file_of};
+use serde_json::Value;
 
 /// All numbers of an empty window are 0, and nothing said why.
 #[test]
@@ -23,6 +26,40 @@ fn an_empty_window_is_an_error_of_every_command() {
         }
     }
 }
+
+/// A window of processors ends with the last switch: what begins there or later has no end of its own.
+#[test]
+fn a_window_from_the_last_switch_on_needs_an_end() {
+    let whole: Value =
+        serde_json::from_str(&out(&["cpu", "cpu-compressed.etl", "-q", "--format", "json"])).expect("JSON");
+    let last = whole["window"]["stop_s"].as_f64().expect("a time");
+    for (from, says) in [
+        (format!("{:.9}", last), "the window is empty: it begins and, by default, ends with the last context switch"),
+        (format!("{:.9}", last + 1e-3), "with the last context switch, which is the default: name its end too"),
+    ] {
+        let ran = run(&["cpu", "cpu-compressed.etl", "--from", &from]);
+        assert!(ran.code == 2 && ran.out.is_empty() && ran.err.contains(says), "{from}: {ran:?}");
+        let named = run(&["cpu", "cpu-compressed.etl", "-q", "--from", &from, "--to", "99"]);
+        assert!(named.code == 0 && named.out.contains("CPU use from"), "{from}: {named:?}");
+    }
+}
+
+/// One switch is the first and the last one: all times are 0, and nothing said why.
+#[test]
+fn a_window_of_one_switch_says_that_it_is_empty() {
+    let session = Session { processors: 1, ..Session::windows10() };
+    let begin = session.t0;
+    let switch = Switch { new: 44, old: 0, ..Switch::default() }.rec(P8, 4).at(begin + 1000);
+    let file = file_of(&Trace::new(session).push_all(vec![switch]).finish());
+    let path = file.path().to_str().expect("UTF-8");
+    let ran = run(&["cpu", path, "--strict", "--format", "json"]);
+    let set: Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran:?}"));
+    assert!(ran.code == 3 && set["doubts"][0]["code"] == "window_empty", "{ran:?}");
+    let (code, results) = crate::check_faults::check(path, CPU_BUDGET);
+    assert!(code == 3 && results[0]["verdict"] == "invalid", "{results:?}");
+}
+
+const CPU_BUDGET: &str = "[[budget]]\nname = \"a\"\nanalysis = \"cpu\"\nmeasure = \"cpu_ms\"\nmax = \"1 s\"\n";
 
 /// Six digits do not tell steps apart that are shorter than a microsecond.
 #[test]

@@ -61,7 +61,7 @@ impl<'t> CpuValues<'t> {
         }
         let is_of_ready = budget.measure == Measure::ReadyTime;
         let is_fault = |warning: &&Warning| match warning.code {
-            "interrupts_unknown" | "switches_missing" => true,
+            "window_empty" | "interrupts_unknown" | "switches_missing" => true,
             "wakeups_missing" | "thread_starts_missing" => is_of_ready,
             _ => false,
         };

@@ -29,6 +29,18 @@ fn switches_before_start(trace: &Trace, range: TickRange) -> Option<Warning> {
     })
 }
 
+/// That all switches are at one time: the window from the first to the last one has no length, and all its times are 0.
+fn empty(trace: &Trace, range: TickRange) -> Option<Warning> {
+    (range.ticks() == 0).then(|| {
+        let at = trace.time(range.from).seconds();
+        let text = format!(
+            "the window is empty: the first context switch is the last one ({at:.6} s), so no time lies between them, and nothing is known \
+             of what ran"
+        );
+        Warning::grave(CPU.name, "window_empty", text)
+    })
+}
+
 /// One line each, most important first. `of_symbols` are those of the search for symbols.
 pub fn warnings(
     trace: &Trace,
@@ -41,6 +53,7 @@ pub fn warnings(
     let (etl, trust) = (trace.etl(), trace.trust());
     let mut warnings = trust.warnings();
     let note = |code, text| Warning::note(CPU.name, code, text);
+    warnings.extend(empty(trace, range));
     warnings.extend(beyond_switches(trace, range));
     warnings.extend(switches_before_start(trace, range));
     warnings.extend(unknown(processors, range, etl).into_iter().map(|text| note("threads_unknown", text)));

@@ -292,6 +292,7 @@ fn scenario<'t>(trace: &'t Trace, query: &Query) -> Result<(Window, AveragingSpa
     let whole = Ends::of_trace(trace.etl(), trace.survey(), marks);
     let ends = Ends {
         last: sequence.map_or(whole.last, |sequence| sequence.first),
+        last_is: sequence.map(|_| "the page sequence after the scenario"),
         rundown: trace.survey().kernel_span(IN_MEMORY_ACTIVE).map(|span| span.0),
         ..whole
     };

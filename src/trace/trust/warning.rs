@@ -118,6 +118,7 @@ const CODES: &[(&str, bool)] = &[
     ("switches_at_ends", true),
     ("switches_missing", true),
     ("window_before_switches", true),
+    ("window_empty", true),
     ("stack_keys_missing", true),
     ("interrupts_after_end", false),
     ("interrupts_before_trace", false),

@@ -26,9 +26,18 @@ pub fn window(trace: &Trace, query: &CpuQuery) -> Result<Option<Window>, Error> 
     let ends = Ends {
         first,
         last: Moment::end_of(last),
+        last_is: Some("the last context switch"),
         ..Ends::of_trace(trace.etl(), trace.survey(), &trace.system().marks)
     };
-    Window::between(ends, query.from.as_ref(), query.to.as_ref(), &trace.etl().clock).map(Some)
+    let window = Window::between(ends, query.from.as_ref(), query.to.as_ref(), &trace.etl().clock)?;
+    // Its end is outside, so nothing is between the two.
+    if query.from.is_some() && window.from.time == window.to.time {
+        let at = trace.time(window.from.time).seconds();
+        return Err(Error::Usage(format!(
+            "the window is empty: it begins and, by default, ends with the last context switch ({at:.6} s): name its end too"
+        )));
+    }
+    Ok(Some(window))
 }
 
 /// The setups of all processors: those of the session, and any others that have records.
