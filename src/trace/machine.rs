@@ -2,7 +2,7 @@
 
 use crate::trace::Trace;
 use crate::trace::trust::warning::{OF_TRACE, Warning, Warnings};
-use crate::units::count;
+use crate::units::PAGE_BYTES;
 use serde::{Deserialize, Serialize};
 
 /// A machine; `None`: the trace does not say it.
@@ -13,6 +13,9 @@ pub(crate) struct Machine {
     /// What page sequences list: less than there is by what firmware keeps, so it is compared with the same only.
     #[serde(default)]
     listed_mib: Option<u64>,
+    /// Pages of the one of both that is known. What was saved without them has whole MiB.
+    #[serde(default)]
+    pages: Option<u64>,
     #[serde(default)]
     processors: Option<u32>,
     #[serde(default)]
@@ -24,13 +27,15 @@ impl Machine {
     pub fn of(trace: &Trace) -> Machine {
         let header = &trace.etl().header;
         let known = |number: &u32| *number > 0;
-        let mib = |pages: Option<u64>| pages.map(|pages| pages / 256).filter(|size| *size > 0);
+        let mib = |pages: Option<u64>| pages.map(|pages| pages / PAGES_PER_MIB).filter(|size| *size > 0);
         let ram_mib = mib(trace.system().ram_pages);
         let is_whole = ram_mib.is_none() && !trace.trust().any();
         let listed = || trace.snapshots().iter().map(|snapshot| snapshot.pages).max();
+        let listed = is_whole.then(listed).flatten();
         Machine {
             ram_mib,
-            listed_mib: is_whole.then(listed).and_then(mib),
+            listed_mib: mib(listed),
+            pages: trace.system().ram_pages.filter(|_| ram_mib.is_some()).or(listed),
             processors: trace.survey().machine_processors.or(Some(header.processors)).filter(known),
             os_build: Some(header.os_build).filter(known),
         }
@@ -44,9 +49,9 @@ impl Machine {
         let is_much = |(now, before): &(u64, u64)| now.abs_diff(*before) > now.max(before) / 5;
         let ram = ram.or(self.listed_mib.zip(earlier.listed_mib).filter(is_much));
         let ram = ram.map(|(now, before)| {
-            let [now, before] = [now, before].map(count);
+            let [now, before] = [self.size(now), earlier.size(before)];
             let text = format!(
-                "it was recorded on a machine with {now} MiB of RAM, {named} on one with {before} MiB: how much memory is used \
+                "it was recorded on a machine with {now} of RAM, {named} on one with {before}: how much memory is used \
                  depends on how much there is, so growth of memory says little"
             );
             Warning::note(OF_TRACE, "machine_differs", text)
@@ -67,7 +72,21 @@ impl Machine {
         });
         ram.into_iter().chain(processors).chain(build).collect()
     }
+
+    /// So many MiB for people, with what of the last one is known.
+    fn size(&self, mib: u64) -> String {
+        let exact = self.pages.filter(|pages| pages / PAGES_PER_MIB == mib);
+        let mib = exact.map_or(mib as f64, |pages| pages as f64 / PAGES_PER_MIB as f64);
+        // As the sizes of tables are shown.
+        match mib {
+            mib if mib < 1024.0 => format!("{mib:.2} MiB"),
+            mib if mib < 1024.0 * 1024.0 => format!("{:.2} GiB", mib / 1024.0),
+            mib => format!("{:.2} TiB", mib / 1024.0 / 1024.0),
+        }
+    }
 }
+
+const PAGES_PER_MIB: u64 = (1 << 20) / PAGE_BYTES;
 
 /// True where sizes of RAM differ by more than firmware takes for itself.
 const fn is_other_size(one: u64, other: u64) -> bool {
@@ -98,5 +117,7 @@ mod tests {
         let listed = |listed_mib| Machine { listed_mib, ..Machine::default() };
         assert_eq!(codes(&listed(Some(24)), &listed(Some(12))), ["machine_differs"]);
         assert_eq!(codes(&first, &listed(Some(12))), [""; 0]);
+        let [exact, whole] = [Some(3000), None].map(|pages| Machine { pages, ..listed(Some(11)) });
+        assert_eq!([exact.size(11), whole.size(11)], ["11.72 MiB", "11.00 MiB"]);
     }
 }

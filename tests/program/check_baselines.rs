@@ -255,7 +255,7 @@ fn a_baseline_of_another_machine_is_told_and_judged() {
     for baseline in ["first.etl", "saved.json"] {
         assert_eq!(told(baseline, first), [""; 0], "{baseline}");
         let ram = told(baseline, (16_384, 1, 19045));
-        assert!(ram.len() == 1 && ram[0].contains("16,384 MiB of RAM, the baseline on one with 8,192 MiB"), "{ram:?}");
+        assert!(ram.len() == 1 && ram[0].contains("16.00 GiB of RAM, the baseline on one with 8.00 GiB"), "{ram:?}");
         assert!(ram[0].contains("growth of memory says little"), "{ram:?}");
         let build = told(baseline, (8192, 1, 22631));
         assert_eq!(
