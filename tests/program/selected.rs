@@ -98,6 +98,15 @@ fn switches_of_processors_are_told_to_be_all() {
     }
 }
 
+/// States were in the order of another time than the one that is shown.
+#[test]
+fn states_are_in_the_order_of_the_time_that_they_show() {
+    let csv = out(&["cpu", "cpu-compressed.etl", "-q", "--preset", "states", "--format", "csv"]);
+    let running = |line: &str| line.rsplit(',').nth(4).and_then(|cell| cell.parse::<u64>().ok());
+    let times: Vec<u64> = csv.lines().skip(1).filter_map(running).collect();
+    assert!(times.len() > 40 && times.is_sorted_by(|a, b| a >= b), "{csv}");
+}
+
 /// Flags that changed nothing in a trace or a view, without a word.
 #[test]
 fn flags_without_an_effect_are_refused() {

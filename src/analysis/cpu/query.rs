@@ -66,6 +66,8 @@ pub enum CpuOrder {
     Preempted,
     /// Longest waiting in all first.
     Waits,
+    /// Longest running in all first, with the interrupts that came meanwhile.
+    Running,
 }
 
 /// The clock tick of most Windows systems.

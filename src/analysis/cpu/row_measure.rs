@@ -87,6 +87,7 @@ pub(super) fn ordered_by(order: CpuOrder) -> (fn(&RowMeasure) -> u64, Option<Of>
         CpuOrder::Switches => (|m| m.switches(), Some(Of::shown("Switches", |m, _| Value::count(m.switches())))),
         CpuOrder::Ready => (|m| m.delayed, Some(Of::shown("Ready", |m, set| set.time(m.delayed)))),
         CpuOrder::Preempted => (|m| m.lost, Some(Of::shown("Lost to others", |m, set| set.time(m.lost)))),
+        CpuOrder::Running => (|m| m.times().1, Some(Of::shown("With interrupts", |m, set| set.time(m.times().1)))),
         CpuOrder::Waits => (|m| m.waited, Some(Of::shown("Waiting", |m, set| set.time(m.waited)))),
     }
 }

@@ -244,6 +244,7 @@ fn sort(rows: &mut [CpuRow], order: CpuOrder) {
         CpuOrder::Ready => row.delays.all.total,
         CpuOrder::Preempted => row.delays.lost().1,
         CpuOrder::Waits => row.waited(),
+        CpuOrder::Running => row.with_interrupts,
     };
     rows.sort_by(|a, b| {
         let names = || a.labels.iter().zip(&b.labels).map(|(a, b)| natural(a, b)).find(|order| order.is_ne());

@@ -51,6 +51,7 @@ impl CpuView {
         match self {
             CpuView::Delays => CpuOrder::Ready,
             CpuView::Waits => CpuOrder::Waits,
+            CpuView::States => CpuOrder::Running,
             _ => CpuOrder::Cpu,
         }
     }

@@ -77,7 +77,7 @@ pub struct Cpu {
     pub columns: ColumnArgs,
     #[command(flatten)]
     pub symbols: SymbolArgs,
-    /// Order of the rows [default: cpu; delays: ready; waits: waits]
+    /// Order of the rows [default: cpu; delays: ready; waits: waits; states: running]
     #[arg(long, value_parser = ORDERS, value_name = "BY")]
     pub sort: Option<CpuOrder>,
     /// Unit of times [default: auto]
@@ -103,6 +103,7 @@ const ORDERS: OneOf<CpuOrder> = OneOf(&[
     ("ready", "Longest ready in all first", CpuOrder::Ready),
     ("preempted", "Most time lost to others first", CpuOrder::Preempted),
     ("waits", "Longest waiting in all first", CpuOrder::Waits),
+    ("running", "Longest running in all first, with interrupts", CpuOrder::Running),
 ]);
 
 pub(super) const UNITS: OneOf<TimeUnit> = OneOf(&[
