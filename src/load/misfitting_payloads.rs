@@ -1,5 +1,7 @@
 //! Payloads that do not fit their layouts, by kind.
 
+use crate::etl::record_id::HookId;
+use crate::event::payload::hook_of;
 use crate::event::{Malformed, Surplus};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,6 +13,16 @@ pub enum Misfit {
     Malformed(Malformed),
     /// Its known part was used.
     Surplus(Surplus),
+}
+
+impl Misfit {
+    /// The kernel event that it is of.
+    pub(crate) fn hook(&self) -> Option<HookId> {
+        match self {
+            Misfit::Malformed(malformed) => hook_of(malformed.id),
+            Misfit::Surplus(surplus) => hook_of(surplus.id),
+        }
+    }
 }
 
 impl fmt::Display for Misfit {

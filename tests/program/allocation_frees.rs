@@ -63,6 +63,19 @@ fn a_kind_without_a_free_is_told() {
     assert!(code == 3 && warnings.contains("no free of commit is in the trace"), "{warnings}");
 }
 
+/// Records of VirtualAlloc that do not fit were told of pool, none of whose numbers they touch.
+#[test]
+fn misfits_of_other_kinds_of_allocations_are_not_told() {
+    let misfit = Rec::perf(P8, 0x0262, 3, vec![0; 8]);
+    let is_told = |records: Vec<Rec>, of: &str| told(&of_records(records), of).1.contains("not fit");
+    let commit = || virtual_alloc(P8, 0x10_0000, 0x1000, 4, RESERVE | COMMIT);
+    let all = || vec![allocated(0), misfit.clone(), commit()];
+    assert!(!is_told(all(), "pool") && is_told(all(), "commit"));
+    // What others are of can matter.
+    let thread = Rec::perf(P8, 0x0501, 3, vec![0; 2]);
+    assert!(is_told(vec![allocated(0), misfit.clone(), thread], "pool"));
+}
+
 #[test]
 fn what_is_allocated_twice_proves_that_frees_are_missing() {
     let of = |missing: u64| {

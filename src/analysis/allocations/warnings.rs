@@ -3,6 +3,7 @@
 use super::commit_counts::CommitCheck;
 use super::replay_result::{Check, Replayed};
 use super::stacks_known::{StackShare, StackShares};
+use crate::etl::record_id::HookId;
 use crate::load::allocation_kinds::AllocationKind;
 use crate::load::allocation_rules::LeftOut;
 use crate::trace::Trace;
@@ -21,7 +22,7 @@ pub fn warnings(
 ) -> Warnings {
     let (trust, needs) = (trace.trust(), of.needs());
     let analysis = needs.name;
-    let mut warnings = trust.warnings();
+    let mut warnings = of_trace(trace, of);
     let note = |code, text| Warning::note(analysis, code, text);
     let number =
         |name: &str| replayed.records.iter().find(|(found, _)| *found == name).map_or(0, |(_, number)| *number);
@@ -59,6 +60,21 @@ pub fn warnings(
     warnings.extend(trust.not_there_for(analysis, missing));
     warnings.extend(undescribed(trace.survey(), trace.processes(), needs));
     warnings
+}
+
+/// What any reader of the trace has to know, but not that records do not fit their layout where all of these are of other kinds of allocations.
+fn of_trace(trace: &Trace, of: AllocationKind) -> Warnings {
+    let mut all = trace.trust().warnings();
+    let misfits = &trace.survey().misfits;
+    let is_of_others = |hook: HookId| {
+        let mut others = AllocationKind::ALL.into_iter().filter(|other| *other != of);
+        others.any(|other| other.hooks().contains(&hook) || other.rundowns().contains(&hook))
+    };
+    let of_others = misfits.iter().filter(|(misfit, _)| misfit.hook().is_some_and(is_of_others));
+    if of_others.map(|(_, records)| records).sum::<u64>() == misfits.total() {
+        all.retain(|warning| warning.code != "records_misfit");
+    }
+    all
 }
 
 /// Of rows and conditions by code: records without a stack. `has_none`: no record of the trace has one.
