@@ -296,7 +296,7 @@ fn faults_of_unknown_processes_may_be_of_a_process_without_any() {
     let (verdict, reason) = judged("3");
     assert_eq!(verdict, "invalid", "{reason}");
     assert!(
-        reason.contains("no record names the process or the file of 4 faults, so the value is 0 faults to 4 faults"),
+        reason.contains("no record names the process of 4 faults, so the value is 0 faults to 4 faults"),
         "{reason}"
     );
     assert_ne!(judged("4").0, "invalid");

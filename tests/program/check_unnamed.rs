@@ -105,7 +105,10 @@ fn sessions_of_unnamed_processes_are_not_known() {
     let held = held["traces"][0]["budgets"][0]["value"].as_u64().expect("a value") / 4096;
     let (exact, enough) = (format!("max = \"{held} pages\""), format!("max = \"{} pages\"", held + 5));
     let found = pages(&exact);
-    assert!(found[0].0 == "invalid" && found[0].1.contains("no record names the process"), "{found:?}");
+    assert!(
+        found[0].0 == "invalid" && found[0].1.contains("no record names the process of 20,480 bytes, so"),
+        "{found:?}"
+    );
     assert_eq!(pages(&enough)[0].0, "watch");
     assert_eq!(verdicts("resident-small.etl", &[("session = \"n/a\"", "max = \"1 GiB\"")])[0].0, "pass");
 }

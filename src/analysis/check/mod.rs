@@ -315,7 +315,7 @@ fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Resu
     let mut result = BudgetResult::unjudged(budget, earlier.value);
     result.value = Some(value.pages);
     result.warnings = [&value.unmatched[..], &value.doubts[..]].concat();
-    let bounds = Bounds::new(value, budget.measure);
+    let bounds = Bounds::new(value, budget.measure).of(&budget.conditions);
     if value.has_no_match {
         // What meets the conditions can be of a process without a name.
         let unnamed = bounds.may_exceed(budget.max).filter(|_| budget.optional && value.unnamed > 0);
@@ -333,7 +333,7 @@ fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Resu
     let outgrown = |bounds: &Bounds| growth.and_then(|growth| bounds.may_outgrow(&growth, most_of_runs));
     let may_outgrow = outgrown(&bounds);
     if value.perhaps > 0 {
-        let perhaps = Bounds::perhaps(value, budget.measure);
+        let perhaps = Bounds::perhaps(value, budget.measure).of(&budget.conditions);
         let more = outgrown(&perhaps).filter(|_| may_outgrow.is_none());
         let above = perhaps.may_exceed(budget.max).filter(|_| bounds.may_exceed(budget.max).is_none());
         result.warnings.extend([above, more].into_iter().flatten());

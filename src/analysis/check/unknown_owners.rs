@@ -1,7 +1,7 @@
 //! What can be of a value though no record says so: of processes that nobody names, of files without names, time of unknown threads. Where it
 //! could take the value beyond a limit, the limit is not judged.
 
-use super::budget::{Limit, Measure, MeasureUnit, WHOLE};
+use super::budget::{Conditions, Limit, Measure, MeasureUnit, WHOLE};
 use super::measured_value::Value;
 use super::verdict::{LimitResult, Verdict};
 use crate::dimensions::single_dimensions::DETAIL;
@@ -35,8 +35,7 @@ const OF_NONE: [&str; 6] =
 /// The conditions again, with what is not known in place of the process or the file that they choose: one by one, and all of them together.
 /// What they choose already is not chosen again.
 pub(super) fn of_unknown<D: Dimension>(conditions: &[Condition<D>]) -> Vec<Unknown<D>> {
-    let of_processes: Vec<&str> = ProcessFacet::ALL.iter().map(|facet| facet.facet().name).collect();
-    let of_files: Vec<&str> = FileFacet::ALL.iter().map(|facet| facet.facet().name).chain([DETAIL.name]).collect();
+    let (of_processes, of_files) = (of_processes(), of_files());
     let is_unknown = |condition: &Condition<D>, names: &[&str]| {
         names.contains(&condition.dimension.name()) && !is_decided(condition)
     };
@@ -63,6 +62,16 @@ pub(super) fn of_unknown<D: Dimension>(conditions: &[Condition<D>]) -> Vec<Unkno
     let all = Some(places.clone()).filter(|all| all.len() > 1);
     let each = places.iter().map(|place| vec![*place]);
     each.chain(together).chain(all).map(|replaced| with(&replaced)).collect()
+}
+
+/// Dimensions of what a process is.
+fn of_processes() -> Vec<&'static str> {
+    ProcessFacet::ALL.iter().map(|facet| facet.facet().name).collect()
+}
+
+/// Dimensions of what a file is.
+fn of_files() -> Vec<&'static str> {
+    FileFacet::ALL.iter().map(|facet| facet.facet().name).chain([DETAIL.name]).collect()
 }
 
 fn is_session<D: Dimension>(condition: &Condition<D>) -> bool {
@@ -103,6 +112,8 @@ pub(super) struct Bounds {
     of_threads: u64,
     /// What is of unknown processes and files: in the total.
     unowned: u64,
+    /// What of it no record names.
+    unnamed: &'static str,
 }
 
 impl Bounds {
@@ -111,7 +122,20 @@ impl Bounds {
         let scaled = |amount: u64| amount.saturating_mul(measure.unit().scale());
         let [own, of_threads, unowned] = [value.pages, value.unknown_ns, value.unowned].map(scaled);
         let most = own.saturating_add(of_threads).saturating_add(unowned);
-        Bounds { value: own, most, total: scaled(value.total), measure, of_threads, unowned }
+        let unnamed = "the process or the file";
+        Bounds { value: own, most, total: scaled(value.total), measure, of_threads, unowned, unnamed }
+    }
+
+    /// The same where these conditions chose the value: a session is that of a process.
+    pub fn of(self, conditions: &Conditions) -> Bounds {
+        let names: Vec<&str> = conditions.by_name().into_iter().map(|(name, _)| name).collect();
+        let has = |facets: &[&str]| facets.iter().any(|facet| names.contains(facet));
+        let unnamed = match (has(&of_processes()), has(&of_files())) {
+            (true, false) => "the process",
+            (false, true) => "the file",
+            _ => self.unnamed,
+        };
+        Bounds { unnamed, ..self }
     }
 
     /// With what can be of files without a name too.
@@ -173,7 +197,7 @@ impl Bounds {
             Measure::CpuTime | Measure::ReadyTime | Measure::WaitTime => {
                 format!("the process of threads is unknown for {}", text(self.unowned))
             }
-            _ => format!("no record names the process or the file of {}", text(self.unowned)),
+            _ => format!("no record names {} of {}", self.unnamed, text(self.unowned)),
         };
         match (self.of_threads, self.unowned) {
             (_, 0) => ran(),
