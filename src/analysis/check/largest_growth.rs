@@ -31,8 +31,36 @@ fn is_process(dimension: &str) -> bool {
     dimension == ProcessFacet::Process.name()
 }
 
-/// The dimensions that both have, and the rows that grew most; without a baseline, and where nothing grew, the largest.
-pub fn grown(value: &Value, baseline: Option<&Value>) -> (Vec<String>, Vec<Grown>) {
+/// The dimensions that both have, and the rows that grew most; without a baseline, and where nothing grew, the largest. Where rows do not
+/// `add_up`, as those of peaks do not, each stays apart, and what several processes of one name have is not compared.
+pub fn grown(value: &Value, baseline: Option<&Value>, add_up: bool) -> (Vec<String>, Vec<Grown>) {
+    let dimensions = shared_dimensions(value, baseline);
+    let all = compared(value, baseline, &dimensions);
+    let is_one = |sides: &[Vec<(Vec<String>, i64)>; 2]| sides.iter().all(|rows| rows.len() < 2);
+    let together = all.iter().filter(|(_, sides)| add_up || is_one(sides)).map(|(labels, sides)| {
+        let [before, pages] = sides.each_ref().map(|rows| rows.iter().fold(0, |sum: i64, row| sum.saturating_add(row.1)));
+        Grown { labels: labels.clone(), pages, baseline: baseline.map(|_| before) }
+    });
+    let mut grown: Vec<Grown> = together.filter(|row| row.pages > 0).collect();
+    if grown.iter().any(|row| baseline.is_some() && row.growth() > 0) {
+        grown.retain(|row| row.growth() > 0);
+    } else {
+        // Nothing grew, so what there is most of is told.
+        grown.iter_mut().for_each(|row| row.baseline = None);
+        let apart = all.values().filter(|sides| !add_up && !is_one(sides)).flat_map(|[_, rows]| rows);
+        grown.extend(
+            apart
+                .filter(|(_, pages)| *pages > 0)
+                .map(|(labels, pages)| Grown { labels: labels.clone(), pages: *pages, baseline: None }),
+        );
+    }
+    grown.sort_by(|a, b| (b.growth(), b.pages).cmp(&(a.growth(), a.pages)).then_with(|| a.labels.cmp(&b.labels)));
+    grown.truncate(MOST);
+    (dimensions, grown)
+}
+
+/// The dimensions that both have.
+fn shared_dimensions(value: &Value, baseline: Option<&Value>) -> Vec<String> {
     // Categories that one of both cannot tell apart did not grow.
     let are_alike = |baseline: &Value| {
         let both = value.rows_without.as_ref().zip(baseline.rows_without.as_ref());
@@ -43,7 +71,13 @@ pub fn grown(value: &Value, baseline: Option<&Value>) -> (Vec<String>, Vec<Grown
             |baseline: &Value| baseline.dimensions.contains(name) && (*name != CATEGORY.name || are_alike(baseline));
         baseline.is_none_or(is_of_both)
     };
-    let dimensions: Vec<String> = value.dimensions.iter().filter(is_shared).cloned().collect();
+    value.dimensions.iter().filter(is_shared).cloned().collect()
+}
+
+/// The rows of both sides, each with its own labels, by those by which they are compared.
+type Compared = BTreeMap<Vec<String>, [Vec<(Vec<String>, i64)>; 2]>;
+
+fn compared(value: &Value, baseline: Option<&Value>, dimensions: &[String]) -> Compared {
     let processes = |value: &Value| -> BTreeSet<String> {
         let at = value.dimensions.iter().position(|name| is_process(name));
         at.iter()
@@ -53,7 +87,7 @@ pub fn grown(value: &Value, baseline: Option<&Value>) -> (Vec<String>, Vec<Grown
     let none = BTreeSet::new();
     let (left, right) = (baseline.map(processes), processes(value));
     let matched = Matched::new([left.as_ref().unwrap_or(&none), &right], Match::Name, &[Vec::new(), Vec::new()]);
-    let mut all: BTreeMap<Vec<String>, [i64; 2]> = BTreeMap::new();
+    let mut all = Compared::new();
     for (side, value) in [(0, baseline), (1, Some(value))] {
         let Some(value) = value else { continue };
         let places: Vec<(bool, Option<usize>)> = dimensions
@@ -61,26 +95,18 @@ pub fn grown(value: &Value, baseline: Option<&Value>) -> (Vec<String>, Vec<Grown
             .map(|name| (is_process(name), value.dimensions.iter().position(|other| other == name)))
             .collect();
         for row in &value.rows {
-            let label = |(is_process, at): &(bool, Option<usize>)| {
-                let label = at.and_then(|at| row.labels.get(at)).map_or("", Label::as_str);
-                if *is_process { matched.name(side, label).to_owned() } else { label.to_owned() }
+            let own = |(_, at): &(bool, Option<usize>)| {
+                at.and_then(|at| row.labels.get(at)).map_or("", Label::as_str).to_owned()
             };
-            let sums = all.entry(places.iter().map(label).collect()).or_default();
-            sums.get_mut(side).into_iter().for_each(|pages| *pages = pages.saturating_add(row.pages));
+            let key = |place: &(bool, Option<usize>)| {
+                let label = own(place);
+                if place.0 { matched.name(side, &label).to_owned() } else { label }
+            };
+            let rows = all.entry(places.iter().map(key).collect()).or_default().get_mut(side);
+            rows.into_iter().for_each(|rows| rows.push((places.iter().map(own).collect(), row.pages)));
         }
     }
-    let grown =
-        all.into_iter().map(|(labels, [before, pages])| Grown { labels, pages, baseline: baseline.map(|_| before) });
-    let mut grown: Vec<Grown> = grown.filter(|row| row.pages > 0).collect();
-    if grown.iter().any(|row| row.growth() > 0) {
-        grown.retain(|row| row.growth() > 0);
-    } else {
-        // Nothing grew, so what there is most of is told.
-        grown.iter_mut().for_each(|row| row.baseline = None);
-    }
-    grown.sort_by(|a, b| (b.growth(), b.pages).cmp(&(a.growth(), a.pages)).then_with(|| a.labels.cmp(&b.labels)));
-    grown.truncate(MOST);
-    (dimensions, grown)
+    all
 }
 
 #[cfg(test)]
@@ -97,12 +123,26 @@ mod tests {
     fn processes_of_one_name_are_compared_together() {
         let now = value(&[("a.exe (9)", 10), ("a.exe (12)", 20), ("b.exe (4)", 5), ("new.exe (7)", 3)]);
         let before = value(&[("a.exe (1)", 18), ("b.exe (2)", 9)]);
-        let (dimensions, rows) = grown(&now, Some(&before));
+        let (dimensions, rows) = grown(&now, Some(&before), true);
         let told: Vec<_> = rows.iter().map(|row| (row.labels[0].as_str(), row.growth(), row.baseline)).collect();
         assert_eq!(told, [("a.exe", 12, Some(18)), ("new.exe", 3, Some(0))]);
         assert_eq!(dimensions, ["process"]);
-        assert_eq!(grown(&now, None).1[0].growth(), 30);
-        assert_eq!(grown(&now, Some(&now)), grown(&now, None), "nothing grew");
+        assert_eq!(grown(&now, None, true).1[0].growth(), 30);
+        assert_eq!(grown(&now, Some(&now), true), grown(&now, None, true), "nothing grew");
+    }
+
+    /// Peaks of two processes at different times are no peak of both: a part was more than the whole.
+    #[test]
+    fn what_does_not_add_up_stays_apart() {
+        let now = value(&[("a.exe (9)", 10), ("a.exe (12)", 20), ("b.exe (4)", 5)]);
+        let told = |baseline: Option<&Value>| -> Vec<(String, i64)> {
+            let (_, rows) = grown(&now, baseline, false);
+            rows.iter().map(|row| (row.labels[0].clone(), row.growth())).collect()
+        };
+        let of = |rows: &[(&str, i64)]| rows.iter().map(|(label, pages)| ((*label).to_owned(), *pages)).collect::<Vec<_>>();
+        assert_eq!(told(None), of(&[("a.exe (12)", 20), ("a.exe (9)", 10), ("b.exe", 5)]));
+        assert_eq!(told(Some(&value(&[("a.exe (1)", 1), ("b.exe (2)", 3)]))), of(&[("b.exe", 2)]));
+        assert_eq!(told(Some(&value(&[("b.exe (2)", 9)]))), told(None));
     }
 
     #[test]
@@ -114,9 +154,9 @@ mod tests {
             ..Value::default()
         };
         let (now, before) = (value("Win32Heap", &[]), value("VirtualAlloc", &["Win32HeapRanges"]));
-        let (dimensions, rows) = grown(&now, Some(&before));
+        let (dimensions, rows) = grown(&now, Some(&before), true);
         assert_eq!((dimensions, rows[0].baseline), (vec!["process".to_owned()], None), "nothing grew");
-        let (dimensions, rows) = grown(&now, Some(&value("VirtualAlloc", &[])));
+        let (dimensions, rows) = grown(&now, Some(&value("VirtualAlloc", &[])), true);
         assert_eq!((dimensions.len(), rows[0].growth()), (2, 4));
     }
 }

@@ -24,7 +24,7 @@ mod unrecorded;
 pub mod verdict;
 
 use crate::trace::trust::warning::{OF_TRACE, Warning, Warnings};
-use budget::Budget;
+use budget::{Budget, RowSum};
 use largest_growth::{Grown, grown};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -352,7 +352,8 @@ fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Resu
         (LimitKind::Min.name(), may_reach),
     ]);
     if result.verdict == Verdict::Fail {
-        (result.dimensions, result.grown) = grown(value, earlier.value);
+        let add_up = matches!(budget.measure.sum_of_rows(), RowSum::Equal | RowSum::Rounded);
+        (result.dimensions, result.grown) = grown(value, earlier.value, add_up);
     }
     result
 }
