@@ -1,6 +1,6 @@
 //! The answer of `pfnset check`. Wire format: docs/json.md, schema `pfnset.check`.
 
-use crate::analysis::check::budget::{Measure, MeasureUnit};
+use crate::analysis::check::budget::{MeasureUnit, RowSum};
 use crate::analysis::check::largest_growth::Grown;
 use crate::analysis::check::verdict::{LimitKind, LimitResult, Verdict};
 use crate::analysis::check::{BudgetResult, Spread, TraceResult};
@@ -205,8 +205,11 @@ pub fn explained(result: &BudgetResult, unit: Unit) -> Vec<String> {
         let what =
             if result.grown.iter().any(|row| row.baseline.is_some()) { "what grew most" } else { "its largest parts" };
         // What is held at the peak of all is another amount: it is not kept by row.
-        let of_peak = matches!(result.budget.measure, Measure::Peak | Measure::AllocatedPeak);
-        let own = if of_peak { " (each its own peak, at its own time: they do not add up)" } else { "" };
+        let own = match result.budget.measure.sum_of_rows() {
+            RowSum::Equal | RowSum::Rounded => "",
+            RowSum::AtLeast => " (each its own peak, at its own time: they do not add up)",
+            RowSum::OfGrowing => " (what others freed is not taken off: one can have more than all)",
+        };
         lines.push(format!("  {what}, by {}{own}:", result.dimensions.join(" and ")));
         lines.extend(
             result

@@ -271,6 +271,28 @@ fn against(baseline: &str, trace: &str, budgets: &str) -> Vec<(String, String)> 
     budgets.iter().map(|budget| (text(budget, "verdict"), text(budget, "reason"))).collect()
 }
 
+/// The spread of a short and a long run is that of their lengths: a value of a short trace that failed beside one run was "in the spread".
+#[test]
+fn runs_of_other_lengths_make_no_spread() {
+    let [short, long, now] = [9000, 30_000, 20_000].map(|to| switches(1000, to, &[]));
+    let [short, long, now] = [&short, &long, &now].map(|file| file.path().to_str().expect("UTF-8"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let text = budget("all", "cpu_ms", "max_growth = \"5 %\"");
+    std::fs::write(path("budgets.toml"), &text).expect("a file");
+    let save = |runs: &[&str]| {
+        let line = [&["check"][..], runs, &["--budgets", &path("budgets.toml"), "--save-baseline", &path("runs.json")]];
+        run(&line.concat()).err
+    };
+    let says = format!("{short} is shorter than {long} by more than a tenth, and sums grow with the time");
+    let told = save(&[short, long]);
+    assert!(told.contains(&says), "{told}");
+    assert_eq!(against(&path("runs.json"), now, &text)[0].0, "fail");
+    assert!(!save(&[long, long]).contains("is shorter than"));
+    let table = run(&["check", now, "--budgets", &path("budgets.toml"), "--baseline", &path("runs.json")]).out;
+    assert!(table.contains("it spans 0.002 s and the baseline 0.003 s"), "{table}");
+}
+
 /// `max` was invalid for time that nobody knows the threads of, and `max_growth` of the same value passed.
 #[test]
 fn unknown_time_can_be_growth_too() {

@@ -9,6 +9,7 @@ use crate::dimensions::Label;
 use crate::imported::wpa::text::Text;
 use crate::trace::machine::Machine;
 use crate::trace::trust::warning::{OF_TRACE, Warning, Warnings};
+use crate::units::are_of_other_lengths;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -67,6 +68,9 @@ struct SavedBudget {
     /// Nanoseconds that a sum over time is of; not known of older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     span_ns: Option<u64>,
+    /// The same of each run; not known of older files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    run_spans_ns: Vec<u64>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -184,6 +188,14 @@ pub fn differing_run(all_runs: &[Run], at: usize) -> Option<&Run> {
     all_runs.iter().find(|run| unrecorded(run).is_some_and(|own| own != first))
 }
 
+/// Two runs whose sums over time are of other lengths, where the budget `at` is of such sums: their spread is that of the lengths.
+pub fn runs_of_other_lengths(all_runs: &[Run], at: usize) -> Option<[&Run; 2]> {
+    let span = |run: &&Run| run.values.get(at)?.as_ref()?.span_ns;
+    let shortest = all_runs.iter().filter(|run| span(run).is_some()).min_by_key(span)?;
+    let longest = all_runs.iter().max_by_key(span)?;
+    are_of_other_lengths(span(&shortest)?, span(&longest)?).then_some([shortest, longest])
+}
+
 /// Rows as they are saved. Two processes can have the same name and id, one after the other: then their rows are one.
 fn saved_rows(rows: &[Row], measure: Measure) -> Vec<SavedRow> {
     let mut saved: Vec<SavedRow> = Vec::new();
@@ -209,6 +221,7 @@ impl Saved {
             let each =
                 |of: fn(&Value) -> u64| several.iter().flat_map(|all| all.iter().map(|value| of(value))).collect();
             let (runs, run_totals) = (each(|value| value.pages), each(|value| value.total));
+            let spans: Option<Vec<u64>> = several.and_then(|all| all.iter().map(|value| value.span_ns).collect());
             let value = values.and_then(median);
             let unrecorded = value.and_then(|value| value.unrecorded.clone());
             let conditions = budget.filter.iter();
@@ -232,6 +245,7 @@ impl Saved {
                 unrecorded,
                 rows_without: value.and_then(|value| value.rows_without.clone()),
                 span_ns: value.and_then(|value| value.span_ns),
+                run_spans_ns: spans.unwrap_or_default(),
             }
         };
         let trace = all_runs.first().map(|run| run.trace.clone()).unwrap_or_default();
@@ -317,7 +331,7 @@ impl Saved {
         let (rows, has_no_match, span_ns) = (rows.collect(), saved.no_match, saved.span_ns);
         let rows_without = saved.rows_without.clone();
         let value = Value { pages, total, dimensions, rows, runs, unrecorded, rows_without, ..Value::default() };
-        Ok(Value { has_no_match, span_ns, ..value })
+        Ok(Value { has_no_match, span_ns, run_spans_ns: saved.run_spans_ns.clone(), ..value })
     }
 }
 

@@ -38,7 +38,8 @@ pub fn grown(value: &Value, baseline: Option<&Value>, add_up: bool) -> (Vec<Stri
     let all = compared(value, baseline, &dimensions);
     let is_one = |sides: &[Vec<(Vec<String>, i64)>; 2]| sides.iter().all(|rows| rows.len() < 2);
     let together = all.iter().filter(|(_, sides)| add_up || is_one(sides)).map(|(labels, sides)| {
-        let [before, pages] = sides.each_ref().map(|rows| rows.iter().fold(0, |sum: i64, row| sum.saturating_add(row.1)));
+        let [before, pages] =
+            sides.each_ref().map(|rows| rows.iter().fold(0, |sum: i64, row| sum.saturating_add(row.1)));
         Grown { labels: labels.clone(), pages, baseline: baseline.map(|_| before) }
     });
     let mut grown: Vec<Grown> = together.filter(|row| row.pages > 0).collect();
@@ -48,11 +49,11 @@ pub fn grown(value: &Value, baseline: Option<&Value>, add_up: bool) -> (Vec<Stri
         // Nothing grew, so what there is most of is told.
         grown.iter_mut().for_each(|row| row.baseline = None);
         let apart = all.values().filter(|sides| !add_up && !is_one(sides)).flat_map(|[_, rows]| rows);
-        grown.extend(
-            apart
-                .filter(|(_, pages)| *pages > 0)
-                .map(|(labels, pages)| Grown { labels: labels.clone(), pages: *pages, baseline: None }),
-        );
+        grown.extend(apart.filter(|(_, pages)| *pages > 0).map(|(labels, pages)| Grown {
+            labels: labels.clone(),
+            pages: *pages,
+            baseline: None,
+        }));
     }
     grown.sort_by(|a, b| (b.growth(), b.pages).cmp(&(a.growth(), a.pages)).then_with(|| a.labels.cmp(&b.labels)));
     grown.truncate(MOST);
@@ -139,7 +140,8 @@ mod tests {
             let (_, rows) = grown(&now, baseline, false);
             rows.iter().map(|row| (row.labels[0].clone(), row.growth())).collect()
         };
-        let of = |rows: &[(&str, i64)]| rows.iter().map(|(label, pages)| ((*label).to_owned(), *pages)).collect::<Vec<_>>();
+        let of =
+            |rows: &[(&str, i64)]| rows.iter().map(|(label, pages)| ((*label).to_owned(), *pages)).collect::<Vec<_>>();
         assert_eq!(told(None), of(&[("a.exe (12)", 20), ("a.exe (9)", 10), ("b.exe", 5)]));
         assert_eq!(told(Some(&value(&[("a.exe (1)", 1), ("b.exe (2)", 3)]))), of(&[("b.exe", 2)]));
         assert_eq!(told(Some(&value(&[("b.exe (2)", 9)]))), told(None));

@@ -40,6 +40,8 @@ pub struct Value {
     pub(crate) rows_without: Option<Vec<String>>,
     /// Nanoseconds that a sum over time is of; of other values nothing.
     pub(crate) span_ns: Option<u64>,
+    /// The same of each of `runs`, where they are known.
+    pub(crate) run_spans_ns: Vec<u64>,
     /// Nanoseconds of which nobody knows whose they are: the value can be greater by as much.
     pub(crate) unknown_ns: u64,
     /// What is of threads, processes and files of which nobody knows whether they meet the conditions: it is in the total.
@@ -70,17 +72,34 @@ impl Value {
         Value { unnamed: value.unowned, ..value }
     }
 
-    /// That both are sums over times of other lengths, by more than a tenth.
+    /// That both are sums over times of other lengths, by more than a tenth, or that the runs of the earlier one are.
     pub(super) fn other_length(&self, earlier: &Value) -> Option<String> {
         let (span, before) = (self.span_ns?, earlier.span_ns?);
         let seconds = |nanos: u64| Nanos(nanos.into()).seconds();
-        are_of_other_lengths(span, before).then(|| {
+        let runs = earlier.spans_of_runs_that_differ().map(|(shortest, longest)| {
+            format!(
+                "it spans {:.3} s and the runs of the baseline {:.3} s to {:.3} s: sums grow with the time, so their growth says little, \
+                 and their spread is no noise",
+                seconds(span),
+                seconds(shortest),
+                seconds(longest)
+            )
+        });
+        let median = || {
             format!(
                 "it spans {:.3} s and the baseline {:.3} s: sums grow with the time, so their growth says little",
                 seconds(span),
                 seconds(before)
             )
-        })
+        };
+        runs.or_else(|| are_of_other_lengths(span, before).then(median))
+    }
+
+    /// The shortest and the longest of its runs, where sums over time make a spread of that.
+    pub(super) fn spans_of_runs_that_differ(&self) -> Option<(u64, u64)> {
+        let spans = &self.run_spans_ns;
+        let (shortest, longest) = (*spans.iter().min()?, *spans.iter().max()?);
+        are_of_other_lengths(shortest, longest).then_some((shortest, longest))
     }
 
     /// Why its growth against a baseline says nothing: that counts other pages, or another process.

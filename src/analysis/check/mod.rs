@@ -85,7 +85,9 @@ impl BudgetResult {
             verdict: Verdict::Invalid,
             value: None,
             baseline: earlier.map(|value| value.pages),
-            spread: earlier.and_then(|value| Spread::of(&value.runs)),
+            spread: earlier
+                .filter(|value| value.spans_of_runs_that_differ().is_none())
+                .and_then(|value| Spread::of(&value.runs)),
             limits: Vec::new(),
             fault: None,
             dimensions: Vec::new(),

@@ -1,6 +1,6 @@
 //! `pfnset check`.
 
-use crate::analysis::check::baseline::{Baseline, Run, Saved, differing_run};
+use crate::analysis::check::baseline::{Baseline, Run, Saved, differing_run, runs_of_other_lengths};
 use crate::analysis::check::budget::{Analysis, Budget};
 use crate::analysis::check::suggested_budgets::suggest;
 use crate::analysis::check::trace_values::{TraceValues, Value};
@@ -392,6 +392,18 @@ fn save(to: &Path, budgets: &[Budget], runs: &[Run]) -> anyhow::Result<()> {
             to.display(),
             budget.name,
             run.trace
+        ));
+    }
+    let lengths =
+        budgets.iter().enumerate().filter_map(|(at, budget)| Some((budget, runs_of_other_lengths(runs, at)?)));
+    for (budget, [shorter, longer]) in lengths {
+        messages::write(&format!(
+            "--save-baseline: {} has the median of runs of other lengths for \"{}\": {} is shorter than {} by more than a tenth, and \
+             sums grow with the time; their spread is not used",
+            to.display(),
+            budget.name,
+            shorter.trace,
+            longer.trace
         ));
     }
     machines_differ(to, runs).into_iter().for_each(|text| messages::write(&text));
