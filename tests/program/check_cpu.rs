@@ -287,7 +287,8 @@ fn runs_of_other_lengths_make_no_spread() {
     let says = format!("{short} is shorter than {long} by more than a tenth, and sums grow with the time");
     let told = save(&[short, long]);
     assert!(told.contains(&says), "{told}");
-    assert_eq!(against(&path("runs.json"), now, &text)[0].0, "fail");
+    let found = against(&path("runs.json"), now, &text);
+    assert_eq!(found[0].0, "fail", "{found:?}");
     assert!(!save(&[long, long]).contains("is shorter than"));
     let table = run(&["check", now, "--budgets", &path("budgets.toml"), "--baseline", &path("runs.json")]).out;
     assert!(table.contains("it spans 0.002 s and the baseline 0.003 s"), "{table}");

@@ -52,11 +52,19 @@ fn what_conditions_choose_of_nobody_counts_once() {
     }
 }
 
+/// The process that no record names.
+const NOBODY: u64 = 0xffff_e080_1fff_e080;
+
 /// The trace with as many pages of lsass.exe that are of wininit.exe instead.
 fn moved(pages: usize) -> Vec<u8> {
+    moved_to(pages, 0xffff_e080_1234_6b80)
+}
+
+/// The same with those of the process of another key.
+fn moved_to(pages: usize, key: u64) -> Vec<u8> {
     let mut bytes = fs::read(fixtures().join("resident-small.etl")).expect("a fixture");
     let mask: u64 = (1 << 48) - 1;
-    let [from, to] = [0xffff_e080_1234_7d80_u64, 0xffff_e080_1234_6b80].map(|key| key & mask);
+    let [from, to] = [0xffff_e080_1234_7d80_u64, key].map(|key| key & mask);
     let flags = |bytes: &[u8], at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
     let places = places(&bytes, &[0x0223]).into_iter().map(|place| place.start + 16);
     let is_private = |at: &usize| flags(&bytes, *at) & 15 == 0 && flags(&bytes, *at) >> 9 & mask == from;
@@ -129,5 +137,33 @@ fn pages_far_from_the_counters_of_the_kernel_are_no_value() {
     for budget in json(&ran)["traces"][0]["budgets"].as_array().expect("budgets") {
         let reason = budget["reason"].as_str().unwrap_or_default();
         assert!(budget["verdict"] == "invalid" && reason.contains("the page lists differ from MemInfo by"), "{budget}");
+    }
+}
+
+/// Pages that a process had in the baseline too, where no record named it, were growth; and what conditions exclude in the trace
+/// was no process that they exclude in the baseline, so that growth passed.
+#[test]
+fn what_no_record_names_of_a_baseline_can_be_growth_or_hide_it() {
+    let budget = |name: &str, process: &str, limit: &str| {
+        format!("[[budget]]\nname = \"{name}\"\nwhere.process = \"{process}\"\nmax_growth = \"{limit}\"\n")
+    };
+    let all = [
+        budget("explained", "lsass.exe", "10 pages"),
+        budget("hidden", "!lsass.exe", "0"),
+        budget("enough", "!lsass.exe", "40 pages"),
+    ];
+    let folder = folder(&all.concat());
+    fs::write(folder.path().join("before.etl"), moved_to(40, NOBODY)).expect("a trace");
+    fs::write(folder.path().join("whole.etl"), moved_to(0, NOBODY)).expect("a trace");
+    check(&folder, "before.etl --budgets budgets.toml --save-baseline saved.json -q");
+    for baseline in ["before.etl", "saved.json"] {
+        let found =
+            json(&check(&folder, &format!("whole.etl --budgets budgets.toml --baseline {baseline} --format json -q")));
+        let budgets = found["traces"][0]["budgets"].as_array().expect("budgets");
+        let verdicts: Vec<&str> = budgets.iter().filter_map(|budget| budget["verdict"].as_str()).collect();
+        assert_eq!(verdicts, ["invalid", "invalid", "pass"], "{baseline}: {budgets:#?}");
+        let reason = |at: usize| budgets[at]["reason"].as_str().unwrap_or_default();
+        assert!(reason(0).starts_with("of the baseline: no record names the process of "), "{}", reason(0));
+        assert!(reason(1).contains("which the conditions can exclude, so it is "), "{}", reason(1));
     }
 }

@@ -71,6 +71,15 @@ struct SavedBudget {
     /// The same of each run; not known of older files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     run_spans_ns: Vec<u64>,
+    /// What can be of the value too: of processes and files that no record names, and of threads that nobody knows; none of older files.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    unowned: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    unknown_ns: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -246,6 +255,8 @@ impl Saved {
                 rows_without: value.and_then(|value| value.rows_without.clone()),
                 span_ns: value.and_then(|value| value.span_ns),
                 run_spans_ns: spans.unwrap_or_default(),
+                unowned: value.map_or(0, |value| value.unowned),
+                unknown_ns: value.map_or(0, |value| value.unknown_ns),
             }
         };
         let trace = all_runs.first().map(|run| run.trace.clone()).unwrap_or_default();
@@ -331,7 +342,14 @@ impl Saved {
         let (rows, has_no_match, span_ns) = (rows.collect(), saved.no_match, saved.span_ns);
         let rows_without = saved.rows_without.clone();
         let value = Value { pages, total, dimensions, rows, runs, unrecorded, rows_without, ..Value::default() };
-        Ok(Value { has_no_match, span_ns, run_spans_ns: saved.run_spans_ns.clone(), ..value })
+        Ok(Value {
+            has_no_match,
+            span_ns,
+            run_spans_ns: saved.run_spans_ns.clone(),
+            unowned: saved.unowned,
+            unknown_ns: saved.unknown_ns,
+            ..value
+        })
     }
 }
 

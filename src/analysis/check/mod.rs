@@ -24,12 +24,12 @@ mod unrecorded;
 pub mod verdict;
 
 use crate::trace::trust::warning::{OF_TRACE, Warning, Warnings};
-use budget::{Budget, RowSum};
+use budget::{Budget, Limit, RowSum, WHOLE};
 use largest_growth::{Grown, grown};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use trace_values::{TraceValues, Value};
-use unknown_owners::Bounds;
+use unknown_owners::{Bounds, perhaps_excluded};
 use verdict::{LimitKind, LimitResult, Verdict, judge};
 
 /// The values of several runs.
@@ -44,7 +44,9 @@ pub struct Spread {
 }
 
 impl Spread {
-    fn of(runs: &[u64]) -> Option<Spread> {
+    /// Of the runs of a baseline. That of sums over times of other lengths is no noise.
+    fn of(earlier: &Value) -> Option<Spread> {
+        let runs = Some(&earlier.runs).filter(|_| earlier.spans_of_runs_that_differ().is_none())?;
         let (least, most) = (*runs.iter().min()?, *runs.iter().max()?);
         Some(Spread { runs: runs.len() as u64, least, most })
     }
@@ -85,9 +87,7 @@ impl BudgetResult {
             verdict: Verdict::Invalid,
             value: None,
             baseline: earlier.map(|value| value.pages),
-            spread: earlier
-                .filter(|value| value.spans_of_runs_that_differ().is_none())
-                .and_then(|value| Spread::of(&value.runs)),
+            spread: earlier.and_then(Spread::of),
             limits: Vec::new(),
             fault: None,
             dimensions: Vec::new(),
@@ -264,6 +264,27 @@ fn undecided_min(limits: &mut [LimitResult], bounds: &Bounds) -> Option<String> 
     Some(reason)
 }
 
+/// Growth that what nobody knows of the baseline can explain, or hide, is not judged; returns why.
+fn undecided_growth(limits: &mut [LimitResult], budget: &Budget, value: &Value, earlier: &Value) -> Option<String> {
+    let growth = limits.iter_mut().find(|limit| limit.kind == LimitKind::MaxGrowth)?;
+    let scale = budget.measure.unit().scale();
+    let [now, excluded] =
+        [value.pages, perhaps_excluded(earlier, &budget.conditions)].map(|amount| amount.saturating_mul(scale));
+    let most_of_runs = Spread::of(earlier).map_or(0, |spread| spread.most.saturating_mul(scale));
+    let allowed = |before: u64| match budget.max_growth {
+        Some(Limit::Bytes(bytes)) => before.saturating_add(bytes).max(most_of_runs),
+        Some(Limit::Share(share)) => {
+            let more = u128::from(before) * u128::from(share) / u128::from(WHOLE);
+            before.saturating_add(u64::try_from(more).unwrap_or(u64::MAX)).max(most_of_runs)
+        }
+        None => u64::MAX,
+    };
+    let bounds = Bounds::new(earlier, budget.measure).of(&budget.conditions);
+    let reason = bounds.of_growth(now, growth.verdict == Verdict::Fail, allowed, excluded)?;
+    growth.verdict = Verdict::Invalid;
+    Some(reason)
+}
+
 /// What a value is compared with.
 #[derive(Default)]
 struct Earlier<'v> {
@@ -341,6 +362,7 @@ fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Resu
         result.warnings.extend([above, more].into_iter().flatten());
     }
     let may_reach = undecided_min(&mut result.limits, &bounds);
+    let before = earlier.value.and_then(|earlier| undecided_growth(&mut result.limits, budget, value, earlier));
     result.verdict = worst(result.limits.iter().map(|limit| limit.verdict));
     let no_share =
         no_total.map(|reason| format!("a limit in percent is a part of all, and all is not known: {reason}"));
@@ -350,7 +372,7 @@ fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Resu
         (LimitKind::MaxGrowth.name(), no_growth),
         ("a share", no_share),
         (LimitKind::Max.name(), bounds.may_exceed(budget.max)),
-        (LimitKind::MaxGrowth.name(), may_outgrow),
+        (LimitKind::MaxGrowth.name(), may_outgrow.or(before)),
         (LimitKind::Min.name(), may_reach),
     ]);
     if result.verdict == Verdict::Fail {

@@ -2,7 +2,7 @@
 //! could take the value beyond a limit, the limit is not judged.
 
 use super::budget::{Conditions, Limit, Measure, MeasureUnit, WHOLE};
-use super::measured_value::Value;
+use super::measured_value::{Row, Value};
 use super::verdict::{LimitResult, Verdict};
 use crate::dimensions::single_dimensions::DETAIL;
 use crate::dimensions::{Condition, Dimension, FileFacet, NO_LABEL, ProcessFacet};
@@ -102,6 +102,22 @@ pub(super) fn unknown<D: Dimension>(dimension: D) -> Condition<D> {
     Condition { patterns: Patterns::of_labels(UNKNOWN), ..Condition::fixed(dimension, "") }
 }
 
+/// What of a value is of processes that no record names, which conditions take only because they exclude others: `!svchost.exe`.
+pub(super) fn perhaps_excluded(value: &Value, conditions: &Conditions) -> u64 {
+    let of_processes = of_processes();
+    let excludes =
+        |patterns: &Patterns| patterns.all().count() > patterns.wanted().len() && patterns.could_pass(&LABELS);
+    let conditions = conditions.by_name();
+    if !conditions.iter().any(|(name, patterns)| of_processes.contains(name) && excludes(patterns)) {
+        return 0;
+    }
+    let Some(at) = value.dimensions.iter().position(|name| name == ProcessFacet::Process.name()) else { return 0 };
+    let unknown = Patterns::of_labels(UNKNOWN);
+    let is_unknown = |row: &&Row| row.labels.get(at).is_some_and(|label| unknown.matches(label.as_str()));
+    let sum = value.rows.iter().filter(is_unknown).map(|row| u64::try_from(row.pages).unwrap_or(0));
+    sum.fold(0, u64::saturating_add).min(value.pages)
+}
+
 /// A value that is not known exactly, in the unit of limits.
 pub(super) struct Bounds {
     value: u64,
@@ -188,6 +204,28 @@ impl Bounds {
             let [value, most, min] = [self.value, self.most, min].map(&text);
             format!("{}, so the value is {value} to {most}, and min is {min}", self.unknown(&text))
         })
+    }
+
+    /// Of a baseline: why it is not known whether a value of `now` has grown too much, by the verdict without that. `allowed`: the most that a
+    /// value may be with max_growth beside such a baseline; `excluded`: what of it conditions would exclude if its process had another
+    /// name. All in the unit of limits.
+    pub fn of_growth(&self, now: u64, fails: bool, allowed: impl Fn(u64) -> u64, excluded: u64) -> Option<String> {
+        let least = self.value.saturating_sub(excluded);
+        let may_be_none = fails && now <= allowed(self.most);
+        let may_be_more = !fails && now > allowed(least);
+        if !may_be_none && !may_be_more {
+            return None;
+        }
+        let text = self.texts(&[(self.most, self.value), (least, self.value), (self.value, now)]);
+        let [from, to, now] =
+            if may_be_none { [self.value, self.most, now] } else { [least, self.value, now] }.map(&text);
+        let why = match may_be_none {
+            true => self.unknown(&text),
+            false => {
+                format!("no record names {} of {}, which the conditions can exclude", self.unnamed, text(excluded))
+            }
+        };
+        Some(format!("of the baseline: {why}, so it is {from} to {to}, and the value is {now}"))
     }
 
     /// What nobody knows the owner of.
