@@ -73,6 +73,7 @@ mod recording;
 mod recording_files;
 mod refset;
 mod refset_doubts;
+mod refset_missing;
 mod refset_stacks;
 mod report;
 mod report_differences;

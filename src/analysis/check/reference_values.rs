@@ -7,7 +7,7 @@ use crate::analysis::check::unknown_owners::{Unknown, of_unknown, unknown};
 use crate::analysis::refset::ReferenceSet;
 use crate::analysis::refset::query::{Dimension as ReferenceDimension, Query};
 use crate::analysis::refset::reason::AccessReason;
-use crate::analysis::refset::warnings::{ACCOUNT_IS_WRONG, DISPROVED_BY_PAGES};
+use crate::analysis::refset::warnings::{ACCOUNT_IS_WRONG, DISPROVED_BY_PAGES, RELEASES_MISSING};
 use crate::analysis::table::{Condition, Dimension as _};
 use crate::dimensions::Label;
 use crate::error::Error;
@@ -143,7 +143,7 @@ impl ReferenceValues {
 /// That accesses of a reason that counts are missing altogether.
 fn missing_accesses(set: &ReferenceSet, conditions: &[Condition<ReferenceDimension>]) -> Option<String> {
     let counts = |reason: AccessReason| conditions.iter().all(|of| of.patterns.matches(reason.name()));
-    let mut missing = set.missing_outside().filter(|(reason, _)| counts(*reason));
+    let mut missing = set.missing_kinds().chain(set.missing_outside()).filter(|(reason, _)| counts(*reason));
     missing.next().map(|(_, text)| text)
 }
 
@@ -152,9 +152,15 @@ fn wrong_account(trace: &Trace, set: &ReferenceSet, evidence: &Evidence<'_>, bud
     let time = |snapshot: &Snapshot| (trace.time(snapshot.first.time), trace.time(snapshot.last_time));
     let is_lost = |snapshot| evidence.fault("the page sequence", &PAGES, time(snapshot), &budget.conditions).is_some();
     let disproves_nothing = trace.snapshots().iter().any(is_lost);
-    let is_wrong =
-        |doubt: &&Warning| doubt.is_of(&ACCOUNT_IS_WRONG) && !(disproves_nothing && doubt.is_of(&DISPROVED_BY_PAGES));
-    set.warnings.iter().find(is_wrong).map(|doubt| doubt.text.clone())
+    // How often a page entered that was held is what the records say, also where that proves what they lack.
+    let is_of_other = |doubt: &Warning| budget.measure == Measure::Reaccesses && doubt.is_of(&[RELEASES_MISSING]);
+    let is_wrong = |doubt: &&Warning| {
+        doubt.is_of(&ACCOUNT_IS_WRONG)
+            && !(disproves_nothing && doubt.is_of(&DISPROVED_BY_PAGES))
+            && !is_of_other(doubt)
+    };
+    let missing = set.missing_kinds().map(|(_, text)| text).next();
+    missing.or_else(|| set.warnings.iter().find(is_wrong).map(|doubt| doubt.text.clone()))
 }
 
 fn held(set: &ReferenceSet, measure: Measure, all: &ReferenceSet) -> Value {

@@ -103,6 +103,8 @@ pub struct Verification {
     pub tracked: u64,
     /// All pages together.
     pub all: MatchCounts,
+    /// Pages on both sides whose use differs.
+    pub other_use: u64,
     /// Active pages of the final sequence that the rundown's kernel pages, pool and ranges explain.
     pub kernel_pool_and_ranges: u64,
     /// By use.
@@ -119,6 +121,11 @@ impl Verification {
     /// Pages that disagree, relative to those that match.
     pub fn residue(&self) -> f64 {
         (self.all.only_tracked + self.all.only_final) as f64 / self.all.matched.max(1) as f64
+    }
+
+    /// Pages on both sides with another use, relative to all that match.
+    pub(crate) fn share_of_other_use(&self) -> f64 {
+        self.other_use as f64 / self.all.matched.max(1) as f64
     }
 
     /// Pages that only the sequence has, relative to those of the account: what a sequence can prove that is not whole.
@@ -161,6 +168,7 @@ impl Verification {
             time,
             tracked: 0,
             all: MatchCounts::default(),
+            other_use: 0,
             kernel_pool_and_ranges: 0,
             by_use: BTreeMap::new(),
             by_process: BTreeMap::new(),
@@ -195,7 +203,8 @@ impl Comparison<'_> {
             match order {
                 Ordering::Less => self.add(page, MatchCounts { only_tracked: 1, ..MatchCounts::default() }),
                 Ordering::Equal => {
-                    theirs.next();
+                    let is_other = theirs.next().is_some_and(|theirs| theirs.page_use() != page.page_use());
+                    self.result.other_use += u64::from(is_other);
                     self.add(page, MatchCounts { matched: 1, ..MatchCounts::default() });
                 }
                 Ordering::Greater if explained.explains(page) => self.result.kernel_pool_and_ranges += 1,

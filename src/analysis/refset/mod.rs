@@ -102,6 +102,8 @@ pub struct ReferenceSet {
     pub ranges_at_stop: u64,
     /// Events of pool and ranges to which the others are missing.
     pub(crate) unmatched: Unmatched,
+    /// Records of the whole trace: of the active rundown, of accesses of private pages, of shareable ones.
+    pub(crate) records: [u64; 3],
     /// Records of pool that cannot be true.
     pub(crate) left_out: LeftOut,
     /// The comparison with the final sequence; `None` without one.
@@ -262,6 +264,7 @@ impl ReferenceSet {
             pool_at_stop: outcome.outside_at_stop.0,
             ranges_at_stop: outcome.outside_at_stop.1,
             unmatched: outcome.outside.unmatched,
+            records: [IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX].map(|hook| context.survey.kernel_count(hook)),
             left_out: outcome.left_out,
             verification: None,
             unverified: None,

@@ -2,7 +2,7 @@
 
 use crate::analysis::refset::ReferenceSet;
 use crate::analysis::refset::access_stacks::StackShare;
-use crate::analysis::refset::reason::AccessReason;
+use crate::analysis::refset::reason::{AccessReason, ReleaseReason};
 use crate::analysis::refset::replay::outside_working_sets::Unmatched;
 use crate::etl::clock::Clock;
 use crate::model::window::{Origin, TextMark};
@@ -14,7 +14,7 @@ use crate::trace::trust::trust_report::TrustReport;
 use crate::trace::trust::warning::{Warning, symbols_missing};
 use crate::units::{count, counted};
 
-/// So many releases without one access are no chance.
+/// So many releases without one access, or accesses of one kind without one of another, are no chance.
 const MANY_RELEASES: u64 = 100;
 
 impl ReferenceSet {
@@ -90,6 +90,7 @@ impl ReferenceSet {
         if !self.has_removals {
             warnings.push(no_trims(trust));
         }
+        warnings.extend(self.missing_releases());
         if self.verification.is_none() {
             let fate = match trust.absence_reason("Memory").is_incomplete() {
                 true => "the page sequence after the scenario is in the part of the trace that is missing",
@@ -106,7 +107,8 @@ impl ReferenceSet {
             warnings.push(grave("accesses_unattributed", text).of(unattributed));
         }
         warnings.extend(self.unmatched_outside());
-        warnings.extend(self.missing_outside().map(|(_, text)| grave("accesses_missing", text)));
+        let missing = self.missing_kinds().chain(self.missing_outside());
+        warnings.extend(missing.map(|(_, text)| grave("accesses_missing", text)));
         warnings.extend((self.left_out.sum() > 0).then(|| {
             let text = format!("left out: {} of pool and page ranges", self.left_out.counts().join(", "));
             note("records_left_out", text).of(self.left_out.sum())
@@ -133,6 +135,59 @@ impl ReferenceSet {
             if starts.len() > 1 { format!(", and {} times after it", starts.len() - 1) } else { String::new() }
         );
         Some(note("later_scenarios", text).of(starts.len() as u64))
+    }
+
+    /// Pages that entered a working set in which they were: where trims were recorded, a release before each of them is missing. Without
+    /// trims they are expected, and WPA's rules have such accesses in any trace: those are another number.
+    fn missing_releases(&self) -> Option<Warning> {
+        // The rundown can name a page whose access was logged just before it, and combining a page that was combined before.
+        let of = [AccessReason::PrivatePageAccess, AccessReason::SharablePageAccess];
+        let again: u64 = of.iter().filter_map(|reason| self.balance.reaccesses.get(*reason as usize)).sum();
+        let trims = self.balance.releases.get(ReleaseReason::RemovedFromWorkingSet as usize).copied().unwrap_or(0);
+        let text = format!(
+            "{} a working set that had them already (re-accesses), beside {}: releases before them are missing, so pages count as held \
+             that were not",
+            counted(again, "page entered", "pages entered"),
+            counted(trims, "trim", "trims")
+        );
+        // Most pages whose trim is missing are not accessed again: those that are stand for many.
+        let warning = match again.saturating_mul(100) > trims {
+            true => grave(RELEASES_MISSING, text),
+            false => note("some_releases_missing", text),
+        };
+        (self.has_removals && again > 0).then(|| warning.of(again))
+    }
+
+    /// Reasons of accesses of which the trace has no record at all, beside so many others that this is no chance.
+    pub(crate) fn missing_kinds(&self) -> impl Iterator<Item = (AccessReason, String)> + use<> {
+        let [rundown, private, shareable] = self.records;
+        let is_emptied = !self.window.resets.is_empty();
+        let kinds = [
+            (AccessReason::ActiveRundown, rundown, private + shareable, "active page (InMemoryActive)", is_emptied),
+            (
+                AccessReason::PrivatePageAccess,
+                private,
+                rundown + shareable,
+                "access of a private page (PageAccess)",
+                true,
+            ),
+            (
+                AccessReason::SharablePageAccess,
+                shareable,
+                rundown + private,
+                "access of a shareable page (PageAccessEx)",
+                true,
+            ),
+        ];
+        kinds.into_iter().filter(|(_, own, others, _, is_due)| *is_due && *own == 0 && *others >= MANY_RELEASES).map(
+            |(reason, _, others, what, _)| {
+                let text = format!(
+                    "no {what} is in the trace, beside {} of the others: they were not recorded, or were lost, and count in no sum",
+                    counted(others, "record", "records")
+                );
+                (reason, text)
+            },
+        )
     }
 
     /// Reasons of accesses of pool and ranges of which no record is there, beside so many releases that this is no chance.
@@ -201,6 +256,16 @@ impl ReferenceSet {
             let text = "no page of the final page sequence matches what is tracked: nothing proves the result";
             return Some(grave("nothing_matches", text.to_owned()));
         }
+        let other_use = verification.share_of_other_use();
+        if residue <= max_residue && other_use > max_residue {
+            let text = format!(
+                "{} of {} pages that match have another use in the final page sequence than by their accesses: categories of the \
+                 account are wrong",
+                count(verification.other_use),
+                count(verification.all.matched)
+            );
+            return Some(grave("uses_differ", text).of(verification.other_use));
+        }
         (residue > max_residue).then(|| {
             let text = format!(
                 "the account differs from the final page sequence by {:.2} % of the pages that match: something was not \
@@ -226,11 +291,14 @@ impl ReferenceSet {
 
 /// Warnings that the account of held pages does not add up. That trims were not recorded is none of them: it says how many pages that can
 /// concern nowhere, and where it is many, the page sequence after the scenario shows it.
-pub(crate) const ACCOUNT_IS_WRONG: [&str; 4] =
-    ["residue", "nothing_matches", "working_sets_differ", "accesses_unattributed"];
+pub(crate) const ACCOUNT_IS_WRONG: [&str; 6] =
+    ["residue", "nothing_matches", "uses_differ", "working_sets_differ", "accesses_unattributed", RELEASES_MISSING];
 
 /// Those of them that the page sequence after the scenario tells.
-pub(crate) const DISPROVED_BY_PAGES: [&str; 2] = ["residue", "nothing_matches"];
+pub(crate) const DISPROVED_BY_PAGES: [&str; 3] = ["residue", "nothing_matches", "uses_differ"];
+
+/// Code of re-accesses that prove that releases are missing. How many there are is known all the same.
+pub(crate) const RELEASES_MISSING: &str = "releases_missing";
 
 fn grave(code: &'static str, text: String) -> Warning {
     Warning::grave(REFERENCE_SET.name, code, text)

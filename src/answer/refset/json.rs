@@ -150,6 +150,7 @@ fn verification(v: &Verification) -> Fact<'_> {
         .is("time_s", v.time.seconds())
         .is("tracked", v.tracked)
         .is("matched", v.all.matched)
+        .is("matched_other_use", v.other_use)
         .is("only_tracked", v.all.only_tracked)
         .is("only_final", v.all.only_final)
         .is("kernel_pool_and_ranges", v.kernel_pool_and_ranges)

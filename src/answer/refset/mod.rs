@@ -13,6 +13,7 @@ use crate::answer::numbers::{self, Unit};
 use crate::answer::rows::{Records, Rows};
 use crate::answer::text_block::Block;
 use crate::model::window::Origin;
+use crate::units::counted;
 use sentences::{agreement, graphics, reasons, row_notes, rows_title, stack_share, title, verdict};
 
 /// The view that is shown.
@@ -162,6 +163,9 @@ fn verification(set: &ReferenceSet) -> Vec<Block> {
         Block::Line(verdict(v)),
         Block::Line(format!("{others} more are kernel, pool and range pages: in no working set, so not compared")),
     ];
+    let other_use =
+        |pages: u64| format!("{} that match are of another use in the sequence", counted(pages, "page", "pages"));
+    screen.extend((v.other_use > 0).then(|| Block::Line(other_use(v.other_use))));
     let says_something = |table: &Table| !table.lines.is_empty();
     let tables = [v.use_table(), v.disagreeing_table()].into_iter().filter(says_something);
     screen.extend(tables.flat_map(|table| [Block::Blank, Block::Table(table)]));

@@ -190,11 +190,19 @@ impl Refset {
             false => output::with_no_match(answer, &query.conditions),
         };
         let exit = show(trace::with_columns(&self.columns, self.each.each, answer)?)?;
-        let differs = self.verify && (!is_whole || residue.is_some_and(|residue| residue > self.max_residue));
+        let is_above = residue.is_some_and(|residue| residue > self.max_residue);
+        // Pages that match and are of another use.
+        let uses_differ = set.warnings.iter().any(|warning| warning.code == "uses_differ");
+        let differs = self.verify && (!is_whole || is_above || uses_differ);
         if let (true, false, Some(residue)) = (differs, common.quiet, residue) {
             let limit = self.max_residue;
             let of_trace = if self.each.each { format!("{}: ", path.display()) } else { String::new() };
             messages::write(&match is_whole {
+                true if !is_above => {
+                    format!(
+                        "{of_trace}pages that match are of another use, more than {limit} % of them (--max-residue)"
+                    )
+                }
                 true => format!("{of_trace}the residue of {residue:.2} % is above {limit} % (--max-residue)"),
                 false => format!("{of_trace}the page sequence is not whole: it proves nothing"),
             });
