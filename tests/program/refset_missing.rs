@@ -11,6 +11,7 @@ const ACCESS: u16 = 0x0276;
 const ACCESS_EX: u16 = 0x0282;
 const ACTIVE: u16 = 0x0275;
 const TRIM: u16 = 0x0283;
+const VIEW_DC_START: u16 = 0x0427;
 
 /// The fixture without those records of an event whose number is chosen.
 fn without(hook: u16, is_gone: impl Fn(usize) -> bool) -> Vec<u8> {
@@ -138,4 +139,17 @@ fn pages_that_match_with_another_use_are_told() {
         "{bad:?}"
     );
     assert_eq!(judged(&bytes, "held_at_stop", "").0, "invalid");
+}
+
+/// The peak by details lacked the files of views whose process ended.
+#[test]
+fn views_without_a_rundown_at_the_start_are_told() {
+    let bytes = without(VIEW_DC_START, |_| true);
+    let line = says(&doubts("refset", &bytes, &[]), "rundown_incomplete").expect("told");
+    assert!(line.starts_with("only the rundown at the stop lists views: it lacks those of "), "{line}");
+    assert_eq!(says(&doubts("refset", &fixture(TRACE), &[]), "rundown_incomplete"), None);
+    let copies = "where = { category = \"CopyOnWriteImage\" }";
+    assert_eq!(judged(&fixture(TRACE), "peak", copies).0, "pass");
+    let (verdict, why) = judged(&bytes, "peak", copies);
+    assert!(verdict == "invalid" && why.contains("lists views"), "{verdict} {why}");
 }

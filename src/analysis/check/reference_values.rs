@@ -16,8 +16,8 @@ use crate::event::hooks::*;
 use crate::model::snapshot::Snapshot;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
-use crate::trace::analysis_needs::{REFERENCE_SET, REGIONS};
-use crate::trace::trust::readiness::untold_regions;
+use crate::trace::analysis_needs::{REFERENCE_SET, VIEW_THINGS, VIEWS};
+use crate::trace::trust::readiness::untold_ranges;
 use crate::trace::trust::warning::{Warning, Warnings};
 use crate::units::Nanos;
 
@@ -76,8 +76,9 @@ impl ReferenceValues {
         let mut evidence = Evidence::new(trace, &REFERENCE_SET);
         // What is held at the stop is of processes that go on after it.
         let since = if budget.measure == Measure::HeldAtStop { set.window.to } else { set.window.from };
-        if let Some((_, reason)) = untold_regions(trace.survey(), trace.processes(), since) {
-            evidence.add_unknown(&REGIONS, "regions", reason);
+        for (recorded, _, reason) in untold_ranges(trace.survey(), trace.processes(), since) {
+            let things = if recorded.keyword == VIEWS.keyword { VIEW_THINGS } else { "regions" };
+            evidence.add_unknown(recorded, things, reason);
         }
         let rundowns = [IN_MEMORY_ACTIVE, IN_MEMORY_ACTIVE_RUNDOWN]
             .into_iter()

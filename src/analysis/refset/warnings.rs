@@ -8,8 +8,8 @@ use crate::etl::clock::Clock;
 use crate::model::window::{Origin, TextMark};
 use crate::moment::Moment;
 use crate::trace::Trace;
-use crate::trace::analysis_needs::REFERENCE_SET;
-use crate::trace::trust::readiness::{Need, undescribed, untold_regions};
+use crate::trace::analysis_needs::{REFERENCE_SET, VIEWS};
+use crate::trace::trust::readiness::{Need, undescribed, untold_ranges};
 use crate::trace::trust::trust_report::TrustReport;
 use crate::trace::trust::warning::{Warning, symbols_missing};
 use crate::units::{count, counted};
@@ -32,9 +32,10 @@ impl ReferenceSet {
         self.warnings.extend(symbols_missing(REFERENCE_SET.name, of_symbols));
         self.warnings.extend(trust.not_there_for(REFERENCE_SET.name, &costs));
         self.warnings.extend(undescribed(trace.survey(), trace.processes(), &REFERENCE_SET));
-        let untold = untold_regions(trace.survey(), trace.processes(), self.window.from);
-        self.warnings.extend(untold.map(|(processes, text)| {
-            grave("rundown_incomplete", format!("{text}: their VirtualAlloc pages can count as others")).of(processes)
+        let untold = untold_ranges(trace.survey(), trace.processes(), self.window.from);
+        self.warnings.extend(untold.map(|(of, processes, text)| {
+            let pages = if of.keyword == VIEWS.keyword { "copies on write" } else { "VirtualAlloc pages" };
+            grave("rundown_incomplete", format!("{text}: their {pages} can count as others")).of(processes)
         }));
     }
 

@@ -12,7 +12,7 @@ use crate::moment::Moment;
 use crate::named_enum::named_enum;
 use crate::trace::analysis_needs::{
     ANALYSES, AnalysisNeeds, CPU, DESCRIBING, FAULTS, PFN_DATABASE, REFERENCE_SET, REGIONS, RESIDENT_SET, Recorded,
-    STACKS, Things, VIEW_THINGS,
+    STACKS, Things, VIEW_THINGS, VIEWS,
 };
 use crate::trace::trust::warning::{Warning, Warnings, are_most, records_missing};
 use crate::units::{count, counted};
@@ -176,22 +176,30 @@ pub(crate) fn not_seen(survey: &Survey) -> impl Iterator<Item = (&'static Record
     others.filter(|(_, things)| !holds_any(survey, things.described().chain(things.changes())))
 }
 
-/// Processes that were there before the trace and ended in it after `from`, where only the rundown at the stop lists regions: it does not list
-/// theirs, and of the others events are undone from it back.
-pub(crate) fn untold_regions(survey: &Survey, processes: &Processes, from: Moment) -> Option<(u64, String)> {
-    let regions = REGIONS.things.first()?;
-    let has = |hooks: &[HookId]| holds_any(survey, hooks.iter().copied());
-    let listed = regions.at_stop.iter().filter_map(|hook| survey.kernel_span(*hook)).map(|span| span.0).min()?;
-    let is_untold = |process: &&Instance| {
-        let ended = process.end_time().is_some_and(|end| end < listed);
-        !process.start_logged && process.end > from && ended
+/// Processes that were there before the trace and ended in it after `from`, where only the rundown at the stop lists regions, or views: it does
+/// not list theirs, and of the others events are undone from it back. With the keyword of what is not told.
+pub(crate) fn untold_ranges(
+    survey: &Survey,
+    processes: &Processes,
+    from: Moment,
+) -> impl Iterator<Item = (&'static Recorded, u64, String)> {
+    let untold = move |recorded: &'static Recorded| {
+        let things = recorded.things.first()?;
+        let has = |hooks: &[HookId]| holds_any(survey, hooks.iter().copied());
+        let listed = things.at_stop.iter().filter_map(|hook| survey.kernel_span(*hook)).map(|span| span.0).min()?;
+        let is_untold = |process: &&Instance| {
+            let ended = process.end_time().is_some_and(|end| end < listed);
+            !process.start_logged && process.end > from && ended
+        };
+        let ended = processes.instances.iter().filter(is_untold).count() as u64;
+        (ended > 0 && !has(things.at_start)).then(|| {
+            let who = counted(ended, "process from before the trace", "processes from before the trace");
+            let name = things.name;
+            let text = format!("only the rundown at the stop lists {name}: it lacks those of {who} that ended in it");
+            (recorded, ended, text)
+        })
     };
-    let ended = processes.instances.iter().filter(is_untold).count() as u64;
-    (ended > 0 && !has(regions.at_start)).then(|| {
-        let who = counted(ended, "process from before the trace", "processes from before the trace");
-        let name = regions.name;
-        (ended, format!("only the rundown at the stop lists {name}: it lacks those of {who} that ended in it"))
-    })
+    [&REGIONS, &VIEWS].into_iter().filter_map(untold)
 }
 
 /// True when no record tells where the PFN database lies.
