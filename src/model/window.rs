@@ -247,6 +247,14 @@ impl Window {
         self.resets.iter().copied().filter(|&reset| self.origin == Origin::Marks && reset >= self.to)
     }
 
+    /// Start marks inside the window, which begins with one or where a user says.
+    pub(crate) fn starts_inside(&self, marks: &[TextMark]) -> Vec<Moment> {
+        // Without marks it is the active rundown that tells when the working sets were emptied.
+        let is_mark = |reset: &Moment| marks.iter().any(|mark| mark.moment == *reset);
+        let inside = self.resets.iter().copied().filter(|&reset| self.from < reset && reset < self.to);
+        inside.filter(is_mark).collect()
+    }
+
     /// True for moments inside.
     pub fn holds(&self, moment: Moment) -> bool {
         self.from < moment && moment <= self.to

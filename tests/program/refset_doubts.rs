@@ -190,6 +190,11 @@ fn marks_beyond_those_of_the_window_are_told() {
     let other = of(&[(10, "hello"), (40, stop)]);
     assert!(other.len() == 1 && other[0] == format!("{says} begins with the first mark, \"hello\""), "{other:?}");
     assert_eq!(of(&[(10, "render"), (40, "sent")]), none);
+    // The working sets are emptied there, whose pages were held until then.
+    let inside = of(&[(10, start), (20, start), (30, start), (40, stop)]);
+    let says =
+        "a start mark stands inside of the window, at 2.000 s, and 1 time after it: the working sets were emptied";
+    assert!(inside.len() == 1 && inside[0].starts_with(says), "{inside:?}");
     let nothing = "the trace has no marks of a scenario: the window is the whole trace".to_owned();
     assert_eq!(of(&[(10, "render")]), [nothing]);
 }

@@ -28,6 +28,7 @@ impl ReferenceSet {
         self.warnings.extend(self.of_marks(&trace.system().marks, &trace.etl().clock));
         self.warnings.extend(self.own_warnings(trust, max_residue));
         self.warnings.extend(self.later_scenarios(&trace.etl().clock));
+        self.warnings.extend(self.starts_inside(&trace.system().marks, &trace.etl().clock));
         self.warnings.extend(self.stacks.and_then(lack_of_stacks));
         self.warnings.extend(symbols_missing(REFERENCE_SET.name, of_symbols));
         self.warnings.extend(trust.not_there_for(REFERENCE_SET.name, &costs));
@@ -157,6 +158,19 @@ impl ReferenceSet {
             false => note("some_releases_missing", text),
         };
         (self.has_removals && again > 0).then(|| warning.of(again))
+    }
+
+    /// Start marks within the window, at which the recorder empties the working sets.
+    fn starts_inside(&self, marks: &[TextMark], clock: &Clock) -> Option<Warning> {
+        let starts = self.window.starts_inside(marks);
+        let first = clock.nanos(starts.first()?.time).seconds();
+        let more = starts.len() - 1;
+        let text = format!(
+            "a start mark stands inside of the window, at {first:.3} s{}: the working sets were emptied there, so what is held after it was \
+             accessed after it; another window can be asked for",
+            if more > 0 { format!(", and {} after it", counted(more as u64, "time", "times")) } else { String::new() }
+        );
+        Some(note("starts_inside", text).of(starts.len() as u64))
     }
 
     /// Reasons of accesses of which the trace has no record at all, beside so many others that this is no chance.

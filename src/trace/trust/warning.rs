@@ -87,6 +87,7 @@ const CODES: &[(&str, bool)] = &[
     ("no_stop_mark", false),
     ("later_stops", false),
     ("later_scenarios", false),
+    ("starts_inside", false),
     ("outside_unmatched", false),
     ("unproved", false),
     // Faults.
