@@ -157,25 +157,7 @@ impl Processes {
         ids.sort_unstable();
         for process_id in ids {
             self.by_id.insert(process_id, vec![self.instances.len()]);
-            self.instances.push(Instance {
-                process_id,
-                key: 0,
-                directory_table_base: None,
-                session_id: None,
-                name: "".into(),
-                logged_name: [].into(),
-                parent_id: None,
-                command_line: "".into(),
-                exit_status: None,
-                begin: Moment::FIRST,
-                end: Moment::LAST,
-                end_logged: false,
-                start_logged: false,
-                from: Moment::FIRST,
-                until: Moment::LAST,
-                is_listed_at_start: false,
-                is_listed_at_end: false,
-            });
+            self.instances.push(Instance::nameless(process_id, Moment::LAST));
         }
     }
 
@@ -288,6 +270,11 @@ impl Processes {
 }
 
 impl Instance {
+    /// A process from before the trace of which nothing is known but its id, and its end.
+    pub(crate) fn nameless(process_id: u32, end: Moment) -> Instance {
+        Instance { process_id, begin: Moment::FIRST, end, from: Moment::FIRST, until: end, ..Instance::default() }
+    }
+
     fn close(&mut self, moment: Moment, until: Moment) {
         (self.end, self.until) = (moment, until);
     }

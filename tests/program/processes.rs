@@ -376,3 +376,36 @@ fn json_of_rows(arguments: &[&str]) -> Vec<Value> {
     let json: Value = serde_json::from_str(&out(&[arguments, &["--format", "json"]].concat())).unwrap();
     json["snapshots"][0]["rows"].as_array().expect("rows").clone()
 }
+
+/// What a process committed before another one got its id was in a row of `allocations`, and in none here.
+#[test]
+fn a_process_without_a_record_whose_id_is_used_again_has_a_row() {
+    let session = Session { processors: 1, ..Session::windows10() };
+    let at = |milliseconds: u64| session.t0 + milliseconds * 10_000;
+    let committed =
+        |base: u64| memory::virtual_alloc(P8, base, 0x4000, 48, memory::RESERVE | memory::COMMIT).by(52, 48);
+    let of = |has_first: bool| {
+        let trace = Trace::new(session.clone())
+            .push(Process::new(4, "System").rec(P8, 4, process::DC_START).at(at(1)))
+            .push_all(has_first.then(|| committed(0x10_0000).at(at(100))))
+            .push(Process::new(48, "two.exe").rec(P8, 4, process::START).by(44, 4).at(at(300)))
+            .push(committed(0x20_0000).at(at(400)));
+        file_of(&trace.finish())
+    };
+    let file = of(true);
+    let path = file.path().to_str().unwrap();
+    let all = json_of(path, &["--sort", "start"]);
+    let list = all["processes"].as_array().unwrap();
+    let row = list.iter().find(|row| row["process"] == "Unknown (48)").unwrap_or_else(|| panic!("{all}"));
+    assert_eq!((&row["pid"], &row["start_s"], &row["name"]), (&json!(48), &Value::Null, &Value::Null));
+    let next = list.iter().find(|row| row["process"] == "two.exe (48)").expect("a row");
+    assert!(row["end_s"].is_number() && row["end_s"] == next["start_s"], "{row} {next}");
+    // Nothing tells what it had before.
+    assert_eq!((&row["commit_end_bytes"], &next["commit_end_bytes"]), (&Value::Null, &json!(0x4000)));
+    assert!(all["warnings"].to_string().contains("the commit of 2 of 3 processes is not known"), "{}", all["warnings"]);
+    let allocations = out(&["allocations", path, "-q", "--format", "csv"]);
+    assert!(allocations.contains("Unknown (48)"), "{allocations}");
+    let file = of(false);
+    let without = json_of(file.path().to_str().unwrap(), &[]);
+    assert_eq!(without["total"], json!(2), "{without}");
+}

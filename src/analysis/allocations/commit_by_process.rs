@@ -6,6 +6,7 @@ use crate::load::allocation_kinds::AllocationKind;
 use crate::model::process::Instance;
 use crate::trace::Trace;
 use crate::trace::trust::warning::Warning;
+use crate::units::Ticks;
 
 /// What a process had committed by VirtualAlloc, bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +32,8 @@ impl std::ops::AddAssign for ProcessCommit {
 pub(crate) struct CommitOfProcesses {
     /// By process instance; `None` for one of which nobody tells what it had before the trace.
     by_instance: Vec<Option<ProcessCommit>>,
+    /// Ids and ends of processes that are no instances: only what they committed before another one had their id tells of them.
+    pub nameless: Vec<(u32, Ticks)>,
     /// What makes it doubtful, beyond what is said of the trace.
     pub warnings: Vec<Warning>,
     /// True when the trace has records of it.
@@ -71,7 +74,9 @@ impl CommitOfProcesses {
         let own = set.warnings.iter().filter(|warning| !of_trace.contains(warning)).cloned();
         // Those begin with the name.
         let named = |warning: Warning| if warning.is_of(&AT_END) { warning } else { warning.named(of.name()) };
-        CommitOfProcesses { by_instance, warnings: own.map(named).collect(), is_recorded: true }
+        let mut nameless: Vec<(u32, Ticks)> = set.rows.iter().filter_map(|row| row.nameless).collect();
+        nameless.sort_unstable();
+        CommitOfProcesses { by_instance, nameless, warnings: own.map(named).collect(), is_recorded: true }
     }
 
     /// The commit of a process instance.

@@ -74,6 +74,8 @@ struct ProcessName {
     start: Option<Ticks>,
     /// Its place among the instances.
     instance: Option<usize>,
+    /// Its id and its end, where it is none of the instances: no record tells of it but those of what it allocated.
+    nameless: Option<(u32, Ticks)>,
 }
 
 impl<'t> Labels<'t> {
@@ -183,13 +185,17 @@ impl<'t> Labels<'t> {
                     Some(names) => {
                         let label = lives.label(number, self.processes);
                         let label = names.get(label.as_str()).map_or(label, |name| Label::name(name.as_str()));
-                        ProcessName { label, start: None, instance: None }
+                        ProcessName { label, start: None, instance: None, nameless: None }
                     }
-                    None => ProcessName {
-                        label: self.told_apart(number, lives),
-                        start: lives.start(number),
-                        instance: lives.instance(number, self.processes),
-                    },
+                    None => {
+                        let instance = lives.instance(number, self.processes);
+                        ProcessName {
+                            label: self.told_apart(number, lives),
+                            start: lives.start(number),
+                            instance,
+                            nameless: lives.ended(number).filter(|_| instance.is_none()),
+                        }
+                    }
                 };
                 self.process_names.number(name)
             }
@@ -219,6 +225,11 @@ impl<'t> Labels<'t> {
     /// The process instance of a row, by its place in the list.
     pub fn instance(&self, number: u32) -> Option<usize> {
         self.process_names.get(number)?.instance
+    }
+
+    /// Id and end of the process of a row that is no instance.
+    pub fn nameless(&self, number: u32) -> Option<(u32, Ticks)> {
+        self.process_names.get(number)?.nameless
     }
 
     /// The label of a row's number.

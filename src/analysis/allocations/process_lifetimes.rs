@@ -197,6 +197,13 @@ impl Lives {
         self.get(life)?.begin.map(|begin| begin.time)
     }
 
+    /// Id and end of a life from before the trace, if it has ended.
+    pub fn ended(&self, life: LifeId) -> Option<(u32, Ticks)> {
+        let life =
+            self.get(life).filter(|life| !life.is_unknown && life.begin.is_none() && life.end != Moment::LAST)?;
+        Some((life.process_id, life.end.time))
+    }
+
     /// Ends in order.
     pub fn ends(&self) -> Vec<(Moment, LifeId)> {
         let ends = (0..).zip(&self.all).filter(|(_, life)| life.end != Moment::LAST).map(|(id, life)| (life.end, id));

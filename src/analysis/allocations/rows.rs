@@ -7,7 +7,7 @@ use crate::dimensions::Label;
 use crate::etl::clock::Clock;
 use crate::event::pool::PoolTag;
 use crate::model::pool_tags::TagUse;
-use crate::units::Nanos;
+use crate::units::{Nanos, Ticks};
 use std::cmp::{Ordering, Reverse};
 
 /// A row.
@@ -22,6 +22,8 @@ pub struct AllocationRow {
     pub(crate) tag_use: Option<TagUse>,
     /// Its process among the instances of the trace.
     pub(crate) instance: Option<usize>,
+    /// Id and end of its process, where only its allocations tell of it: another one had its id after it.
+    pub(crate) nameless: Option<(u32, Ticks)>,
     /// Its figures.
     pub figures: Figures,
 }
@@ -52,8 +54,9 @@ pub fn rows(
             }
         };
         let instance = number_of(&numbers).and_then(|number| labels.instance(number));
+        let nameless = number_of(&numbers).and_then(|number| labels.nameless(number));
         let labels = dimensions.iter().zip(&numbers).map(label).collect();
-        AllocationRow { labels, process_start: start, tag_use, instance, figures }
+        AllocationRow { labels, process_start: start, tag_use, instance, nameless, figures }
     };
     let mut rows: Vec<AllocationRow> = counted.into_iter().map(row).collect();
     rows.sort_by(|a, b| {

@@ -233,18 +233,24 @@ fn undated_frees(trust: &TrustReport) -> Option<&'static str> {
 fn unknown_start(of: AllocationKind, replayed: &Replayed) -> Option<Warning> {
     let number = replayed.at_start.iter().find(|(source, _)| *source == "unknown").map(|(_, number)| *number)?;
     let had = counted(number, "process had", "processes had");
-    let growth = "growth is too large by what of it was freed in the trace";
     let text = match of {
         AllocationKind::Commit => {
-            format!("nothing tells what {had} committed before the trace: it is in no sum, and {growth}")
-        }
-        AllocationKind::Pool => {
+            // What a record decommits was committed; what it releases may have been reserved alone.
             format!(
-                "no pool snapshot tells what was allocated before: but for that of the end it is in no sum, and {growth}"
+                "nothing tells what {had} committed before the trace: the sums have what of it was decommitted in the trace, and growth is \
+                 too large by what was released"
             )
         }
+        AllocationKind::Pool => {
+            // A free has the size of its block, which was there before where no record allocated it.
+            "no pool snapshot tells what was allocated before: the sums have what of it was freed in the trace or is in the snapshot of \
+             the end, and nothing else of it"
+                .to_owned()
+        }
         AllocationKind::Heap => {
-            format!("nothing tells what heap blocks {had} before the trace: they are in no sum, and {growth}")
+            format!(
+                "nothing tells what heap blocks {had} before the trace: they are in no sum, and growth is too large by what of them was freed in the trace"
+            )
         }
     };
     Some(Warning::note(of.needs().name, "start_unknown", text).of(number))

@@ -18,11 +18,12 @@ use crate::etl::record_id::HookId;
 use crate::event::hooks::{PROCESS_DC_END, PROCESS_DC_START, PROCESS_END, PROCESS_START};
 use crate::event::page_identity::{PageList, PageUse};
 use crate::model::process::Instance;
+use crate::moment::Moment;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::PROCESS_LIST;
 use crate::trace::trust::readiness::of_lives;
 use crate::trace::trust::warning::{Warning, Warnings};
-use crate::units::{Nanos, count, counted};
+use crate::units::{Nanos, Ticks, count, counted};
 
 /// Events that describe processes; others only name their ids.
 const PROCESS_EVENTS: [HookId; 4] = [PROCESS_START, PROCESS_END, PROCESS_DC_START, PROCESS_DC_END];
@@ -107,6 +108,7 @@ impl ProcessSet {
                 parent: process.parent_id.and_then(|id| parent_label(trace, process, id)),
                 ..row(trace, process)
             })
+            .chain(commit.nameless.iter().map(|(process_id, end)| nameless(trace, *process_id, *end)))
             .collect();
         let total = processes.len() as u64;
         processes.retain(|row| {
@@ -223,6 +225,12 @@ fn row(trace: &Trace, process: &Instance) -> ProcessRow {
         pages: None,
         commit: None,
     }
+}
+
+/// The row of a process that no record tells of but those of its commit, before the start of another one with its id.
+fn nameless(trace: &Trace, process_id: u32, end: Ticks) -> ProcessRow {
+    let end = Moment { time: end, order: 0 };
+    row(trace, &Instance::nameless(process_id, end))
 }
 
 /// The label of the parent, also of one that no event describes.
