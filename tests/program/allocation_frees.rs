@@ -272,3 +272,32 @@ fn a_loss_after_the_window_casts_no_doubt_on_it() {
     let into = of(&["--to", whole["hole_until_s"].to_string().as_str()]);
     assert_eq!(into["total"]["doubtful_bytes"], into["total"]["at_end_bytes"], "{into}");
 }
+
+/// Impossible frees were left out with a note, and everything seemed to leak.
+#[test]
+fn frees_of_which_none_is_of_an_allocation_are_told() {
+    let says = "is of what was allocated, beside 150 allocations";
+    let impossible = |_| pool::pool(P8, pool::FREE, 1, *b"Test", 64, 0);
+    let of = |frees: Vec<Rec>| of_records((0..150).map(allocated).chain(frees));
+    let (code, warnings) = told(&of((0..20).map(impossible).collect()), "pool");
+    assert!(
+        code == 3 && warnings.contains(&format!("none of 20 frees of pool {says} (impossible are 20)")),
+        "{warnings}"
+    );
+    assert!(reason(&of((0..20).map(impossible).collect()), "pool").contains("none of 20 frees"));
+    let others = |number: u64| (1000..1000 + number).map(freed).collect::<Vec<_>>();
+    let (code, warnings) = told(&of(others(100)), "pool");
+    assert!(
+        code == 3 && warnings.contains(&format!("none of 100 frees of pool {says} (impossible are 0)")),
+        "{warnings}"
+    );
+    // So few can be of blocks from before the trace; and one that matches is enough.
+    for frees in [others(99), others(100).into_iter().chain([freed(3)]).collect(), vec![impossible(0), freed(3)]] {
+        let (_, warnings) = told(&of(frees), "pool");
+        assert!(!warnings.contains(says), "{warnings}");
+    }
+    let ranges = (0..150).map(|number| virtual_alloc(P8, 0x10_0000 * (number + 1), 0x1000, 40, RESERVE | COMMIT));
+    let without_flags = (0..20).map(|number| virtual_free(P8, 0x10_0000 * (number + 1), 0x1000, 40, 0));
+    let (code, warnings) = told(&of_records(ranges.chain(without_flags)), "commit");
+    assert!(code == 3 && warnings.contains(&format!("none of 20 frees of commit {says}")), "{warnings}");
+}

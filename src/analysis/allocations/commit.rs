@@ -170,6 +170,7 @@ impl Space {
         let is = |flag: u32| flags & flag != 0;
         let pages = pages_of(record.range.base, record.range.size_bytes, record.pointer);
         let Some(pages) = pages.filter(|_| is(VirtualRange::RELEASE | VirtualRange::DECOMMIT)) else {
+            counts.impossible_frees += 1;
             return counts.left_out.note(Verdict::Impossible);
         };
         if is(COALESCE_PLACEHOLDERS) {

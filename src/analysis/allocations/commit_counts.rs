@@ -40,6 +40,8 @@ pub struct CommitCounts {
     pub reset: u64,
     /// Records that cannot be.
     pub left_out: LeftOut,
+    /// Frees that cannot be.
+    pub impossible_frees: u64,
     /// Frees of whole reservations that are not known.
     pub unknown_size: u64,
     /// Reservations of what was committed: the records that freed it are missing.

@@ -7,7 +7,7 @@ use super::labels::ABSENT;
 use super::piece::Reason;
 use super::piece_end::Closing;
 use super::process_lifetimes::{LifeId, Owner};
-use super::replay_result::{Check, FreedAgain, Replayed};
+use super::replay_result::{Check, FreedAgain, IdleFrees, Replayed};
 use super::resident_pages::{PagesOf, ResidentPages};
 use crate::etl::time_slice::slices;
 use crate::load::allocation_kinds::{AllocationKind, ListedRegion, whole};
@@ -181,6 +181,8 @@ impl<'t> Replay<'t> {
             allocated_again: counts.allocated_again,
             freed_again: FreedAgain::default(),
             listed_left_out: 0,
+            // What a record releases may have been reserved alone, by one that nothing keeps: whether any match is judged by the rundown.
+            idle_frees: IdleFrees { impossible: counts.impossible_frees, unmatched: 0 },
             check: (!commit.end.is_empty()).then_some(Check::Commit(commit.check)),
             of_unknown_start: commit.of_unknown_start,
             resident_in_commit: commit.resident_in_commit,

@@ -14,6 +14,8 @@ pub struct Replayed {
     pub allocated_again: u64,
     /// Frees of blocks that were freed already: the record that allocated one is missing.
     pub freed_again: FreedAgain,
+    /// Frees that freed nothing of what is known.
+    pub idle_frees: IdleFrees,
     /// The check against the end rundown.
     pub check: Option<Check>,
     /// Entries of pool snapshots that cannot be true.
@@ -42,6 +44,15 @@ pub struct PoolCheck {
     pub live: u64,
     /// Those that are not.
     pub missing: u64,
+}
+
+/// Frees that freed nothing of what is known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct IdleFrees {
+    /// Those that cannot be true, or are of no address.
+    pub impossible: u64,
+    /// Those of addresses at which nothing was allocated in the trace.
+    pub unmatched: u64,
 }
 
 /// Frees of addresses at which no record allocated anything since they were freed, or since their heap was created.

@@ -1,7 +1,7 @@
 //! What makes the numbers doubtful.
 
 use super::commit_counts::CommitCheck;
-use super::replay_result::{Check, Replayed};
+use super::replay_result::{Check, IdleFrees, Replayed};
 use super::stacks_known::{StackShare, StackShares};
 use crate::etl::record_id::HookId;
 use crate::load::allocation_kinds::AllocationKind;
@@ -50,7 +50,7 @@ pub fn warnings(
         let text = format!("estimated: {bytes} bytes were freed in regions of which only the sum was known");
         warnings.push(note("frees_estimated", text).of(estimated));
     }
-    warnings.extend(missing_frees(of, replayed.allocated_again, [number("allocations"), number("frees")]));
+    warnings.extend(missing_frees(of, replayed, [number("allocations"), number("frees")]));
     warnings.extend(missing_allocations(of, replayed, [number("allocations"), number("frees")]));
     warnings.extend(after_ends(trace, of, number("after_end"), [number("allocations"), number("frees")]));
     warnings.extend(impossible_listed(of, replayed.listed_left_out));
@@ -125,9 +125,22 @@ pub const FREES_UNKNOWN: [&str; 2] = ["frees_not_recorded", "frees_missing"];
 const MANY_ALLOCATIONS: u64 = 100;
 
 /// Frees that no record tells, though nothing else says that records were lost.
-fn missing_frees(of: AllocationKind, again: u64, [allocations, frees]: [u64; 2]) -> Option<Warning> {
-    let (analysis, name) = (of.needs().name, of.name());
+fn missing_frees(of: AllocationKind, replayed: &Replayed, [allocations, frees]: [u64; 2]) -> Option<Warning> {
+    let (analysis, name, again) = (of.needs().name, of.name(), replayed.allocated_again);
     let [not_recorded, missing] = FREES_UNKNOWN;
+    let IdleFrees { impossible, unmatched } = replayed.idle_frees;
+    // A few can all be of blocks from before the trace.
+    let is_idle = frees > 0 && (frees == impossible || frees >= MANY_ALLOCATIONS && frees <= impossible + unmatched);
+    if is_idle && allocations >= MANY_ALLOCATIONS {
+        let text = format!(
+            "none of {} is of what was allocated, beside {} allocations (impossible are {}): what seems to be never freed can be all that \
+             was allocated",
+            counted(frees, &format!("free of {name}"), &format!("frees of {name}")),
+            count(allocations),
+            count(impossible)
+        );
+        return Some(Warning::grave(analysis, missing, text).of(frees));
+    }
     if frees == 0 && allocations >= MANY_ALLOCATIONS {
         let text = format!(
             "no free of {name} is in the trace, beside {} allocations: frees were not recorded, or were lost. What seems to be never freed can be all that was allocated",

@@ -22,7 +22,9 @@ pub struct HeapCounts {
     pub no_process: u64,
     /// Frees of blocks from before the trace: their size is not known.
     pub unknown_frees: u64,
-    /// Those of them in heaps that were created in the trace, and in which no record allocated a block.
+    /// Frees of address 0, which free nothing.
+    pub frees_of_nothing: u64,
+    /// Frees of unknown blocks in heaps that were created in the trace, and in which no record allocated a block.
     pub frees_of_new_heaps: u64,
     /// Allocations and reallocations that failed.
     pub left_out: LeftOut,
@@ -91,7 +93,7 @@ impl Heaps {
                 self.note_created(life, record.heap, known);
             }
             BlockAction::HeapDestroy => self.gone(known, record.moment, Reason::HeapDestroy, steps),
-            BlockAction::Free if record.address == 0 => {}
+            BlockAction::Free if record.address == 0 => self.counts.frees_of_nothing += 1,
             BlockAction::Free => match known {
                 Some(number) => {
                     let step = Step::new(record.moment, (number, record.address, 0), What::Free);

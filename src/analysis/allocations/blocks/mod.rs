@@ -17,7 +17,7 @@ mod step;
 
 use super::counting::Counting;
 use super::process_lifetimes::LifeId;
-use super::replay_result::{Check, FreedAgain, Replayed};
+use super::replay_result::{Check, FreedAgain, IdleFrees, Replayed};
 use crate::etl::time_slice::slices;
 use crate::event::Phase;
 use crate::load::allocation_kinds::{AllocationKind, AllocationRundowns, whole};
@@ -48,7 +48,7 @@ enum Trigger {
 
 #[derive(Debug)]
 enum Kind {
-    Pool(Pool),
+    Pool(Box<Pool>),
     Heap(Box<Heaps>),
 }
 
@@ -77,7 +77,8 @@ pub fn replay(
         }
         _ => {
             let entries = rundowns.pool.iter().map(|entry| (entry.moment, Trigger::Entry(entry.value)));
-            (Kind::Pool(Pool::new(&rundowns.pool, most_pool_bytes(trace))), entries.collect())
+            let pool = Pool::new(&rundowns.pool, most_pool_bytes(trace));
+            (Kind::Pool(Box::new(pool)), entries.collect())
         }
     };
     // Entries of one record keep their order.
@@ -216,6 +217,7 @@ impl Books<'_, '_> {
                     records,
                     allocated_again: counts.allocated_again,
                     listed_left_out: counts.listed_left_out.impossible,
+                    idle_frees: counts.idle_frees,
                     check,
                     ..Replayed::default()
                 }
@@ -238,7 +240,8 @@ impl Books<'_, '_> {
                 let born = heaps.lives.iter().filter(is_born).count() as u64;
                 let sources = [("born", born), ("unknown", heaps.lives.len() as u64 - born)];
                 let at_start = sources.into_iter().filter(|(_, number)| *number > 0).collect();
-                Replayed { at_start, records, allocated_again, freed_again, ..Replayed::default() }
+                let idle_frees = IdleFrees { impossible: counts.frees_of_nothing, unmatched: counts.unknown_frees };
+                Replayed { at_start, records, allocated_again, freed_again, idle_frees, ..Replayed::default() }
             }
         }
     }

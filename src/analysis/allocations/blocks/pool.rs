@@ -7,7 +7,7 @@ use super::super::labels::ABSENT;
 use super::super::piece::Reason;
 use super::super::piece_end::Closing;
 use super::super::process_lifetimes::{LifeId, Owner};
-use super::super::replay_result::PoolCheck;
+use super::super::replay_result::{IdleFrees, PoolCheck};
 use super::live_blocks::Live;
 use super::step::{Step, Steps, What};
 use crate::event::Phase;
@@ -28,6 +28,8 @@ pub struct PoolCounts {
     pub left_out: LeftOut,
     /// The same of entries of snapshots.
     pub listed_left_out: LeftOut,
+    /// Frees that freed nothing that a record or a snapshot allocated.
+    pub idle_frees: IdleFrees,
 }
 
 /// Set in the label of pool of which nothing tells whether it is paged.
@@ -95,6 +97,7 @@ impl Pool {
     pub fn prepare(&mut self, record: &BlockRecord, counting: &mut Counting<'_>, steps: &mut Steps) {
         let verdict = Verdict::of_pool(record.address, record.bytes, self.most_bytes);
         if verdict != Verdict::Allocates {
+            self.counts.idle_frees.impossible += u64::from(record.action == BlockAction::Free);
             return self.counts.left_out.note(verdict);
         }
         let session = u32::try_from(record.heap).unwrap_or(ABSENT);
@@ -142,6 +145,7 @@ impl Pool {
     fn free(&mut self, step: &Step, live: Option<Live>, counting: &mut Counting<'_>) {
         let closing = Some(Closing { moment: step.moment, reason: Reason::Free });
         let Some(live) = live else {
+            self.counts.idle_frees.unmatched += 1;
             let opening = counting.before(step.bytes, &facts(step));
             return counting.close(opening, Some(step.address), step.bytes, closing);
         };
