@@ -194,6 +194,12 @@ pub struct MemoryCounters {
 const BETWEEN_READINGS: u64 = 4096;
 
 impl MemoryCounters {
+    /// Pages on the lists together: what RAM has beside active pages.
+    pub(crate) fn listed(&self) -> u64 {
+        let lists = [self.zero, self.free, self.modified, self.modified_no_write, self.bad];
+        lists.into_iter().chain(self.standby).fold(0, u64::saturating_add)
+    }
+
     /// False for numbers that no machine has, and for a part of the modified list that is more than all of it.
     pub(crate) fn is_possible(&self) -> bool {
         let lists = [self.zero, self.free, self.modified, self.modified_no_write, self.bad, self.modified_pagefile];

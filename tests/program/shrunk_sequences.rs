@@ -1,8 +1,10 @@
 //! Page sequences that lack pages which another one of the same trace has. RAM does not shrink between two of them.
 
 use crate::program::run;
+use etl_writer::payloads::counters::MemInfo;
 use etl_writer::payloads::pages::{IN_MEMORY, Identity};
 use etl_writer::payloads::process::{DC_START, Process};
+use etl_writer::payloads::system::Cpu;
 use etl_writer::{Ptr, Rec, Session, Trace, file_of};
 use serde_json::Value;
 
@@ -111,4 +113,47 @@ fn of_all_snapshots_those_that_lack_pages_are_named() {
         assert_eq!(said.matches(says).count(), 1, "{says}: {said}");
     }
     assert_eq!(said.matches(FEWER).count(), 2, "{said}");
+}
+
+/// A sequence of a thousand pages after other records, and what all commands that count its pages warn of.
+fn beside(others: Vec<Rec>, address: impl Fn(u64) -> u64) -> Vec<u8> {
+    let session = Session { processors: 1, ..Session::windows10() };
+    let begin = session.t0;
+    let process = Process::new(40, "app.exe").rec(Ptr::P8, 4, DC_START).at(begin);
+    let others = others.into_iter().zip(1..).map(|(rec, at)| rec.at(begin + at));
+    let page = |pfn: u64| Identity::private(0x100 + pfn, 40, address(pfn)).rec(Ptr::P8, 4, IN_MEMORY);
+    let pages = (0..1000).map(|pfn| page(pfn).at(begin + 1000 + pfn));
+    Trace::new(session).push_all([process].into_iter().chain(others).chain(pages)).finish()
+}
+
+fn doubts(command: &str, bytes: &[u8]) -> String {
+    let file = file_of(bytes);
+    let ran = run(&[command, file.path().to_str().expect("a path"), "--format", "json"]);
+    serde_json::from_str::<Value>(&ran.out).expect("JSON")["doubts"].to_string()
+}
+
+/// The end of a sequence is lost, and with it a part of RAM that other records tell of.
+#[test]
+fn a_sequence_that_ends_below_the_size_of_ram_is_doubtful() {
+    let own = |pfn: u64| (1 + pfn) << 12;
+    let of_ram = |memory_mb: u32| beside(vec![Cpu { memory_mb, ..Cpu::default() }.rec(Ptr::P8, 3)], own);
+    // 4 MiB are 1,024 pages.
+    for (memory_mb, is_told) in [(4, false), (5, true), (8, true)] {
+        for command in ["resident", "info"] {
+            let said = doubts(command, &of_ram(memory_mb));
+            assert_eq!(said.contains("sequence_too_few"), is_told, "{command} {memory_mb}: {said}");
+        }
+    }
+    assert!(
+        doubts("resident", &of_ram(8))
+            .contains("the sequence has 1,000 pages, the machine has 2,048: it ends with PFN 1,255")
+    );
+    let of_lists = |zero: u64| {
+        // Long before the sequence, so that lists are not compared one by one.
+        let counters = MemInfo { zero, ..MemInfo::default() }.rec(Ptr::P8, 3);
+        beside(vec![counters], own)
+    };
+    let says = "the lists of a MemInfo record have 1,500 without those that are active";
+    assert!(doubts("resident", &of_lists(1500)).contains(says), "{}", doubts("resident", &of_lists(1500)));
+    assert!(!doubts("resident", &of_lists(1100)).contains("sequence_too_few"));
 }

@@ -3,6 +3,7 @@
 use crate::analysis::resident::consistency_checks::{Checks, Compared, FRESH};
 use crate::model::page_owner_key::KeyReading;
 use crate::trace::analysis_needs::RESIDENT_SET;
+use crate::trace::ram_size::RamSource;
 use crate::trace::trust::warning::{Warning, Warnings};
 use crate::units::{count, counted};
 
@@ -40,7 +41,7 @@ impl Checks {
             outcome("lost buffers", true, self.lost_part()),
             Outcome::new("gaps", true, self.too_many_gaps().into_iter().chain(self.like_pages()).collect()),
             outcome("duplicates", true, self.repeated()),
-            Outcome::new("size of RAM", self.ram_pages.is_some() || self.fewer.is_some(), self.too_few().collect()),
+            self.of_ram(),
         ];
         outcomes.push(self.of_lists());
         outcomes.push(outcome("combined pages", self.combined_mmstats.is_some(), self.combined_differ()));
@@ -101,11 +102,27 @@ impl Checks {
         (self.duplicates > 0).then(|| grave("sequence_duplicates", self.duplicates, text()))
     }
 
+    /// Lists of MemInfo give no size: they only can prove that pages are missing.
+    fn of_ram(&self) -> Outcome {
+        let too_few: Warnings = self.too_few().collect();
+        Outcome::new("size of RAM", self.ram_pages.is_some() || !too_few.is_empty(), too_few)
+    }
+
     /// Fewer pages than the machine has, or than another snapshot of the trace.
     fn too_few(&self) -> impl Iterator<Item = Warning> {
-        let ram = self.ram_pages.filter(|&ram| self.pages + self.pages / 20 + 4096 < ram);
-        let below_ram = ram.map(|ram| {
-            let text = format!("the sequence has {} pages, the machine has {}", count(self.pages), count(ram));
+        // The configuration counts what Windows does not use, which is much of a small machine alone.
+        let is_less = |ram: u64| self.pages + self.pages / 20 + 4096 < ram || self.pages * 10 < ram.saturating_mul(9);
+        let below_ram = self.known_ram.filter(|(ram, _)| is_less(*ram)).map(|(ram, source)| {
+            let (pages, ram_text) = (count(self.pages), count(ram));
+            let least = match source {
+                RamSource::Configuration => format!("the machine has {ram_text}"),
+                RamSource::Lists => {
+                    format!("the lists of a MemInfo record have {ram_text} without those that are active")
+                }
+            };
+            // What lies at the end of RAM is lost at once with the end of the sequence.
+            let ends = (self.pfns.1 < ram).then(|| format!(": it ends with PFN {}", count(self.pfns.1)));
+            let text = format!("the sequence has {pages} pages, {least}{}", ends.unwrap_or_default());
             grave("sequence_too_few", ram - self.pages, text)
         });
         below_ram.into_iter().chain(self.fewer.clone())
@@ -215,6 +232,7 @@ mod tests {
             duplicates: 0,
             like_pages: 0,
             ram_pages: Some(100),
+            known_ram: Some((100, RamSource::Configuration)),
             lost_buffers: 0,
             bad_list: 0,
             bad_meminfo: Some(0),
@@ -257,7 +275,14 @@ mod tests {
             }),
             ["end rundown", "owner keys"]
         );
-        let none = Checks { ram_pages: None, lists: vec![], combined_mmstats: None, pfn_database: None, ..fine };
+        let none = Checks {
+            ram_pages: None,
+            known_ram: None,
+            lists: vec![],
+            combined_mmstats: None,
+            pfn_database: None,
+            ..fine
+        };
         assert_eq!(none.outcomes().iter().filter(|outcome| outcome.was_made).count(), 5);
     }
 }

@@ -16,6 +16,7 @@ use crate::model::category::Category;
 use crate::model::page_owner_key::KeyReading;
 use crate::model::snapshot::Snapshot;
 use crate::trace::Trace;
+use crate::trace::ram_size::{RamSource, known_ram};
 use crate::trace::trust::loss::DescribedHole;
 use crate::trace::trust::warning::Warning;
 use crate::units::{Nanos, count, counted};
@@ -121,6 +122,8 @@ pub struct Checks {
     pub(super) like_pages: u64,
     /// RAM by the system configuration, pages.
     pub ram_pages: Option<u64>,
+    /// Most pages that anything but a page sequence says that RAM has; not asked for before pages are counted.
+    pub(super) known_ram: Option<(u64, RamSource)>,
     /// Buffers that were lost while the sequence was logged, so that they may have held pages of it.
     pub lost_buffers: u64,
     /// Pages on the bad list.
@@ -169,6 +172,7 @@ impl Checks {
             duplicates: snapshot.duplicates,
             like_pages: like_pages(snapshot, trace),
             ram_pages: trace.system().ram_pages,
+            known_ram: trace.system().ram_pages.map(|pages| (pages, RamSource::Configuration)),
             lost_buffers: loss.holes.iter().filter(meets).map(|hole| hole.missing).sum(),
             bad_list: 0,
             bad_meminfo: None,
@@ -208,6 +212,7 @@ impl Checks {
         let database = &context.kernel.pfn_database;
         let lists = &base.by_list;
         Checks {
+            known_ram: known_ram(trace),
             bad_list: lists.get(PageList::Bad as usize).map_or(0, |bad| bad.iter().sum()),
             bad_meminfo: counters.map(|counters| counters.bad),
             combined: base.stats.combined,
