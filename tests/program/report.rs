@@ -422,7 +422,7 @@ fn names_of_a_trace_do_no_harm() {
     }
     for page in 0..70u64 {
         let pid = 4 + 4 * (page % 7);
-        trace.add(&Identity::private(page, pid, 0x1000).rec(P8, 4, IN_MEMORY).at(t0 + 1000 + page));
+        trace.add(&Identity::private(page, pid, 0x1000 * (1 + page)).rec(P8, 4, IN_MEMORY).at(t0 + 1000 + page));
     }
     let file = file_of(&trace.finish());
     let whole = page(&[file.path().to_str().expect("a plain name")]);

@@ -157,3 +157,39 @@ fn a_sequence_that_ends_below_the_size_of_ram_is_doubtful() {
     assert!(doubts("resident", &of_lists(1500)).contains(says), "{}", doubts("resident", &of_lists(1500)));
     assert!(!doubts("resident", &of_lists(1100)).contains("sequence_too_few"));
 }
+
+/// Records whose addresses are lost: all private pages were VirtualAlloc_PreTrace, or of what lies at one address.
+#[test]
+fn private_pages_without_addresses_are_told() {
+    let budgets = file_of(b"[[budget]]\nname = \"a\"\nwhere.category = \"Win32Heap\"\nmax = \"1 GiB\"\n");
+    let budgets = budgets.path().to_str().expect("a path");
+    let reason = |bytes: &[u8]| {
+        let file = file_of(bytes);
+        let ran = run(&["check", file.path().to_str().expect("a path"), "--budgets", budgets, "--format", "json"]);
+        serde_json::from_str::<Value>(&ran.out).expect("JSON")["traces"][0]["budgets"][0]["reason"].to_string()
+    };
+    type Address = fn(u64) -> u64;
+    let cases: [(Address, &str); 4] = [
+        (|_| 0, "1,000 of 1,000"),
+        (|_| 0x7_0000, "1,000 of 1,000"),
+        (|pfn| if pfn % 3 == 0 { pfn << 12 } else { 0 }, "of 1,000"),
+        (|pfn| (1 + pfn) << 12, ""),
+    ];
+    for (address, says) in cases {
+        let bytes = beside(Vec::new(), address);
+        for command in ["resident", "processes"] {
+            let said = doubts(command, &bytes);
+            assert_eq!(
+                said.contains("addresses_missing"),
+                command == "resident" && !says.is_empty(),
+                "{command}: {said}"
+            );
+        }
+        let said = doubts("resident", &bytes);
+        assert!(
+            says.is_empty() || said.contains(&format!("{says} private pages looked at have the address 0x")),
+            "{said}"
+        );
+        assert_eq!(reason(&bytes).contains("looked at have the address"), !says.is_empty(), "{}", reason(&bytes));
+    }
+}

@@ -13,7 +13,7 @@ use crate::analysis::check::unrecorded::{
 };
 use crate::analysis::refset::ReferenceSet;
 use crate::analysis::resident::count_pages;
-use crate::analysis::resident::known_things::{DRIVERS_UNKNOWN, FILES_UNNAMED, HEAPS_MISSING};
+use crate::analysis::resident::known_things::{ADDRESSES_MISSING, DRIVERS_UNKNOWN, FILES_UNNAMED, HEAPS_MISSING};
 use crate::analysis::resident::page_dimensions::{Dimension as ResidentDimension, DimensionCode};
 use crate::analysis::resident::query::{SnapshotChoice, stacks_for};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
@@ -21,7 +21,10 @@ use crate::analysis::resident::warnings;
 use crate::analysis::table::{Condition, Dimension as _};
 use crate::load::allocation_kinds::AllocationKind;
 use crate::model::snapshot::Snapshot;
-use crate::trace::analysis_needs::{FILES, HEAPS, IMAGES, PROCESS_THINGS, REFERENCE_SET, RESIDENT_SET, Recorded};
+use crate::trace::analysis_needs::{
+    FILES, HEAPS, IMAGES, PROCESS_THINGS, PROCESSES, REFERENCE_SET, REGIONS, RESIDENT_SET, Recorded, THREADS,
+    VIEW_THINGS, VIEWS,
+};
 use crate::trace::machine::Machine;
 use crate::trace::trust::readiness::NAMES_MISSING;
 use crate::trace::trust::warning::{Warning, Warnings};
@@ -147,14 +150,18 @@ fn but_not_recorded(warnings: &[Warning]) -> Warnings {
 }
 
 /// The things of which a warning says that they are not known.
-fn unknown_things(warning: &Warning) -> Option<(&'static Recorded, &'static str, String)> {
-    let of: (&'static Recorded, &str) = match warning.code {
-        FILES_UNNAMED | NAMES_MISSING => (&FILES, "file names"),
-        HEAPS_MISSING => (&HEAPS, "heap ranges"),
-        DRIVERS_UNKNOWN => (&IMAGES, DRIVERS),
-        _ => return None,
+fn unknown_things(warning: &Warning) -> Vec<(&'static Recorded, &'static str, String)> {
+    let all: Vec<(&'static Recorded, &str)> = match warning.code {
+        FILES_UNNAMED | NAMES_MISSING => vec![(&FILES, "file names")],
+        HEAPS_MISSING => vec![(&HEAPS, "heap ranges")],
+        DRIVERS_UNKNOWN => vec![(&IMAGES, DRIVERS)],
+        // All that only the address of a private page tells.
+        ADDRESSES_MISSING => {
+            vec![(&REGIONS, "regions"), (&HEAPS, "heap ranges"), (&VIEWS, VIEW_THINGS), (&PROCESSES, THREADS)]
+        }
+        _ => Vec::new(),
     };
-    Some((of.0, of.1, warning.text.clone()))
+    all.into_iter().map(|(recorded, things)| (recorded, things, warning.text.clone())).collect()
 }
 
 /// What rows of the resident set are grouped by.
@@ -187,7 +194,7 @@ impl<'t> ResidentValues<'t> {
                 None => (warnings::of_snapshots(trace, &indices), None),
             };
             far_from_meminfo = is_far;
-            unknown.extend(warnings.iter().filter_map(unknown_things));
+            unknown.extend(warnings.iter().flat_map(unknown_things));
             all.warnings.add(but_not_recorded(&warnings));
             let last = indices.first().and_then(|index| snapshots.get(*index));
             last.ok_or_else(|| "it has no whole snapshot".to_owned())

@@ -2,14 +2,14 @@
 //! part was lost says so nowhere else.
 
 use crate::analysis::resident::snapshot_context::SnapshotContext;
-use crate::event::page_identity::PageUse;
+use crate::event::page_identity::{PageIdentity, PageUse};
 use crate::model::file_names::NameRecords;
 use crate::model::snapshot::Snapshot;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::{HEAPS, IMAGES, RESIDENT_SET, Recorded};
 use crate::trace::trust::readiness::of_names;
 use crate::trace::trust::warning::Warning;
-use crate::units::{count, counted};
+use crate::units::{PAGE_BYTES, count, counted};
 use std::collections::BTreeSet;
 
 /// Runs of pages that are looked at, each in a buffer that may have to be unpacked, and pages of each: enough for a share, and in no time
@@ -26,6 +26,12 @@ pub(crate) const DRIVERS_UNKNOWN: &str = "drivers_unknown";
 /// Code of files without names.
 pub(crate) const FILES_UNNAMED: &str = "files_unnamed";
 
+/// Code of private pages without addresses.
+pub(crate) const ADDRESSES_MISSING: &str = "addresses_missing";
+
+/// Fewer private pages can lie at one address by chance.
+const FEWEST_PRIVATE: u64 = 64;
+
 /// Fewer files tell nothing of a rundown.
 const FEWEST: usize = 10;
 
@@ -40,8 +46,43 @@ pub(super) struct KnownThings {
     records: NameRecords,
     /// Processes with regions and no heap range, and all with regions.
     heaps: (u64, u64),
+    /// Private pages that were looked at.
+    private: Private,
     /// True where no image of the kernel is known, though images were recorded.
     lacks_kernel: bool,
+}
+
+/// Private pages, and how many of them have the address of the first one, or none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Private {
+    pages: u64,
+    first: u64,
+    alike: u64,
+    at_zero: u64,
+}
+
+impl Private {
+    fn add(&mut self, page: &PageIdentity) {
+        let address = page.u2 & !(PAGE_BYTES - 1);
+        if self.pages == 0 {
+            self.first = address;
+        }
+        self.pages += 1;
+        self.alike += u64::from(address == self.first);
+        self.at_zero += u64::from(address == 0);
+    }
+
+    /// That they have no address of their own, and so none of their categories is theirs. Two pages of a process never have one address.
+    fn without_addresses(self) -> Option<Warning> {
+        let (same, address) = if self.at_zero >= self.alike { (self.at_zero, 0) } else { (self.alike, self.first) };
+        let text = format!(
+            "{} of {} looked at have the address 0x{address:x}: in which region, stack, heap or view private pages lie is not known",
+            count(same),
+            counted(self.pages, "private page", "private pages")
+        );
+        let is_most = self.pages >= FEWEST_PRIVATE && same.saturating_mul(2) > self.pages;
+        is_most.then(|| Warning::grave(RESIDENT_SET.name, ADDRESSES_MISSING, text).of(same))
+    }
 }
 
 impl KnownThings {
@@ -54,13 +95,15 @@ impl KnownThings {
             lacks_kernel: has(&IMAGES) && context.image_names.is_empty(),
             ..KnownThings::default()
         };
-        let (mut keys, mut of_system) = (BTreeSet::new(), 0);
+        let (mut keys, mut of_system, mut private) = (BTreeSet::new(), 0, Private::default());
         let is_all = snapshot.look_at_some(trace.etl(), (RUNS, IN_RUN), |pages| {
             keys.extend(pages.iter().filter(|page| page.is_file_backed()).map(|page| page.file_key()));
+            let of_processes = pages.iter().filter(|page| page.page_use() == PageUse::ProcessPrivate);
+            of_processes.for_each(|page| private.add(page));
             of_system += pages.iter().filter(|page| page.page_use() == PageUse::SystemPte).count();
         });
         // Pages of drivers are among them.
-        let known = KnownThings { lacks_kernel: known.lacks_kernel && of_system > 0, ..known };
+        let known = KnownThings { lacks_kernel: known.lacks_kernel && of_system > 0, private, ..known };
         if context.files.names.is_empty() {
             return known; // Nothing names files, which is said elsewhere.
         }
@@ -71,7 +114,8 @@ impl KnownThings {
     /// What makes their names doubtful.
     pub fn warnings(self) -> impl Iterator<Item = Warning> {
         let of_names = of_names(&self.records, &RESIDENT_SET).into_iter();
-        of_names.chain(self.too_many_unnamed()).chain(self.too_few_heaps()).chain(self.no_kernel())
+        let of_addresses = self.private.without_addresses();
+        of_names.chain(of_addresses).chain(self.too_many_unnamed()).chain(self.too_few_heaps()).chain(self.no_kernel())
     }
 
     /// That processes without a heap are more than those that have none: each that runs a program of Windows' own kind has one.

@@ -50,6 +50,7 @@ const CODES: &[(&str, bool)] = &[
     ("keys_name_no_process", true),
     ("files_unnamed", true),
     ("heaps_missing", true),
+    ("addresses_missing", true),
     ("drivers_unknown", false),
     ("sequence_broken", true),
     ("sequence_fragments", false),
