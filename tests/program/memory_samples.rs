@@ -2,7 +2,9 @@
 
 use crate::program::run;
 use crate::trust::places;
-use etl_writer::{MemorySpec, file_of, generate_memory};
+use etl_writer::payloads::counters::working_sets;
+use etl_writer::payloads::process::{DC_START, Process};
+use etl_writer::{MemorySpec, Ptr::P8, Rec, Session, Trace, file_of, generate_memory};
 use std::io::Cursor;
 use tempfile::NamedTempFile;
 
@@ -69,4 +71,30 @@ fn most_samples_that_are_missing_are_told() {
     let (file, _) = without(0x0270, 1..11);
     let (table, _) = told(&file, &["--group-by", "list"]);
     assert!(table.contains("no page lists were sampled between"), "{table}");
+}
+
+/// The working set of an id that a sample has twice is whose? The first one counts, and the others are told.
+#[test]
+fn working_sets_of_no_process_and_of_one_twice_are_left_out() {
+    let session = Session { processors: 1, ..Session::windows10() };
+    let t0 = session.t0;
+    let of = |entries: &[(u32, u64)]| {
+        let entries: Vec<(u32, [u64; 8])> =
+            entries.iter().map(|(id, pages)| (*id, [*pages, *pages, 0, 1, 0, 0, 0, 0])).collect();
+        working_sets(P8, 0x027d, &entries, false)
+    };
+    let made = |second: Rec| {
+        let trace = Trace::new(session.clone())
+            .push(Process::new(40, "app.exe").rec(P8, 4, DC_START).at(t0 + 10))
+            .push(of(&[(40, 7)]).at(t0 + 1000))
+            .push(second.at(t0 + 2000));
+        file_of(&trace.finish())
+    };
+    let says = "working sets of process 0, or of a process or session that the same sample had before";
+    let (table, _) = told(&made(of(&[(0, 900), (40, 9), (40, 500)])), &["--group-by", "process", "--format", "csv"]);
+    assert!(!table.contains("500") && !table.contains("900") && !table.contains("(0)"), "{table}");
+    let (_, err) = told(&made(of(&[(0, 900), (40, 9), (40, 500)])), &["--group-by", "process", "--format", "csv"]);
+    assert!(err.contains(&format!("left out: 2 {says}")), "{err}");
+    let (_, err) = told(&made(of(&[(40, 9)])), &["--group-by", "process", "--format", "csv"]);
+    assert!(!err.contains(says), "{err}");
 }

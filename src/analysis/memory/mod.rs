@@ -112,7 +112,7 @@ impl MemorySet {
         };
         let samples: Vec<MemorySample> = inside.iter().map(sample).collect();
         let working_sets = &counters.working_sets;
-        let WorkingSetTracks { processes, sessions, impossible, moments } =
+        let WorkingSetTracks { processes, sessions, left_out: [impossible, misplaced], moments } =
             working_sets::read(etl, working_sets, (trace.processes(), ram), &window, query);
         let times = sample_times(&etl.clock, &samples, moments);
         let tracks = tracks_of(query.group_by, &processes, &sessions);
@@ -151,6 +151,7 @@ impl MemorySet {
         set.warnings.extend(warnings::fallen(&set.samples));
         set.warnings.extend(warnings::warnings(trace, &set.samples, set.physical.is_some()));
         set.warnings.extend(warnings::left_out(impossible, "working set", "working sets"));
+        set.warnings.extend(warnings::misplaced(misplaced));
         set.warnings.extend(warnings::left_out(wrong.len() as u64, "sample of counters", "samples of counters"));
         set.warnings.extend(of_commit.into_iter().flatten());
         set.warnings.add(of_physical(trace, set.physical));

@@ -40,6 +40,15 @@ pub(super) fn fallen(samples: &[MemorySample]) -> Option<Warning> {
     Some(Warning::grave(MEMORY_UTILIZATION.name, "counters_fell", text).of(falls))
 }
 
+/// That working sets are left out which are of no process, or of one that has another in the same sample.
+pub(super) fn misplaced(number: u64) -> Option<Warning> {
+    let text = format!(
+        "left out: {} of process 0, or of a process or session that the same sample had before",
+        counted(number, "working set", "working sets")
+    );
+    (number > 0).then(|| Warning::note(MEMORY_UTILIZATION.name, "records_left_out", text).of(number))
+}
+
 /// That values are left out which no machine can have.
 pub(super) fn left_out(impossible: u64, one: &str, many: &str) -> Option<Warning> {
     let text = format!(

@@ -9,7 +9,7 @@ use crate::model::process::Processes;
 use crate::model::window::Window;
 use crate::moment::{At, Moment};
 use foldhash::HashMap as FastMap;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Whose memory it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -158,8 +158,8 @@ pub(crate) struct WorkingSetTracks {
     pub processes: Vec<MemoryTrack>,
     /// Those of sessions by number.
     pub sessions: Vec<MemoryTrack>,
-    /// Entries with numbers that no machine has; they are in no track.
-    pub impossible: u64,
+    /// Entries that are in no track: with numbers that no machine has; of process 0, or of an id that the same sample had before.
+    pub left_out: [u64; 2],
     /// When processes and sessions were sampled, in order.
     pub moments: [Vec<Moment>; 2],
 }
@@ -178,15 +178,14 @@ pub(crate) fn read(
         let track = tracks.entry(owner).or_insert_with(|| MemoryTrack::new(owner, moment, *sizes));
         track.add(moment, sizes, query.all_samples);
     };
-    let empty = || (Tracks::default(), 0_u64, [Vec::new(), Vec::new()]);
+    let empty = || (Tracks::default(), [0_u64; 2], [Vec::new(), Vec::new()]);
     let parts =
-        read_working_sets(etl, &inside, empty, |(tracks, impossible, [processes, sessions]), moment, scope, sets| {
+        read_working_sets(etl, &inside, empty, |(tracks, left_out, [processes, sessions]), moment, scope, sets| {
             match scope {
                 WorkingSetScope::Processes => processes.push(moment),
                 WorkingSetScope::Sessions => sessions.push(moment),
             }
-            *impossible += sets.iter().filter(|sizes| !sizes.is_possible(ram_pages)).count() as u64;
-            for sizes in sets.iter().filter(|sizes| sizes.is_possible(ram_pages)) {
+            for sizes in sound(sets.iter(), scope, ram_pages, left_out) {
                 let owner = match scope {
                     WorkingSetScope::Processes => owners.of(sizes.id, moment),
                     WorkingSetScope::Sessions => TrackOwner::Session(sizes.id),
@@ -195,7 +194,7 @@ pub(crate) fn read(
             }
         });
     let mut all: BTreeMap<TrackOwner, MemoryTrack> = BTreeMap::new();
-    let impossible = parts.iter().map(|(_, impossible, _)| impossible).sum();
+    let left_out = [0, 1].map(|of| parts.iter().filter_map(|(_, left_out, _)| left_out.get(of)).sum());
     let mut moments = [0, 1].map(|of| parts.iter().filter_map(|(.., all)| all.get(of)).flatten().copied().collect());
     moments.iter_mut().for_each(|moments: &mut Vec<Moment>| moments.sort_unstable());
     for track in parts.into_iter().flat_map(|(tracks, ..)| tracks.into_values()) {
@@ -221,7 +220,26 @@ pub(crate) fn read(
     let (sessions, mut processes): (Vec<_>, Vec<_>) =
         all.into_iter().partition(|track| matches!(track.owner, TrackOwner::Session(_)));
     processes.sort_by(|a, b| a.label.cmp(&b.label).then(a.first.moment.cmp(&b.first.moment)));
-    WorkingSetTracks { processes, sessions, impossible, moments }
+    WorkingSetTracks { processes, sessions, left_out, moments }
+}
+
+/// The working sets of a sample that can be true; counts the others: with numbers that no machine has, and of no process. The idle process
+/// has no memory, and a process has one working set: of several with its id the first is its own, as far as anybody knows.
+fn sound(
+    sets: impl Iterator<Item = WorkingSetSizes>,
+    scope: WorkingSetScope,
+    ram_pages: Option<u64>,
+    [impossible, misplaced]: &mut [u64; 2],
+) -> impl Iterator<Item = WorkingSetSizes> {
+    let mut seen = BTreeSet::new();
+    sets.filter(move |sizes| {
+        let is_of_idle = scope == WorkingSetScope::Processes && sizes.id == 0;
+        let is_possible = sizes.is_possible(ram_pages);
+        let is_misplaced = is_possible && (is_of_idle || !seen.insert(sizes.id));
+        *impossible += u64::from(!is_possible);
+        *misplaced += u64::from(is_misplaced);
+        is_possible && !is_misplaced
+    })
 }
 
 fn passes(track: &MemoryTrack, query: &MemoryQuery) -> bool {
