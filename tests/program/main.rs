@@ -22,6 +22,7 @@ mod contract;
 mod counter;
 mod counters;
 mod cpu;
+mod cpu_interrupts_missing;
 mod cpu_missing_ends;
 mod cpu_ready_records;
 mod cpu_samples;

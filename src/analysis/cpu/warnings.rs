@@ -9,7 +9,8 @@ use crate::analysis::stacks::{STARTS_MISSING, process_differs};
 use crate::analysis::time_grid::TickRange;
 use crate::etl::EtlFile;
 use crate::etl::log_file_header::MODE_NO_PER_PROCESSOR;
-use crate::event::hooks::READY_THREAD;
+use crate::etl::record_id::HookId;
+use crate::event::hooks::{DPC, ISR, ISR_MSI, PASSIVE_ISR, READY_THREAD, THREADED_DPC, TIMER_DPC};
 use crate::trace::Trace;
 use crate::trace::analysis_needs::CPU;
 use crate::trace::trust::readiness::{Need, undescribed};
@@ -75,6 +76,7 @@ pub fn warnings(
         warnings.push(note("processors_unknown", text.into()));
     }
     warnings.extend(of_begins(processors));
+    warnings.extend(interrupts_missing(trace, range));
     let not_nested = sum(Processor::not_nested);
     if not_nested > 0 {
         let interrupts = counted(not_nested, "interrupt overlaps", "interrupts overlap");
@@ -142,6 +144,40 @@ fn switch_ends(trace: &Trace) -> Option<(Ticks, Ticks)> {
     let facts = &trace.scheduling().buffers;
     let first = facts.iter().filter_map(|facts| facts.first_switch).map(|(moment, _)| moment.time).min()?;
     Some((first, facts.iter().filter_map(|facts| facts.last_switch).max()?))
+}
+
+/// Interrupts, or deferred procedure calls, that are in one part of the time with context switches and not in the rest. Timers expire whatever the
+/// processors do, so where a hundred are due there is one.
+fn interrupts_missing(trace: &Trace, range: TickRange) -> Vec<Warning> {
+    const DUE: u128 = 100;
+    let (survey, clock) = (trace.survey(), &trace.etl().clock);
+    let Some((first, last)) = switch_ends(trace) else { return Vec::new() };
+    let switches = u128::from(last.0.abs_diff(first.0));
+    let of_kind = |(hooks, what): (&[HookId], &str)| {
+        let spans = || hooks.iter().filter_map(|hook| survey.kernel_span(*hook));
+        let (begin, end) = (spans().map(|span| span.0).min()?, spans().map(|span| span.1).max()?);
+        let records = hooks.iter().map(|hook| u128::from(survey.kernel_count(*hook))).sum::<u128>();
+        let long = |from: Ticks, to: Ticks| {
+            let ticks = u128::try_from(i128::from(to.0) - i128::from(from.0)).ok()?;
+            let due = ticks.saturating_mul(records) / u128::from(end.0.abs_diff(begin.0)).max(1);
+            let is_long = ticks.saturating_mul(MISSING_PART.into()) > switches && due >= DUE;
+            let [from, to] = [from, to].map(|time| clock.nanos(time).seconds());
+            is_long.then(|| format!("from {from:.3} s to {to:.3} s, where by their number about {due} were due"))
+        };
+        let before = long(first, begin).filter(|_| range.from <= begin);
+        let after = long(end, last).filter(|_| range.to >= end);
+        let silences: Vec<String> = before.into_iter().chain(after).collect();
+        let text = || {
+            format!(
+                "no {what} are in the trace {}, though threads are switched: their time counts as that of threads there",
+                silences.join(" and ")
+            )
+        };
+        (!silences.is_empty()).then(|| Warning::note(CPU.name, "interrupts_missing", text()))
+    };
+    let kinds: [(&[HookId], &str); 2] =
+        [(&[ISR, PASSIVE_ISR, ISR_MSI], "interrupts"), (&[DPC, THREADED_DPC, TIMER_DPC], "deferred procedure calls")];
+    kinds.into_iter().filter_map(of_kind).collect()
 }
 
 /// Interrupts whose begin cannot be true, and that their time is not known where they are more than a tenth.

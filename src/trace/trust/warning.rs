@@ -129,6 +129,7 @@ const CODES: &[(&str, bool)] = &[
     ("interrupts_before_trace", false),
     ("interrupts_over_switches", false),
     ("interrupts_overlap", false),
+    ("interrupts_missing", false),
     ("time_went_back", false),
     // Allocations.
     ("no_stacks", false),
