@@ -81,12 +81,14 @@ fn is_session<D: Dimension>(condition: &Condition<D>) -> bool {
 /// True where what is not known meets the condition already, cannot meet it, or is left out by it.
 fn is_decided<D: Dimension>(condition: &Condition<D>) -> bool {
     let labels = if is_session(condition) { &[NO_LABEL, NO_SESSION] } else { &LABELS };
-    let is_of_none = |pattern: &Pattern| {
-        let text = pattern.text.to_ascii_lowercase();
-        let begin = text.split(" (").next().unwrap_or_default();
-        OF_NONE.contains(&begin.trim_end_matches('*'))
-    };
     condition.patterns.could_pass(labels) || condition.patterns.all().all(is_of_none)
+}
+
+/// True for a pattern that no process without a name can meet.
+fn is_of_none(pattern: &Pattern) -> bool {
+    let text = pattern.text.to_ascii_lowercase();
+    let begin = text.split(" (").next().unwrap_or_default();
+    OF_NONE.contains(&begin.trim_end_matches('*'))
 }
 
 /// What is not known, without that which the condition names.
@@ -105,8 +107,9 @@ pub(super) fn unknown<D: Dimension>(dimension: D) -> Condition<D> {
 /// What of a value is of processes that no record names, which conditions take only because they exclude others: `!svchost.exe`.
 pub(super) fn perhaps_excluded(value: &Value, conditions: &Conditions) -> u64 {
     let of_processes = of_processes();
-    let excludes =
-        |patterns: &Patterns| patterns.all().count() > patterns.wanted().len() && patterns.could_pass(&LABELS);
+    let unwanted =
+        |patterns: &Patterns| patterns.all().skip(patterns.wanted().len()).any(|pattern| !is_of_none(pattern));
+    let excludes = |patterns: &Patterns| unwanted(patterns) && patterns.could_pass(&LABELS);
     let conditions = conditions.by_name();
     if !conditions.iter().any(|(name, patterns)| of_processes.contains(name) && excludes(patterns)) {
         return 0;
