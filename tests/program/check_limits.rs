@@ -127,3 +127,22 @@ fn suggested_budgets_can_be_judged_on_their_own_trace() {
         }
     }
 }
+
+/// Windows PowerShell writes `pfnset check --init trace.etl > budgets.toml` in UTF-16, with a byte-order mark and `\r\n`.
+#[test]
+fn budgets_in_utf_16_are_read() {
+    let folder = folder("");
+    let made = run(&["check", "--init", fixtures().join("resident-small.etl").to_str().expect("UTF-8"), "-q"]);
+    let text = made.out.replace('\n', "\r\n");
+    let judged = |bytes: &[u8]| {
+        fs::write(folder.path().join("budgets.toml"), bytes).expect("room for a file");
+        check(&folder, "resident-small.etl --budgets budgets.toml -q")
+    };
+    let plain = judged(text.as_bytes());
+    assert_eq!(plain.code, 0, "{plain:?}");
+    for (mark, bytes) in [([0xff, 0xfe], u16::to_le_bytes as fn(u16) -> [u8; 2]), ([0xfe, 0xff], u16::to_be_bytes)] {
+        let words: Vec<u8> = mark.into_iter().chain(text.encode_utf16().flat_map(bytes)).collect();
+        let read = judged(&words);
+        assert_eq!((read.code, read.out), (0, plain.out.clone()));
+    }
+}

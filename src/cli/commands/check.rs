@@ -20,6 +20,7 @@ use crate::cli::{atomic_file, bounded_file, messages, output, trace, trace_paths
 use crate::error::{Error, Missing};
 use crate::forms::{budgets as suggestions, junit};
 use crate::imported::wpa::WpaOptions;
+use crate::imported::wpa::text::Text;
 use crate::input::{Input, STANDARD_INPUT};
 use crate::trace::recording::is_one;
 use crate::trace::trust::warning::Warnings;
@@ -425,8 +426,12 @@ fn machines_differ(to: &Path, runs: &[Run]) -> Option<String> {
 /// The budgets of a file.
 pub fn read_budgets(path: &Path, base: &Base) -> anyhow::Result<Vec<Budget>> {
     output::spare(path, &base.printing, "the budgets file")?;
-    let text = bounded_file::read(path).with_context(|| format!("cannot read the budgets {}", path.display()))?;
-    let text = String::from_utf8(text).map_err(|error| Error::NotBudgets {
+    let bytes = bounded_file::read(path).with_context(|| format!("cannot read the budgets {}", path.display()))?;
+    // Windows PowerShell writes what it redirects, as `pfnset check --init`, in UTF-16.
+    if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+        return Ok(budgets_file::read(path, &Text::new(&bytes).whole())?);
+    }
+    let text = String::from_utf8(bytes).map_err(|error| Error::NotBudgets {
         path: path.into(),
         line: 1,
         column: 1,
