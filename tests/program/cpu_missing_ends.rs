@@ -70,6 +70,12 @@ fn a_circular_log_does_not_tell_what_ran_before_the_first_switch() {
     let kept = cpu(&trace(session()).circular(8).finish(), None);
     assert_eq!(too_much(&kept), 0);
     assert!(kept.unknown > 0);
+    // Of everything else that is counted in a window, every command says it.
+    let file = file_of(&trace(session()).circular(8).finish());
+    for command in ["cpu", "stacks", "events", "info"] {
+        let ran = run(&[command, file.path().to_str().expect("UTF-8"), "--format", "json"]);
+        assert!(ran.out.contains("the session kept only its last buffers: records begin at"), "{command}: {ran:?}");
+    }
     let whole = cpu(&trace(session()).circular(8000).finish(), None);
     assert_eq!((whole.unknown, whole.codes.len()), (0, 0), "{:?}", whole.codes);
 }

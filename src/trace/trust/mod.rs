@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `warning` | a [`Warning`]: its code, its words, whether numbers can be wrong; the [`Warnings`] of a result; and the list of all codes. A new warning begins here |
 //! | `loss`, `damage_time` | what was lost and what is damaged, found in the file |
+//! | `kept_buffers` | of sessions that keep only their last buffers: where each processor's begin |
 //! | `header_contradictions` | where the log-file header and the records contradict each other |
 //! | `files_together` | where the files of one recording contradict each other, or hold the same events |
 //! | `trust_report` | the [`TrustReport`]: all losses and damage of a trace, and the warnings about them |
@@ -16,6 +17,7 @@
 pub(crate) mod damage_time;
 mod files_together;
 mod header_contradictions;
+mod kept_buffers;
 pub(crate) mod level;
 pub(crate) mod loss;
 pub(crate) mod readiness;

@@ -13,6 +13,7 @@ use crate::load::survey::{RecordingKey, Survey};
 use crate::trace::analysis_needs::HEAPS;
 use crate::trace::trust::files_together;
 use crate::trace::trust::header_contradictions::{self, Contradiction, WRONG_SUMS, WRONG_TIMES};
+use crate::trace::trust::kept_buffers::kept_unevenly;
 use crate::trace::trust::loss::{DescribedHole, Loss, OF_ANY_TIME};
 use crate::trace::trust::readiness::Need;
 use crate::trace::trust::warning::{OF_TRACE, Warning, Warnings};
@@ -51,6 +52,8 @@ pub struct TrustReport {
     short_of_end: Option<String>,
     /// Events before the header's record that a merge can bring about.
     early_events: Option<String>,
+    /// How records of some processors begin later than those of others.
+    kept_unevenly: Option<String>,
     other: Vec<String>,
     /// The same about the further files of the recording, by their names.
     pub further: Vec<(String, TrustReport)>,
@@ -85,6 +88,7 @@ impl TrustReport {
         all.short_of_end = header_contradictions::short_of_end(etl, survey);
         let is_told = all.contradictions.iter().any(|(code, _)| *code == header_contradictions::BEFORE_START);
         all.early_events = header_contradictions::early_events(etl, survey).filter(|_| !is_told);
+        all.kept_unevenly = kept_unevenly(etl, survey);
         let damage = &survey.damage;
         TrustReport {
             masks: survey.masks_ever_on(),
@@ -376,6 +380,7 @@ impl TrustReport {
         }
         lines.extend(self.short_of_end.iter().map(|text| note("times_short_of_end", text.clone())));
         lines.extend(self.early_events.iter().map(|text| note("some_records_before_start", text.clone())));
+        lines.extend(self.kept_unevenly.iter().map(|text| note("kept_unevenly", text.clone())));
         lines.extend(self.other.iter().map(|text| note("unusual_file", text.clone())));
         for (name, report) in &self.further {
             lines.extend(report.warnings().named(name));

@@ -29,6 +29,7 @@ const CODES: &[(&str, bool)] = &[
     ("records_misfit", false),
     ("times_short_of_end", false),
     ("some_records_before_start", false),
+    ("kept_unevenly", false),
     ("unusual_file", false),
     ("events_at_size_limit", false),
     // Any analysis.
