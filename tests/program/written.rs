@@ -228,16 +228,17 @@ fn a_run_that_is_stopped_leaves_no_part() {
         let _ = std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
         child.wait().unwrap()
     };
-    let mut ended = stopped();
-    // On a busy machine the run can end before the signal comes.
-    for _ in 0..5 {
-        if ended.code() == Some(0) {
-            fs::write(folder.at("OUT"), &before["OUT"]).unwrap();
-            ended = stopped();
-        }
-    }
-    assert!(ended.signal() == Some(15), "{ended:?}");
-    assert!(folder.content() == before, "as before, and nothing beside it");
+    // On a busy machine the signal can come when the output is whole and in its place already.
+    let is_stopped = (0..20).any(|_| {
+        let (ended, now) = (stopped(), folder.content());
+        assert!([Some(15), None].contains(&ended.signal()), "{ended:?}");
+        assert_eq!(now.keys().collect::<Vec<_>>(), before.keys().collect::<Vec<_>>(), "nothing beside it");
+        let is_whole = now["OUT"].iter().filter(|byte| **byte == b'\n').count() > 400_000;
+        assert!(now == before || is_whole, "as before, or whole");
+        fs::write(folder.at("OUT"), &before["OUT"]).unwrap();
+        ended.signal() == Some(15) && !is_whole
+    });
+    assert!(is_stopped);
 }
 
 /// What a run that was killed could not remove, the next one into the same folder does, unless it may be in use.
