@@ -359,26 +359,41 @@ pub(super) fn use_of(recorded: &Recorded, exchange: &Exchange, conditions: &Cond
         of || of_fault || *name == KIND.name && splits_kinds(recorded, patterns)
     };
     let by_detail = || by_name.iter().any(|(name, _)| *name == DETAIL.name);
-    let has_rule = |category: &Category, patterns: &Patterns| {
-        let mut rules = Rule::ALL.into_iter().filter(|rule| rule.set() != RuleSet::Wpa && rule.category() == *category);
-        rules.any(|rule| patterns.could_pass(&[rule.id()]))
-    };
-    // What could be met is no match: whether anything in the trace meets a pattern, its rows say.
-    let passes = |category: &Category| {
+    // What could be met is no match: whether anything in the trace meets a pattern, its rows say. Of a category several rules are: where
+    // conditions take some of them, what the others give without the keyword is not among their pages.
+    let passes = |category: &Category, by_all_rules: bool| {
         by_name.iter().all(|(name, patterns)| match *name {
-            of if of == RULE.name => has_rule(category, patterns),
+            of if of == RULE.name => {
+                let mut rules = exchanged_rules(recorded, *category);
+                let is_taken = |rule: Rule| patterns.could_pass(&[rule.id()]);
+                if by_all_rules { rules.all(is_taken) } else { rules.any(is_taken) }
+            }
             of if of == CATEGORY.name || of == CATEGORY_WPA.name => patterns.could_pass(&[category.name()]),
             of if of == CLASS.name || of == CLASS_WPA.name => patterns.could_pass(&[category.class().name()]),
             _ => true,
         })
     };
-    let is_of_detail = exchange.has_detail && by_detail() && exchange.needs.iter().any(passes);
+    let any = |categories: &[Category]| categories.iter().any(|category| passes(category, false));
+    let is_of_detail = exchange.has_detail && by_detail() && any(exchange.needs);
     let named = by_name.iter().find(tells).map(|(name, _)| *name).or(is_of_detail.then_some(DETAIL.name));
-    let all = exchange.family.iter().all(passes);
-    let takes = exchange.family.iter().any(passes);
+    let all = exchange.family.iter().all(|category| passes(category, true));
+    let takes = any(exchange.family);
     let splits = !all && takes;
-    let needs = !all && exchange.needs.iter().any(passes);
+    let needs = !all && any(exchange.needs);
     Use { named, splits, needs, takes }
+}
+
+/// The rules that give a category by what the keyword tells: whether a page has an owner key it says itself, and whether that names a process is
+/// told by processes alone.
+fn exchanged_rules(recorded: &Recorded, category: Category) -> impl Iterator<Item = Rule> {
+    let is_told_by_processes = recorded.keyword == PROCESSES.keyword;
+    let is_other = move |rule: &Rule| match rule {
+        Rule::NoOwner => true,
+        Rule::UnknownOwner => !is_told_by_processes,
+        _ => false,
+    };
+    let rules = Rule::ALL.into_iter().filter(move |rule| rule.category() == category);
+    rules.filter(move |rule| rule.set() != RuleSet::Wpa && !is_other(rule))
 }
 
 /// Why a value is not known without a keyword.
