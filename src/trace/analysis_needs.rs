@@ -119,10 +119,11 @@ pub(crate) static FILES: Recorded = Recorded {
     }],
     dimensions: || [names(FileFacet::ALL), vec![DETAIL.name]].concat(),
     fault_kinds: &["page_file", "image", "mapped_file", "cache", "unknown"],
-    exchanges: &[Exchange::new(
-        &[DriverFile, Prefetcher, RegistryFile],
-        &[DriverFile, Prefetcher, RegistryFile, MapFile],
-    )],
+    exchanges: &[
+        Exchange::new(&[DriverFile, Prefetcher, RegistryFile], &[DriverFile, Prefetcher, RegistryFile, MapFile]),
+        // WPA looks for hives among the metafiles.
+        Exchange { is_of_wpa: true, ..Exchange::new(&[RegistryFile], &[RegistryFile, MetaFile]) },
+    ],
     ..Recorded::new("Filename", Some("FILENAME"), "file names")
 };
 

@@ -78,12 +78,14 @@ pub struct Exchange {
     pub family: &'static [Category],
     /// True where the detail of pages of the first ones comes from it.
     pub has_detail: bool,
+    /// True where only WPA's rules exchange them.
+    pub is_of_wpa: bool,
 }
 
 impl Exchange {
     /// Categories without details that come from the keyword.
     pub(crate) const fn new(needs: &'static [Category], family: &'static [Category]) -> Exchange {
-        Exchange { needs, family, has_detail: false }
+        Exchange { needs, family, has_detail: false, is_of_wpa: false }
     }
 }
 

@@ -45,6 +45,22 @@ fn judged(trace: &[u8], baseline: &[u8], budgets: &[(&str, &str, &str)], more: &
     found["traces"][0]["budgets"].as_array().expect("budgets").iter().enumerate().map(of).collect()
 }
 
+/// WPA looks for hives among the metafiles: without names of files they are metafiles, a fifth more than with them.
+#[test]
+fn metafiles_of_wpa_are_others_without_names() {
+    let [whole, bare] = [&[][..], &NAMES].map(|hooks| without("resident-small.etl", &[&MASKS, hooks]));
+    let budgets =
+        [("resident", "pages", "category_wpa = \"MetaFile\""), ("resident", "pages", "category = \"MetaFile\"")];
+    for (trace, base) in [(&whole, &bare), (&bare, &whole)] {
+        let found = judged(trace, base, &budgets, "--baseline base.etl");
+        assert!(found[0].0 == "invalid" && found[0].1.contains("the keyword Filename"), "{found:?}");
+        assert_eq!(found[1].0, "pass", "{found:?}");
+    }
+    let told = judged(&bare, &bare, &budgets, "--baseline base.etl");
+    assert!(told[0].0 == "pass" && told[0].2.contains("pages of RegistryFile count as others"), "{told:?}");
+    assert_eq!(judged(&whole, &whole, &budgets, "--baseline base.etl")[0].2, "");
+}
+
 /// A category of which conditions leave out one rule is not all of it.
 #[test]
 fn rules_that_are_left_out_split_categories() {

@@ -363,6 +363,7 @@ pub(super) fn use_of(recorded: &Recorded, exchange: &Exchange, conditions: &Cond
     // conditions take some of them, what the others give without the keyword is not among their pages.
     let passes = |category: &Category, by_all_rules: bool| {
         by_name.iter().all(|(name, patterns)| match *name {
+            of if exchange.is_of_wpa && ![CATEGORY_WPA.name, CLASS_WPA.name].contains(&of) => true,
             of if of == RULE.name => {
                 let mut rules = exchanged_rules(recorded, *category);
                 let is_taken = |rule: Rule| patterns.could_pass(&[rule.id()]);
