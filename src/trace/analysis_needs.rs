@@ -218,12 +218,13 @@ pub(crate) static REFERENCE_SET: AnalysisNeeds = AnalysisNeeds {
         (&HEAPS, "Win32Heap, which counts as VirtualAlloc"),
         (&IMAGES, DRIVERS),
         (&FILES, FILE_NAMES),
+        (&POOL, "PoolAllocate, PoolFree"),
     ],
     absent: "the trace holds no page accesses (Memory: PageAccess, PageAccessEx), so nothing is known of what the scenario \
              touched",
     advice: "Record with the keyword ReferenceSet, and with WorkingSet to see trims:\n  \
              wpr -start ReferenceSet -filemode, then wpr -stop trace.etl\n  \
-             xperf -on PROC_THREAD+LOADER+REFSET+MEMORY+VIRT_ALLOC+VAMAP+FILENAME, then xperf -d trace.etl",
+             xperf -on PROC_THREAD+LOADER+REFSET+MEMORY+POOL+VIRT_ALLOC+VAMAP+FILENAME, then xperf -d trace.etl",
 };
 
 /// Memory over time.
@@ -318,7 +319,7 @@ pub(crate) static FAULTS: AnalysisNeeds = AnalysisNeeds {
              xperf -on PROC_THREAD+LOADER+HARD_FAULTS+DISK_IO+DISK_IO_INIT+FILENAME+VAMAP+MEMINFO, then xperf -d trace.etl",
 };
 
-static POOL: Recorded =
+pub(crate) static POOL: Recorded =
     Recorded::of_events("Pool", "POOL", "pool allocations", &[POOL_ALLOC, SESSION_ALLOC, POOL_FREE, SESSION_FREE]);
 /// The heap provider writes into a session of its own.
 static HEAP_BLOCKS: Recorded = Recorded {

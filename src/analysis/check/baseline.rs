@@ -65,6 +65,9 @@ struct SavedBudget {
     /// The same of the categories of its rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     rows_without: Option<Vec<String>>,
+    /// Access reasons that it lacks because the trace has no record of them; not known of older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lacks_reasons: Option<Vec<String>>,
     /// Nanoseconds that a sum over time is of; not known of older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     span_ns: Option<u64>,
@@ -190,11 +193,12 @@ fn median(mut values: Vec<&Value>) -> Option<&Value> {
 }
 
 /// The first run that was recorded with other keywords than the first one, where that moves pages between the categories of the budget
-/// `at`: their values are of different pages, so there is no median and no spread.
+/// `at`, or leaves out accesses: their values are of different pages, so there is no median and no spread.
 pub fn differing_run(all_runs: &[Run], at: usize) -> Option<&Run> {
-    let unrecorded = |run: &Run| run.values.get(at)?.as_ref()?.unrecorded.clone();
-    let first = unrecorded(all_runs.first()?)?;
-    all_runs.iter().find(|run| unrecorded(run).is_some_and(|own| own != first))
+    let lacks = |value: &Value| [value.unrecorded.clone(), value.lacks_reasons.clone()].map(Option::unwrap_or_default);
+    let lacks_of = |run: &Run| run.values.get(at)?.as_ref().map(lacks);
+    let first = lacks_of(all_runs.first()?)?;
+    all_runs.iter().find(|run| lacks_of(run).is_some_and(|own| own != first))
 }
 
 /// Two runs whose sums over time are of other lengths, where the budget `at` is of such sums: their spread is that of the lengths.
@@ -253,6 +257,7 @@ impl Saved {
                 no_match: value.is_some_and(|value| value.has_no_match),
                 unrecorded,
                 rows_without: value.and_then(|value| value.rows_without.clone()),
+                lacks_reasons: value.and_then(|value| value.lacks_reasons.clone()),
                 span_ns: value.and_then(|value| value.span_ns),
                 run_spans_ns: spans.unwrap_or_default(),
                 unowned: value.map_or(0, |value| value.unowned),
@@ -340,7 +345,7 @@ impl Saved {
         let total = saved.total_pages.unwrap_or(pages);
         let (dimensions, runs, unrecorded) = (saved.dimensions.clone(), saved.runs.clone(), saved.unrecorded.clone());
         let (rows, has_no_match, span_ns) = (rows.collect(), saved.no_match, saved.span_ns);
-        let rows_without = saved.rows_without.clone();
+        let (rows_without, lacks_reasons) = (saved.rows_without.clone(), saved.lacks_reasons.clone());
         let value = Value { pages, total, dimensions, rows, runs, unrecorded, rows_without, ..Value::default() };
         Ok(Value {
             has_no_match,
@@ -348,6 +353,7 @@ impl Saved {
             run_spans_ns: saved.run_spans_ns.clone(),
             unowned: saved.unowned,
             unknown_ns: saved.unknown_ns,
+            lacks_reasons,
             ..value
         })
     }

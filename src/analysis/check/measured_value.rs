@@ -38,6 +38,8 @@ pub struct Value {
     pub(crate) unrecorded: Option<Vec<String>>,
     /// Keywords without which its rows name other categories; `None` where that is not known.
     pub(crate) rows_without: Option<Vec<String>>,
+    /// Access reasons that it lacks because the trace has no record of them; `None` where that is not known.
+    pub(crate) lacks_reasons: Option<Vec<String>>,
     /// Nanoseconds that a sum over time is of; of other values nothing.
     pub(crate) span_ns: Option<u64>,
     /// The same of each of `runs`, where they are known.
@@ -104,8 +106,20 @@ impl Value {
 
     /// Why its growth against a baseline says nothing: that counts other pages, or another process.
     pub(super) fn is_of_others(&self, earlier: &Value, filter: &[(&'static str, String)]) -> Option<String> {
+        let reasons = || self.other_reasons(earlier);
         let other = || self.other_process(earlier, filter).or_else(|| self.other_run(earlier, filter));
-        self.differs_from(earlier).or_else(other)
+        self.differs_from(earlier).or_else(reasons).or_else(other)
+    }
+
+    /// That one of both lacks accesses of a reason, of which its trace has no record.
+    fn other_reasons(&self, earlier: &Value) -> Option<String> {
+        let (now, before) = (self.lacks_reasons.as_ref()?, earlier.lacks_reasons.as_ref()?);
+        let only = |one: &[String], other: &[String]| one.iter().find(|reason| !other.contains(reason)).cloned();
+        let told = |reason: String, has: &str, has_not: &str| {
+            format!("{has} has records of accesses by {reason}, {has_not} has none: it counts none of them")
+        };
+        let gone = only(now, before).map(|reason| told(reason, "the baseline", "this trace"));
+        gone.or_else(|| only(before, now).map(|reason| told(reason, "this trace", "the baseline")))
     }
 
     /// The labels of the processes of its rows.

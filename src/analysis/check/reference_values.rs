@@ -90,9 +90,7 @@ impl ReferenceValues {
         if let Some(fault) = evidence.fault("the scenario", &ACCESSES, (from, end), &budget.conditions) {
             return Err(fault);
         }
-        if budget.measure == Measure::Accessed
-            && let Some(missing) = missing_accesses(set, conditions)
-        {
+        if let Some(missing) = missing_accesses(set, budget.measure, conditions) {
             return Err(missing);
         }
         // Accesses are counted as they were recorded; what was held, and so what was held already, is the account's.
@@ -101,7 +99,11 @@ impl ReferenceValues {
         {
             return Err(wrong);
         }
-        let of_accesses = |counts| Value { span_ns: length(set.window_times), ..by_reason(counts, conditions) };
+        let of_accesses = |counts| {
+            let (lacks, doubts) = lacking(set, conditions);
+            let span_ns = length(set.window_times);
+            Value { span_ns, lacks_reasons: Some(lacks), doubts, ..by_reason(counts, conditions) }
+        };
         match budget.measure {
             Measure::Accessed => Ok(of_accesses(&set.balance.accesses)),
             Measure::Reaccesses => Ok(of_accesses(&set.balance.reaccesses)),
@@ -141,11 +143,30 @@ impl ReferenceValues {
     }
 }
 
-/// That accesses of a reason that counts are missing altogether.
-fn missing_accesses(set: &ReferenceSet, conditions: &[Condition<ReferenceDimension>]) -> Option<String> {
-    let counts = |reason: AccessReason| conditions.iter().all(|of| of.patterns.matches(reason.name()));
-    let mut missing = set.missing_kinds().chain(set.missing_outside()).filter(|(reason, _)| counts(*reason));
-    missing.next().map(|(_, text)| text)
+/// Whether accesses of a reason can count.
+fn counts(reason: AccessReason, conditions: &[Condition<ReferenceDimension>]) -> bool {
+    let mut by_reason = conditions.iter().filter(|of| of.dimension == ReferenceDimension::AccessReason);
+    by_reason.all(|of| of.patterns.could_pass(&[reason.name()]))
+}
+
+/// That accesses of a reason that counts are missing altogether: all that beside others cannot be missing, and those that the conditions choose.
+fn missing_accesses(
+    set: &ReferenceSet,
+    measure: Measure,
+    conditions: &[Condition<ReferenceDimension>],
+) -> Option<String> {
+    let (is_of_accesses, chooses) =
+        (measure.is_of_accesses(), AccessReason::ALL.iter().any(|reason| !counts(*reason, conditions)));
+    let missing = set.missing_kinds().chain(set.missing_outside().filter(|_| measure == Measure::Accessed));
+    let unrecorded = set.unrecorded.iter().filter(|_| is_of_accesses && chooses);
+    let unrecorded = unrecorded.map(|of| (of.reason, of.text.clone()));
+    missing.chain(unrecorded).find(|(reason, _)| counts(*reason, conditions)).map(|(_, text)| text)
+}
+
+/// Reasons that count and of which the trace has no record, and that for people.
+fn lacking(set: &ReferenceSet, conditions: &[Condition<ReferenceDimension>]) -> (Vec<String>, Vec<String>) {
+    let lacking = set.unrecorded.iter().filter(|of| counts(of.reason, conditions));
+    lacking.map(|of| (of.reason.name().to_owned(), of.text.clone())).unzip()
 }
 
 /// Why the account of what was held is wrong. A page sequence of which a part was lost disproves nothing.

@@ -17,6 +17,7 @@ mod rows;
 mod summary;
 mod tables;
 pub(crate) mod totals;
+mod unrecorded;
 pub(crate) mod warnings;
 
 pub(crate) use access_stacks::StackShare;
@@ -28,6 +29,7 @@ pub use totals::process_peaks::{AverageHeld, ProcessPeak};
 pub use totals::shard_totals::KernelPages;
 pub use totals::timeline::{PeakAndAverage, Timeline, TimelineGroup};
 pub use totals::working_set_check::{MemInfoWsCheck, MemInfoWsDifference};
+pub(crate) use unrecorded::UnrecordedReason;
 
 use crate::analysis::resident::consistency_checks::Checks;
 use crate::analysis::rundown_contradictions::RundownContradictions;
@@ -74,6 +76,8 @@ pub struct ReferenceSet {
     pub warnings: Warnings,
     /// Keywords that were not recorded and what each costs.
     pub missing: Vec<Need>,
+    /// Access reasons of which the trace has no record.
+    pub(crate) unrecorded: Vec<UnrecordedReason>,
     /// The window.
     pub window: Window,
     /// Its ends since trace start.
@@ -249,6 +253,7 @@ impl ReferenceSet {
         ReferenceSet {
             warnings: Warnings::default(),
             missing: Vec::new(),
+            unrecorded: UnrecordedReason::all(context.survey),
             window: context.window.clone(),
             window_times: (seconds(context.window.from), seconds(context.window.to)),
             balance: totals.balance,
@@ -329,6 +334,6 @@ fn unverified(trace: &Trace) -> Error {
         "there is no page sequence (Memory: PageInMemory) after the scenario to compare with",
         "Record with the keyword Memory too, and stop the recording with its rundown:\n  \
          wpr -start ReferenceSet -filemode, then wpr -stop trace.etl\n  \
-         xperf -on PROC_THREAD+LOADER+REFSET+MEMORY+VIRT_ALLOC+VAMAP+FILENAME, then xperf -d trace.etl",
+         xperf -on PROC_THREAD+LOADER+REFSET+MEMORY+POOL+VIRT_ALLOC+VAMAP+FILENAME, then xperf -d trace.etl",
     )
 }

@@ -388,8 +388,8 @@ fn save(to: &Path, budgets: &[Budget], runs: &[Run]) -> anyhow::Result<()> {
     let differing = budgets.iter().enumerate().filter_map(|(at, budget)| Some((budget, differing_run(runs, at)?)));
     for (budget, run) in differing {
         messages::write(&format!(
-            "--save-baseline: {} has no value of \"{}\": {} was recorded with other keywords than the first trace, so the same \
-             pages have other categories; with this baseline it is invalid",
+            "--save-baseline: {} has no value of \"{}\": {} was recorded with other keywords than the first trace, so that it \
+             counts other pages; with this baseline it is invalid",
             to.display(),
             budget.name,
             run.trace

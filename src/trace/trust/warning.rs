@@ -78,6 +78,7 @@ const CODES: &[(&str, bool)] = &[
     ("no_trims", true),
     ("accesses_unattributed", true),
     ("accesses_missing", true),
+    ("accesses_unrecorded", false),
     ("residue", true),
     ("nothing_matches", true),
     ("uses_differ", true),
