@@ -115,6 +115,17 @@ fn an_end_rundown_that_lacks_a_kind_is_told() {
     }
 }
 
+/// A trace without any of it was doubted less than one with a half.
+#[test]
+fn an_end_rundown_that_is_not_there_is_told() {
+    let says = "no end rundown of processes, threads, images, views, VirtualAlloc regions: nothing proves what there was at the end; copies of session";
+    for (name, command) in [("resident-small.etl", "resident"), ("refset-proved.etl", "refset")] {
+        let told = |bytes: &[u8]| with(command, bytes, &["--format", "json"]).out.contains(says);
+        assert!(told(&without(name, &[0x0304, 0x0504, 0x1404, 0x0428, 0x0281])), "{name}");
+        assert!(!told(&fixture(name)), "{name}");
+    }
+}
+
 /// An id that was used twice was one process that grew, without a word.
 #[test]
 fn working_sets_by_process_say_that_lives_are_unknown() {

@@ -11,8 +11,8 @@ use crate::model::process::{Instance, Processes, WHOLE_LIST};
 use crate::moment::Moment;
 use crate::named_enum::named_enum;
 use crate::trace::analysis_needs::{
-    ANALYSES, AnalysisNeeds, CPU, DESCRIBING, FAULTS, PFN_DATABASE, REFERENCE_SET, REGIONS, RESIDENT_SET, Recorded,
-    STACKS, Things, VIEW_THINGS, VIEWS,
+    ANALYSES, AnalysisNeeds, CPU, DESCRIBING, FAULTS, PFN_DATABASE, PROCESSES, REFERENCE_SET, REGIONS, RESIDENT_SET,
+    Recorded, STACKS, Things, VIEW_THINGS, VIEWS,
 };
 use crate::trace::trust::warning::{Warning, Warnings, are_most, records_missing};
 use crate::units::{count, counted};
@@ -327,22 +327,27 @@ pub(crate) fn undescribed(survey: &Survey, processes: &Processes, analysis: &Ana
         .collect()
 }
 
-/// That the rundown at the stop lacks things that others of it are there beside: it was lost in part, or it was left out on purpose.
+/// That the rundown at the stop lacks things that others of it are there beside, or that the one at the start lists: it was lost, or it was left out
+/// on purpose.
 fn without_end_rundown(survey: &Survey, analysis: &AnalysisNeeds) -> Option<Warning> {
     let has = |hooks: &[HookId]| holds_any(survey, hooks.iter().copied());
     let all = || DESCRIBING.iter().flat_map(|recorded| recorded.things);
-    let other = all().find(|things| has(things.at_stop))?;
+    let other = all().find(|things| has(things.at_stop));
+    // A list of a few processes is no rundown of a machine.
+    let listed: u64 =
+        PROCESSES.things.iter().flat_map(|things| things.at_start).map(|hook| survey.kernel_count(*hook)).sum();
+    if other.is_none() && listed < WHOLE_LIST {
+        return None;
+    }
     // Without one at the start nothing is known anyway, which is said.
     let is_without = |things: &Things| !things.at_stop.is_empty() && !has(things.at_stop) && has(things.at_start);
     let names: Vec<&str> = all().filter(|things| is_without(things)).map(|things| things.name).collect();
     let is_of_views = names.contains(&VIEW_THINGS);
     let session = if is_of_views { "; copies of session images can count as SessionPrivate" } else { "" };
     (!names.is_empty()).then(|| {
-        let text = format!(
-            "no end rundown of {}, though there is one of {}: nothing proves what there was at the end{session}",
-            names.join(", "),
-            other.name
-        );
+        let though = other.map_or_else(String::new, |other| format!(", though there is one of {}", other.name));
+        let names = names.join(", ");
+        let text = format!("no end rundown of {names}{though}: nothing proves what there was at the end{session}");
         Warning::note(analysis.name, "end_rundown_missing", text)
     })
 }
