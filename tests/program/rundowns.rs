@@ -69,6 +69,22 @@ fn half_of_the_names_of_files_are_too_few() {
     assert_eq!(judged(&bytes, "Win32Heap").1, "pass");
 }
 
+/// What `resident` says of all pages was not said beside the explanation of one.
+#[test]
+fn an_explanation_has_the_warnings_of_the_table() {
+    let warnings = |bytes: &[u8], more: &[&str]| {
+        let ran = with("resident", bytes, &[more, &["--format", "json"]].concat());
+        let json: serde_json::Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran:?}"));
+        json["warnings"].as_array().expect("warnings").clone()
+    };
+    for (hooks, says) in [(&[0x0424][..], "no record names "), (&[0x1404], "no image of the kernel is known")] {
+        let bytes = thinned("resident-small.etl", hooks, |number| hooks == [0x0424] && number % 2 == 0);
+        let of_page = warnings(&bytes, &["--explain", "5"]);
+        assert!(of_page.iter().any(|line| line.as_str().is_some_and(|line| line.starts_with(says))), "{of_page:?}");
+        assert_eq!(of_page, warnings(&bytes, &[]));
+    }
+}
+
 /// Records of threads that do not fit were a note, though each of them tells of which process its faults and waits are.
 #[test]
 fn threads_that_cannot_be_read_make_numbers_doubtful() {

@@ -154,17 +154,6 @@ pub(crate) fn before_counting(trace: &Trace, snapshots: &[usize]) -> Warnings {
     of_checks(trace, &checks.iter().map(|(index, checks)| (*index, checks)).collect::<Vec<_>>())
 }
 
-/// What the context of one of `of` snapshots tells beyond that.
-pub(crate) fn of_context(
-    trace: &Trace,
-    context: &SnapshotContext<'_>,
-    (index, of): (usize, usize),
-    snapshot: &Snapshot,
-) -> Option<Warning> {
-    let warning = Checks::of_context(context, snapshot, trace).contradicted()?;
-    Some(if of > 1 { warning.named(&format!("snapshot {index}")) } else { warning })
-}
-
 /// The same for the last whole snapshot, where there is one, without what was not recorded.
 pub(crate) fn of_last_before_counting(trace: &Trace) -> Warnings {
     let last = SnapshotChoice::Last.indices(trace.snapshots()).unwrap_or_default();

@@ -143,14 +143,14 @@ impl Explanation {
         trace.gather(SnapshotContext::PARTS);
         let snapshots = trace.need_snapshots()?;
         let chosen = choice.indices(snapshots)?;
-        let mut warnings = warnings::before_counting(trace, &chosen);
+        // Pages are counted: what `resident` says of its totals holds for the page too.
+        let (mut warnings, mut counted) = warnings::with_last_context(trace, &chosen);
         let stacks = StacksOnDemand::new(trace, symbols);
-        let of = chosen.len();
         let mut explained = Vec::new();
         for index in chosen {
             let Some(snapshot) = snapshots.get(index) else { continue };
-            let context = SnapshotContext::new(trace, snapshot);
-            warnings.extend(warnings::of_context(trace, &context, (index, of), snapshot));
+            let context = counted.take_if(|(of, _)| *of == index).map(|(_, context)| context);
+            let context = context.unwrap_or_else(|| SnapshotContext::new(trace, snapshot));
             explained.push(Explainer { trace, snapshot, context: &context, stacks: &stacks }.explain(target, index)?);
         }
         warnings.extend(stacks.joined().into_iter().flat_map(warnings::of_symbols));
