@@ -69,6 +69,39 @@ fn half_of_the_names_of_files_are_too_few() {
     assert_eq!(judged(&bytes, "Win32Heap").1, "pass");
 }
 
+/// A fifth of the names: the categories that only names tell were less, without a word.
+#[test]
+fn categories_say_that_files_without_a_name_can_be_of_them() {
+    let bytes = thinned("resident-small.etl", &[0x0424], |number| number % 6 != 0);
+    let says = "files: their pages count as MapFile, those of registry files, of drivers and of the prefetcher too";
+    let ran = with("resident", &bytes, &["--strict", "--format", "csv"]);
+    assert!(ran.code == 0 && ran.err.contains("no record names ") && ran.err.contains(says), "{}", ran.err);
+    let budget = |(at, (conditions, max)): (usize, &(&str, &str))| {
+        format!("[[budget]]\nname = \"{at}\"\nwhere = {{ {conditions} }}\nmax = \"{max}\"\n")
+    };
+    let all = [
+        ("category = \"DriverFile\"", "300 KiB"),
+        ("category = \"DriverFile\"", "1 GiB"),
+        ("rule = \"file.hive*\"", "300 KiB"),
+        ("category = \"PagedPool\"", "1 MiB"),
+        ("list = \"Active\", category = \"DriverFile\"", "300 KiB"),
+    ];
+    let told = |bytes: &[u8]| {
+        let folder = folder(&all.iter().enumerate().map(budget).collect::<String>());
+        fs::write(folder.path().join("trace.etl"), bytes).expect("a trace");
+        let found = json(&check(&folder, "trace.etl --budgets budgets.toml --format json"));
+        let lines = found["traces"][0]["warnings"].as_array().expect("warnings").clone();
+        let text = |at: usize| {
+            lines.iter().any(|line| {
+                line.as_str().unwrap_or_default().starts_with(&format!("budget \"{at}\": no record names the file of "))
+            })
+        };
+        (0..all.len()).map(text).collect::<Vec<_>>()
+    };
+    assert_eq!(told(&bytes), [true, false, true, false, true]);
+    assert_eq!(told(&fs::read(fixtures().join("resident-small.etl")).expect("a fixture")), [false; 5]);
+}
+
 /// What `resident` says of all pages was not said beside the explanation of one.
 #[test]
 fn an_explanation_has_the_warnings_of_the_table() {

@@ -20,6 +20,7 @@ mod required_data;
 pub mod suggested_budgets;
 pub mod trace_values;
 mod unknown_owners;
+mod unnamed_categories;
 mod unrecorded;
 pub mod verdict;
 

@@ -8,12 +8,15 @@ pub use crate::analysis::check::measured_value::{Row, Value};
 use crate::analysis::check::reference_values::{PAGES, ReferenceValues};
 use crate::analysis::check::required_data::{DRIVERS, Evidence};
 use crate::analysis::check::unknown_owners::of_unknown;
+use crate::analysis::check::unnamed_categories::of_unnamed;
 use crate::analysis::check::unrecorded::{
     telling_categories, unrecorded, unrecorded_ends, unrecorded_interrupts, unrecorded_starts, unrecorded_wakeups,
 };
 use crate::analysis::refset::ReferenceSet;
 use crate::analysis::resident::count_pages;
-use crate::analysis::resident::known_things::{ADDRESSES_MISSING, DRIVERS_UNKNOWN, FILES_UNNAMED, HEAPS_MISSING};
+use crate::analysis::resident::known_things::{
+    ADDRESSES_MISSING, DRIVERS_UNKNOWN, FILES_UNNAMED, HEAPS_MISSING, SOME_UNNAMED,
+};
 use crate::analysis::resident::page_dimensions::{Dimension as ResidentDimension, DimensionCode};
 use crate::analysis::resident::query::{SnapshotChoice, stacks_for};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
@@ -167,6 +170,9 @@ fn unknown_things(warning: &Warning) -> Vec<(&'static Recorded, &'static str, St
 /// What rows of the resident set are grouped by.
 const PAGES_BY: [ResidentDimension; 2] = [ResidentDimension::PROCESS, ResidentDimension::Category];
 
+/// Most conditions whose pages are counted together with those of other budgets.
+const MOST_CONDITIONS: usize = ResidentDimension::MOST - PAGES_BY.len();
+
 /// Pages of groups, by the codes of their dimensions.
 type PagesByCodes = BTreeMap<Vec<DimensionCode>, u64>;
 
@@ -176,6 +182,8 @@ struct ResidentValues<'t> {
     snapshot: Result<&'t Snapshot, String>,
     /// Things that are not known, and why.
     unknown: Vec<(&'static Recorded, &'static str, String)>,
+    /// True where so many files have no name that categories which names tell are doubtful.
+    lacks_names: bool,
     /// Why the pages cannot be those of the machine.
     far_from_meminfo: Option<String>,
     /// Without stacks, which each budget can have others of.
@@ -186,7 +194,7 @@ struct ResidentValues<'t> {
 
 impl<'t> ResidentValues<'t> {
     fn new(trace: &'t Trace, all: &mut TraceValues) -> ResidentValues<'t> {
-        let (mut unknown, mut far_from_meminfo) = (Vec::new(), None);
+        let (mut unknown, mut lacks_names, mut far_from_meminfo) = (Vec::new(), false, None);
         let snapshot = trace.need_snapshots().map_err(|error| error.brief()).and_then(|snapshots| {
             let indices = SnapshotChoice::Last.indices(snapshots).unwrap_or_default();
             let (warnings, is_far) = match indices.first() {
@@ -194,12 +202,14 @@ impl<'t> ResidentValues<'t> {
                 None => (warnings::of_snapshots(trace, &indices), None),
             };
             far_from_meminfo = is_far;
+            lacks_names = warnings.iter().any(|warning| warning.code == SOME_UNNAMED);
             unknown.extend(warnings.iter().flat_map(unknown_things));
             all.warnings.add(but_not_recorded(&warnings));
             let last = indices.first().and_then(|index| snapshots.get(*index));
             last.ok_or_else(|| "it has no whole snapshot".to_owned())
         });
-        ResidentValues { trace, snapshot, unknown, far_from_meminfo, context: None, counted: BTreeMap::new() }
+        let counted = BTreeMap::new();
+        ResidentValues { trace, snapshot, unknown, lacks_names, far_from_meminfo, context: None, counted }
     }
 
     fn value(&mut self, budget: &Budget, conditions: &[Condition<ResidentDimension>]) -> Result<Value, String> {
@@ -243,14 +253,28 @@ impl<'t> ResidentValues<'t> {
             return Err(none.text.clone());
         }
         let doubts: Vec<String> = doubts.into_iter().map(|doubt| doubt.text).collect();
-        if stacks.is_some() || conditions.len() > ResidentDimension::MOST - PAGES_BY.len() {
+        if stacks.is_some() || conditions.len() > MOST_CONDITIONS {
             let context = SnapshotContext::with_stacks(trace, snapshot, stacks.as_ref());
             let pages = count_pages(trace, &context, snapshot, &PAGES_BY, conditions);
             return Ok(of_pages(&context, pages, snapshot.pages, doubts));
         }
+        Ok(self.counted_value(snapshot, conditions, doubts))
+    }
+
+    /// The value from the pages that are counted for all budgets with conditions on the same dimensions.
+    fn counted_value(
+        &mut self,
+        snapshot: &'t Snapshot,
+        conditions: &[Condition<ResidentDimension>],
+        doubts: Vec<String>,
+    ) -> Value {
+        let trace = self.trace;
+        let unnamed = of_unnamed(conditions).filter(|all| self.lacks_names && all.len() <= MOST_CONDITIONS);
         let context = self.context.get_or_insert_with(|| SnapshotContext::new(trace, snapshot));
         let mut dimensions = PAGES_BY.to_vec();
-        for condition in conditions.iter().filter(|condition| !PAGES_BY.contains(&condition.dimension)) {
+        // Of the same dimensions as the conditions, and then by file.
+        let counted_by = unnamed.as_deref().unwrap_or(conditions);
+        for condition in counted_by.iter().filter(|condition| !PAGES_BY.contains(&condition.dimension)) {
             dimensions.push(condition.dimension);
         }
         let all = self.counted.entry(dimensions);
@@ -259,7 +283,9 @@ impl<'t> ResidentValues<'t> {
         let pages_of = |conditions: &[_]| selected(context, all, conditions).values().sum::<u64>();
         let unowned: Vec<(bool, u64)> =
             of_unknown(conditions).iter().map(|of| (of.is_of_files, pages_of(&of.conditions))).collect();
-        Ok(of_pages(context, pages, snapshot.pages, doubts).with_unowned(unowned))
+        let perhaps = unnamed.map_or(0, |conditions| pages_of(&conditions));
+        let value = of_pages(context, pages, snapshot.pages, doubts).with_unowned(unowned);
+        Value { perhaps: value.perhaps.saturating_add(perhaps), ..value }
     }
 }
 

@@ -133,6 +133,8 @@ pub(super) struct Bounds {
     unowned: u64,
     /// What of it no record names.
     unnamed: &'static str,
+    /// True where that is of files, whatever the conditions are on.
+    is_of_files: bool,
 }
 
 impl Bounds {
@@ -142,14 +144,15 @@ impl Bounds {
         let [own, of_threads, unowned] = [value.pages, value.unknown_ns, value.unowned].map(scaled);
         let most = own.saturating_add(of_threads).saturating_add(unowned);
         let unnamed = "the process or the file";
-        Bounds { value: own, most, total: scaled(value.total), measure, of_threads, unowned, unnamed }
+        let total = scaled(value.total);
+        Bounds { value: own, most, total, measure, of_threads, unowned, unnamed, is_of_files: false }
     }
 
     /// The same where these conditions chose the value: a session is that of a process.
     pub fn of(self, conditions: &Conditions) -> Bounds {
         let names: Vec<&str> = conditions.by_name().into_iter().map(|(name, _)| name).collect();
         let has = |facets: &[&str]| facets.iter().any(|facet| names.contains(facet));
-        let unnamed = match (has(&of_processes()), has(&of_files())) {
+        let unnamed = match (has(&of_processes()), self.is_of_files || has(&of_files())) {
             (true, false) => "the process",
             (false, true) => "the file",
             _ => self.unnamed,
@@ -162,7 +165,7 @@ impl Bounds {
         let perhaps = value.perhaps.saturating_mul(measure.unit().scale());
         let known = Bounds::new(value, measure);
         let unowned = known.unowned.saturating_add(perhaps);
-        Bounds { most: known.most.saturating_add(perhaps), unowned, ..known }
+        Bounds { most: known.most.saturating_add(perhaps), unowned, is_of_files: perhaps > 0, ..known }
     }
 
     /// Why it is not known whether it is within `max`.

@@ -32,6 +32,9 @@ pub(crate) const ADDRESSES_MISSING: &str = "addresses_missing";
 /// Fewer private pages can lie at one address by chance.
 const FEWEST_PRIVATE: u64 = 64;
 
+/// The same of fewer of them.
+pub(crate) const SOME_UNNAMED: &str = "some_files_unnamed";
+
 /// Fewer files tell nothing of a rundown.
 const FEWEST: usize = 10;
 
@@ -115,7 +118,7 @@ impl KnownThings {
     pub fn warnings(self) -> impl Iterator<Item = Warning> {
         let of_names = of_names(&self.records, &RESIDENT_SET).into_iter();
         let of_addresses = self.private.without_addresses();
-        of_names.chain(of_addresses).chain(self.too_many_unnamed()).chain(self.too_few_heaps()).chain(self.no_kernel())
+        of_names.chain(of_addresses).chain(self.many_unnamed()).chain(self.too_few_heaps()).chain(self.no_kernel())
     }
 
     /// That processes without a heap are more than those that have none: each that runs a program of Windows' own kind has one.
@@ -136,9 +139,10 @@ impl KnownThings {
         self.lacks_kernel.then(|| Warning::note(RESIDENT_SET.name, DRIVERS_UNKNOWN, text.to_owned()))
     }
 
-    /// That too many have no name: more than a third of them. Some are always of files that no record tells.
-    fn too_many_unnamed(self) -> Option<Warning> {
-        let is_too_many = self.files >= FEWEST && self.unnamed.saturating_mul(3) > self.files;
+    /// That many have no name: more than a third of them, and numbers of files are wrong; more than an eighth, and the few pages of some categories can
+    /// be. Some are always of files that no record tells.
+    fn many_unnamed(self) -> Option<Warning> {
+        let is_more_than = |part: usize| self.files >= FEWEST && self.unnamed.saturating_mul(part) > self.files;
         let [files, unnamed] = [self.files as u64, self.unnamed as u64];
         let of = if self.is_all { "" } else { " looked at" };
         let text = format!(
@@ -146,7 +150,12 @@ impl KnownThings {
             count(unnamed),
             counted(files, "file", "files")
         );
-        is_too_many.then(|| Warning::grave(RESIDENT_SET.name, FILES_UNNAMED, text).of(unnamed))
+        let warning = match () {
+            () if is_more_than(3) => Warning::grave(RESIDENT_SET.name, FILES_UNNAMED, text),
+            () if is_more_than(8) => Warning::note(RESIDENT_SET.name, SOME_UNNAMED, text),
+            () => return None,
+        };
+        Some(warning.of(unnamed))
     }
 }
 
@@ -156,8 +165,9 @@ mod tests {
 
     #[test]
     fn some_files_without_names_are_usual() {
-        let of = |unnamed, files| KnownThings { files, unnamed, ..KnownThings::default() }.too_many_unnamed();
-        assert!([of(0, 0), of(9, 9), of(10, 30), of(0, 1000)].iter().all(Option::is_none));
+        let of = |unnamed, files| KnownThings { files, unnamed, ..KnownThings::default() }.many_unnamed();
+        assert!([of(0, 0), of(9, 9), of(3, 30), of(0, 1000)].iter().all(Option::is_none));
+        assert!([of(4, 30), of(10, 30)].iter().flatten().filter(|warning| !warning.is_grave).count() == 2);
         assert!(of(11, 30).is_some_and(|warning| warning.is_grave && warning.text.contains("11 of the 30 files")));
     }
 }

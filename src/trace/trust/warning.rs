@@ -50,6 +50,7 @@ const CODES: &[(&str, bool)] = &[
     ("rundown_disagrees", true),
     ("keys_name_no_process", true),
     ("files_unnamed", true),
+    ("some_files_unnamed", false),
     ("heaps_missing", true),
     ("addresses_missing", true),
     ("drivers_unknown", false),
