@@ -59,7 +59,9 @@ fn accesses_of_a_reason_without_records_are_told_and_are_no_growth() {
     ];
     let verdicts = |all: &[(String, String, String)]| all.iter().map(|of| of.0.clone()).collect::<Vec<_>>();
     assert_eq!(verdicts(&judged(&whole, &whole, &budgets, "--baseline base.etl")), ["pass"; 4]);
-    for (hooks, reason, code) in [(&POOL[..], "PoolAllocate", 0), (&[0x0278, 0x0279], "PageRangeAccess", 0)] {
+    for (hooks, reason, code) in
+        [(&POOL[..], "PoolAllocate", 0), (&[0x0278, 0x0279], "PageRangeAccess", 0), (&[0x0278], "PageRangeAccess", 0)]
+    {
         let bare = without("refset-proved.etl", &[&PAGES, hooks]);
         let ran = with("refset", &bare, &["--strict"]);
         assert!(ran.code == code && ran.out.contains(reason), "{reason}: {}", ran.out);

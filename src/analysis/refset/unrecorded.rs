@@ -1,8 +1,7 @@
 //! Access reasons of which the trace has no record: their keyword was off, or what records them was lost.
 
 use crate::analysis::refset::reason::AccessReason;
-use crate::etl::record_id::HookId;
-use crate::event::hooks::{PAGE_ACCESS, PAGE_ACCESS_EX, PAGE_RANGE_ACCESS, PAGE_RANGE_RELEASE};
+use crate::event::hooks::{PAGE_ACCESS, PAGE_ACCESS_EX, PAGE_RANGE_ACCESS, POOL_ALLOC, SESSION_ALLOC};
 use crate::load::survey::Survey;
 use crate::trace::analysis_needs::POOL;
 use crate::units::count;
@@ -22,11 +21,10 @@ pub(crate) struct UnrecordedReason {
 impl UnrecordedReason {
     /// Those of a trace, of pool and of ranges of pages: a scenario can be without these.
     pub fn all(survey: &Survey) -> Vec<UnrecordedReason> {
-        let sum =
-            |hooks: &[HookId]| hooks.iter().fold(0u64, |sum, hook| sum.saturating_add(survey.kernel_count(*hook)));
-        let pages = sum(&[PAGE_ACCESS, PAGE_ACCESS_EX]);
-        let has_ranges = sum(&[PAGE_RANGE_ACCESS, PAGE_RANGE_RELEASE]) > 0;
-        let has_pool = POOL.hooks().any(|hook| survey.kernel_count(hook) > 0);
+        let count_of = |hook| survey.kernel_count(hook);
+        let pages = count_of(PAGE_ACCESS).saturating_add(count_of(PAGE_ACCESS_EX));
+        let has_ranges = count_of(PAGE_RANGE_ACCESS) > 0;
+        let has_pool = [POOL_ALLOC, SESSION_ALLOC].iter().any(|hook| count_of(*hook) > 0);
         let of = |reason: AccessReason, text: String| UnrecordedReason { reason, text };
         // A machine without any for a while can be, and an old Windows without such records.
         let of_ranges = (!has_ranges && pages >= MANY_ACCESSES).then(|| {
@@ -42,7 +40,7 @@ impl UnrecordedReason {
         let of_pool = (!has_pool).then(|| {
             let reason = AccessReason::PoolAllocate;
             let text = format!(
-                "no record of the keyword {} is in the trace: accesses by {} count in no sum",
+                "no record of an allocation of pool (keyword {}) is in the trace: accesses by {} count in no sum",
                 POOL.keyword,
                 reason.name()
             );

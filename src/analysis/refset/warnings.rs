@@ -111,8 +111,11 @@ impl ReferenceSet {
         warnings.extend(self.unmatched_outside());
         let missing = self.missing_kinds().chain(self.missing_outside());
         warnings.extend(missing.map(|(_, text)| grave("accesses_missing", text)));
-        // That a keyword was off is said with the others.
-        let told = self.unrecorded.iter().filter(|of| of.reason != AccessReason::PoolAllocate);
+        // That a keyword was off is said with the others, and of releases without accesses above.
+        let is_told = |reason: AccessReason| {
+            reason == AccessReason::PoolAllocate || self.missing_outside().any(|(missing, _)| missing == reason)
+        };
+        let told = self.unrecorded.iter().filter(|of| !is_told(of.reason));
         warnings.extend(told.map(|of| note("accesses_unrecorded", of.text.clone())));
         warnings.extend((self.left_out.sum() > 0).then(|| {
             let text = format!("left out: {} of pool and page ranges", self.left_out.counts().join(", "));
