@@ -92,7 +92,7 @@ fn a_reference_set_without_private_pages_is_wrong() {
     ];
     let bare = without("refset-proved.etl", &[&PAGES, &[0x0276]]);
     let ran = with("refset", &bare, &["--strict"]);
-    let says = "no access by PrivatePageAccess is in the trace, beside ";
+    let says = "no access of a private page (PageAccess) is in the trace, beside ";
     assert!(ran.code == 3 && ran.out.contains(says), "{ran:?}");
     let found = judged(&bare, &whole, &budgets, "--baseline base.etl");
     assert!(found[..2].iter().all(|of| of.0 == "invalid" && of.1.starts_with(says)), "{found:?}");
