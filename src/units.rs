@@ -118,6 +118,14 @@ pub(crate) fn needs_nanoseconds(one: i64, other: i64) -> bool {
     rest != 0 && (shown == 0 || one.saturating_sub(other) != shown)
 }
 
+/// The first ones for a line, and how many more there are: `1, 2, 3 and 5 more`.
+pub(crate) fn first_of(all: &[impl AsRef<str>], most: usize) -> String {
+    let shown: Vec<&str> = all.iter().take(most).map(AsRef::as_ref).collect();
+    let more = all.len().saturating_sub(most);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    shown.join(", ") + &more
+}
+
 /// True where two spans differ by more than a tenth: sums over them are not to be compared.
 pub(crate) fn are_of_other_lengths(one: u64, other: u64) -> bool {
     one.abs_diff(other) > one.max(other) / 10

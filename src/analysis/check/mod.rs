@@ -25,6 +25,7 @@ mod unrecorded;
 pub mod verdict;
 
 use crate::trace::trust::warning::{OF_TRACE, Warning, Warnings};
+use crate::units::first_of;
 use budget::{Budget, Limit, RowSum, WHOLE};
 use largest_growth::{Grown, grown};
 use std::collections::{BTreeMap, BTreeSet};
@@ -219,7 +220,10 @@ pub(crate) fn unused_baseline(traces: &[TraceResult]) -> Option<Warning> {
         reason.map(|reason| unused.entry(reason).or_default().insert(&result.budget.name));
     }
     let text = if valued().any(is_used) {
-        let of_some = |(reason, names): (&&str, &BTreeSet<&str>)| format!("{}: {reason}", some_of(names));
+        const SHOWN: usize = 3;
+        let of_some = |(reason, names): (&&str, &BTreeSet<&str>)| {
+            format!("{}: {reason}", first_of(&names.iter().collect::<Vec<_>>(), SHOWN))
+        };
         let all: Vec<String> = unused.iter().map(of_some).collect();
         (!all.is_empty()).then(|| format!("the baseline has no value for {}", all.join("; for ")))
     } else {
@@ -229,15 +233,6 @@ pub(crate) fn unused_baseline(traces: &[TraceResult]) -> Option<Warning> {
         valued().next().map(|_| text)
     };
     text.map(|text| Warning::note(OF_TRACE, "baseline_unused", text))
-}
-
-/// The first names, and how many more there are.
-fn some_of(names: &BTreeSet<&str>) -> String {
-    const SHOWN: usize = 3;
-    let shown: Vec<&str> = names.iter().copied().take(SHOWN).collect();
-    let more = names.len().saturating_sub(SHOWN);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    shown.join(", ") + &more
 }
 
 /// The worst verdict of several; a pass if there is none.

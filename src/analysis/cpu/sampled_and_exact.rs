@@ -6,6 +6,7 @@ use crate::analysis::cpu::switch_stacks::KeptStack;
 use crate::analysis::cpu::thread_labels::Labels;
 use crate::trace::analysis_needs::CPU;
 use crate::trace::trust::warning::Warning;
+use crate::units::first_of;
 use std::collections::BTreeMap;
 
 /// Standard normal quantile of 97.5 %.
@@ -114,11 +115,9 @@ pub(super) fn samples_missing<S: KeptStack>(
         (lacking > chance).then(|| format!("{} of {} of processor {number}", ms(lacking), ms(busy)))
     };
     let all: Vec<String> = by_processor.iter().enumerate().filter_map(lacks).collect();
-    let more = all.len().saturating_sub(NAMED);
-    let shown = all.get(..all.len().min(NAMED)).unwrap_or_default().join(", ");
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let shown = first_of(&all, NAMED);
     let text = format!(
-        "samples are missing while processors were busy: they lack {shown}{more}; shares of samples are of the others"
+        "samples are missing while processors were busy: they lack {shown}; shares of samples are of the others"
     );
     (interval > 0 && !all.is_empty()).then(|| Warning::note(CPU.name, "some_samples_missing", text))
 }

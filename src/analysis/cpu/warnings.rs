@@ -15,7 +15,7 @@ use crate::trace::Trace;
 use crate::trace::analysis_needs::CPU;
 use crate::trace::trust::readiness::{Need, undescribed};
 use crate::trace::trust::warning::{Warning, Warnings, no_switches_of, records_missing, symbols_missing};
-use crate::units::{Nanos, Ticks, count, counted};
+use crate::units::{Nanos, Ticks, count, counted, first_of};
 use std::collections::BTreeSet;
 
 /// That the window, which begins with the first context switch, begins before the recording.
@@ -344,6 +344,9 @@ fn beyond_switches(trace: &Trace, range: TickRange) -> Vec<Warning> {
     begin.into_iter().chain(end).collect()
 }
 
+/// Processors that a line names.
+const NAMED: usize = 8;
+
 /// Processors whose threads are not known for some time.
 fn unknown(processors: &[Processor], range: TickRange, etl: &EtlFile) -> Vec<String> {
     let ticks = |processor: &Processor| -> u64 {
@@ -365,10 +368,7 @@ fn unknown(processors: &[Processor], range: TickRange, etl: &EtlFile) -> Vec<Str
     };
     let parts: Vec<String> = processors.iter().enumerate().filter_map(unknown).collect();
     if !parts.is_empty() {
-        let more = parts.len().saturating_sub(8);
-        let shown = parts.get(..parts.len().min(8)).unwrap_or_default().join(", ");
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        lines.push(format!("which threads ran is unknown for {shown}{more}"));
+        lines.push(format!("which threads ran is unknown for {}", first_of(&parts, NAMED)));
     }
     lines
 }
@@ -385,11 +385,9 @@ fn perhaps_missing(processors: &[Processor], range: TickRange, etl: &EtlFile) ->
         is_long.then(|| format!("{milliseconds:.3} ms of processor {number}"))
     };
     let parts: Vec<String> = processors.iter().enumerate().filter_map(silent).collect();
-    let more = parts.len().saturating_sub(8);
-    let shown = parts.get(..parts.len().min(8)).unwrap_or_default().join(", ");
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let shown = first_of(&parts, NAMED);
     let text = format!(
-        "buffers are missing that can be the first or the last of processors without a switch there: {shown}{more}; the thread of the \
+        "buffers are missing that can be the first or the last of processors without a switch there: {shown}; the thread of the \
          first switch counts as if it ran before it, that of the last one as if it ran on"
     );
     (!parts.is_empty()).then(|| Warning::grave(CPU.name, SWITCHES_AT_ENDS, text).of(parts.len() as u64))

@@ -4,6 +4,7 @@ use super::sample_capacity::processors;
 use crate::etl::log_file_header::MODE_NO_PER_PROCESSOR;
 use crate::trace::Trace;
 use crate::trace::trust::warning::Warning;
+use crate::units::first_of;
 
 /// A processor has few samples where it has less than one part in so many of its time.
 const FEW_PART: u128 = 2;
@@ -50,7 +51,7 @@ impl SamplesByProcessor {
         let [plural, were] =
             if silent.len() == 1 { ["", "it was idle, or its"] } else { ["s", "they were idle, or their"] };
         (!silent.is_empty())
-            .then(|| format!("no sample of processor{plural} {}: {were} samples were lost", named(&silent)))
+            .then(|| format!("no sample of processor{plural} {}: {were} samples were lost", first_of(&silent, NAMED)))
             .map(|text| Warning::note(analysis, NO_SAMPLES, text))
     }
 
@@ -62,18 +63,11 @@ impl SamplesByProcessor {
             few.map(|(number, time)| format!("{number} ({})", percent((*time).into(), span_ns.into()))).collect();
         let plural = if few.len() == 1 { "" } else { "s" };
         let is_each = few.len() == self.0.len();
-        (!few.is_empty() && !is_each).then(|| format!("few samples of processor{plural} {}", named(&few)))
+        (!few.is_empty() && !is_each).then(|| format!("few samples of processor{plural} {}", first_of(&few, NAMED)))
     }
 }
 
 /// A part as a share of all.
 pub(crate) fn percent(part: u128, all: u128) -> String {
     format!("{:.1} %", part as f64 * 100.0 / all.max(1) as f64)
-}
-
-/// The first of these, and how many more there are.
-fn named(all: &[String]) -> String {
-    let more = all.len().saturating_sub(NAMED);
-    let shown = all.get(..all.len().min(NAMED)).unwrap_or_default().join(", ");
-    if more > 0 { format!("{shown} and {more} more") } else { shown }
 }
