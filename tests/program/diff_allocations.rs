@@ -2,6 +2,8 @@
 
 use crate::program::{Ran, out, run};
 use crate::random_cases::one_in;
+use crate::trust::fixture;
+use etl_writer::file_of;
 use serde_json::{Value, json};
 
 const TRACE: &str = "alloc-x86.etl";
@@ -162,5 +164,31 @@ fn what_cannot_be_compared_is_refused() {
     ] {
         let ran = run(arguments);
         assert!(ran.code == code && ran.out.is_empty() && ran.err.contains(says), "{arguments:?}: {ran:?}");
+    }
+}
+
+/// Plain `diff` told it, and `check --baseline`; what was allocated, and which code ran, was compared without a word.
+#[test]
+fn another_build_of_windows_is_told_of_all_that_is_compared() {
+    let whole = fixture(OTHER);
+    // Build of the log-file header: after those of the buffer and the record, and four bytes of its own.
+    let at = 72 + 32 + 8;
+    let build = u16::from_le_bytes([whole[at], whole[at + 1]]);
+    let mut bytes = whole;
+    bytes[at..at + 2].copy_from_slice(&(build + 1).to_le_bytes());
+    let other = file_of(&bytes);
+    let path = other.path().to_str().expect("UTF-8");
+    for what in [&["--allocations"][..], &["--of", "samples"], &["--of", "cswitch"]] {
+        let told = |right: &str| {
+            let ran = run(&[&["diff", OTHER, right, "--format", "json", "-q"], what].concat());
+            let found: Value = serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {ran:?}"));
+            let texts: Vec<String> = rows(&found, "warnings").iter().map(|text| text.to_string()).collect();
+            texts.into_iter().filter(|text| text.contains(" of Windows")).collect::<Vec<_>>()
+        };
+        let says = format!(
+            "\"RIGHT: it is of build {} of Windows, LEFT of build {build}: growth is that of both\"",
+            build + 1
+        );
+        assert_eq!((told(OTHER), told(path)), (vec![], vec![says]), "{what:?}");
     }
 }

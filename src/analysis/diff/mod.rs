@@ -11,6 +11,7 @@ mod file_matching;
 mod file_side;
 pub(crate) mod memory;
 mod needed_stacks;
+mod other_machines;
 pub mod page_by_page;
 mod page_labels;
 pub(crate) mod process_matching;
@@ -40,12 +41,12 @@ use crate::imported::amount::Amount;
 use crate::imported::wpa::WpaRows;
 use crate::imported::wpa::columns::ExportedTable;
 use crate::trace::analysis_needs::{REFERENCE_SET, RESIDENT_SET};
-use crate::trace::machine::Machine;
 use crate::trace::trust::warning::{OF_TRACE, Warning, Warnings};
 use crate::units::{Nanos, are_of_other_lengths, counted as number_of};
 use comparison::Comparison;
 use file_side::{FileQuery, FileSide};
 use needed_stacks::need_stacks;
+use other_machines::of_other_machines;
 use page_by_page::PageDifferences;
 use process_matching::{Matched, Starts};
 use query::{DiffPlan, DiffQuery, SIDES, at_side};
@@ -114,13 +115,6 @@ struct Side<'s> {
     span_ns: Option<u64>,
 }
 
-/// That two traces are of other machines or builds of Windows.
-fn of_other_machines(sources: [&Source; 2]) -> Warnings {
-    let [Some(left), Some(right)] = sources.map(Source::trace) else { return Warnings::default() };
-    let [left, right] = [left, right].map(Machine::of);
-    right.differences(&left, SIDES[0]).into_iter().map(|warning| warning.named(SIDES[1])).collect()
-}
-
 /// That two scenarios are of other lengths, by more than a tenth.
 fn other_scenarios(sides: &[Side<'_>; 2]) -> Option<Warning> {
     let [left, right] = sides.each_ref().map(|side| side.span_ns);
@@ -149,7 +143,9 @@ impl Diff {
             warnings.extend(std::mem::take(&mut side.warnings).named(name));
         }
         warnings.extend(plan.warnings.iter().cloned());
-        warnings.add(of_other_machines(sources));
+        if let [Some(left), Some(right)] = sources.map(Source::trace) {
+            warnings.add(of_other_machines([left, right]));
+        }
         warnings.extend(other_scenarios(&sides));
         let matched = match_labels(&mut sides, &plan);
         let counted = sides.each_mut().map(|side| std::mem::take(&mut side.rows));

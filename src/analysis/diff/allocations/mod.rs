@@ -10,6 +10,7 @@ pub use rows::{AllocationDiffRow, AllocationMeasure, AllocationSums};
 
 use super::comparison::Comparison;
 use super::needed_stacks::need_stacks;
+use super::other_machines::of_other_machines;
 use super::process_matching::{Match, Matched};
 use super::query::{SIDES, at_side};
 use super::row_choice::RowChoice;
@@ -95,6 +96,7 @@ impl AllocationDiff {
         for (name, set) in SIDES.iter().zip([&left_set, &right_set]) {
             warnings.extend(set.warnings.clone().named(name));
         }
+        warnings.add(of_other_machines(traces));
         let joined = rows::join([&left_set, &right_set], query.measure, query.rows);
         need_stacks(&joined, (&left_set.dimensions, &query.allocations.conditions), &warnings)?;
         warnings.extend(matched.renamed_warning());

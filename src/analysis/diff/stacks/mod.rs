@@ -11,6 +11,7 @@ pub use rows::{StackDiffRow, StackMeasure};
 use super::allocations::trace;
 use super::comparison::Comparison;
 use super::needed_stacks::need_stacks;
+use super::other_machines::of_other_machines;
 use super::process_matching::{Match, Matched, Starts};
 use super::query::{SIDES, at_side};
 use super::row_choice::RowChoice;
@@ -94,7 +95,8 @@ impl StackDiff {
             |dimension: Dimension| matches!(dimension, Dimension::Function | Dimension::Module | Dimension::Stack);
         let conditions = query.stacks.conditions.iter().map(|condition| condition.dimension);
         let names_frames = group_by.iter().copied().chain(conditions).any(is_of_frames);
-        let warnings = warnings(sets, &matched, names_frames);
+        let mut warnings = warnings(sets, &matched, names_frames);
+        warnings.add(of_other_machines(traces));
         need_stacks(&joined, (&group_by, &query.stacks.conditions), &warnings)?;
         Ok(StackDiff {
             warnings,
