@@ -233,6 +233,35 @@ fn accesses_of_scenarios_of_other_lengths_are_told() {
     assert!(other.code == 0 && other.out.contains("sums grow with the time"), "{other:?}");
 }
 
+/// So does what is held after a longer scenario, as `diff --refset` tells; only sums over time were compared with a word.
+#[test]
+fn what_is_held_after_scenarios_of_other_lengths_is_told() {
+    for measure in ["held_at_stop", "peak"] {
+        let budget = format!(
+            "[[budget]]\nname = \"all\"\nanalysis = \"refset\"\nmeasure = \"{measure}\"\nmax_growth = \"1 page\"\n"
+        );
+        let folder = folder(&budget);
+        fs::copy(fixtures().join("refset-proved.etl"), folder.path().join("refset-proved.etl")).expect("a trace");
+        check(&folder, "refset-proved.etl --budgets budgets.toml --save-baseline base.json -q");
+        let says = "its scenario is ";
+        for baseline in ["refset-proved.etl", "base.json"] {
+            let same = check(&folder, &format!("refset-proved.etl --budgets budgets.toml --baseline {baseline} -q"));
+            assert!(same.code == 0 && !same.out.contains(says), "{same:?}");
+        }
+        let path = folder.path().join("base.json");
+        let saved = fs::read_to_string(&path).expect("a baseline");
+        let key = "\"scenario_ns\": ";
+        let longer = saved.replacen(key, &format!("{key}9"), 1);
+        assert_ne!(saved, longer);
+        fs::write(&path, longer).expect("a baseline");
+        let line = "refset-proved.etl --budgets budgets.toml --baseline base.json --strict --format json -q";
+        let other = check(&folder, line);
+        let told = json(&other)["traces"][0]["budgets"][0]["warnings"].to_string();
+        assert!(other.code == 0 && told.contains(says), "{other:?}");
+        assert!(told.contains(" s: what is touched and released grows with the time"), "{told}");
+    }
+}
+
 /// A median of runs of different machines is said to be one.
 #[test]
 fn a_baseline_of_different_machines_is_told() {

@@ -74,6 +74,9 @@ struct SavedBudget {
     /// The same of each run; not known of older files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     run_spans_ns: Vec<u64>,
+    /// Nanoseconds of the scenario, of what is held of a reference set; not known of older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    scenario_ns: Option<u64>,
     /// What can be of the value too: of processes and files that no record names, and of threads that nobody knows; none of older files.
     #[serde(default, skip_serializing_if = "is_zero")]
     unowned: u64,
@@ -260,6 +263,7 @@ impl Saved {
                 lacks_reasons: value.and_then(|value| value.lacks_reasons.clone()),
                 span_ns: value.and_then(|value| value.span_ns),
                 run_spans_ns: spans.unwrap_or_default(),
+                scenario_ns: value.and_then(|value| value.scenario_ns),
                 unowned: value.map_or(0, |value| value.unowned),
                 unknown_ns: value.map_or(0, |value| value.unknown_ns),
             }
@@ -351,6 +355,7 @@ impl Saved {
             has_no_match,
             span_ns,
             run_spans_ns: saved.run_spans_ns.clone(),
+            scenario_ns: saved.scenario_ns,
             unowned: saved.unowned,
             unknown_ns: saved.unknown_ns,
             lacks_reasons,

@@ -44,6 +44,8 @@ pub struct Value {
     pub(crate) span_ns: Option<u64>,
     /// The same of each of `runs`, where they are known.
     pub(crate) run_spans_ns: Vec<u64>,
+    /// Nanoseconds of the scenario in which pages were touched and released, of what is held of a reference set.
+    pub(crate) scenario_ns: Option<u64>,
     /// Nanoseconds of which nobody knows whose they are: the value can be greater by as much.
     pub(crate) unknown_ns: u64,
     /// What is of threads, processes and files of which nobody knows whether they meet the conditions: it is in the total.
@@ -54,6 +56,10 @@ pub struct Value {
     pub(crate) unnamed: u64,
     /// True when nothing meets the conditions, and a name may be wrong.
     pub(crate) has_no_match: bool,
+}
+
+fn seconds(nanos: u64) -> f64 {
+    Nanos(nanos.into()).seconds()
 }
 
 /// The length of a window.
@@ -74,10 +80,26 @@ impl Value {
         Value { unnamed: value.unowned, ..value }
     }
 
-    /// That both are sums over times of other lengths, by more than a tenth, or that the runs of the earlier one are.
+    /// That both are of times of other lengths.
     pub(super) fn other_length(&self, earlier: &Value) -> Option<String> {
+        self.other_span(earlier).or_else(|| self.other_scenario(earlier))
+    }
+
+    /// That both are held after scenarios of other lengths, by more than a tenth: as `pfnset diff --refset` says it.
+    fn other_scenario(&self, earlier: &Value) -> Option<String> {
+        let (span, before) = (self.scenario_ns?, earlier.scenario_ns?);
+        are_of_other_lengths(span, before).then(|| {
+            format!(
+                "its scenario is {:.3} s long and that of the baseline {:.3} s: what is touched and released grows with the time",
+                seconds(span),
+                seconds(before)
+            )
+        })
+    }
+
+    /// That both are sums over times of other lengths, by more than a tenth, or that the runs of the earlier one are.
+    fn other_span(&self, earlier: &Value) -> Option<String> {
         let (span, before) = (self.span_ns?, earlier.span_ns?);
-        let seconds = |nanos: u64| Nanos(nanos.into()).seconds();
         let runs = earlier.spans_of_runs_that_differ().map(|(shortest, longest)| {
             format!(
                 "it spans {:.3} s and the runs of the baseline {:.3} s to {:.3} s: sums grow with the time, so their growth says little, \

@@ -187,12 +187,14 @@ fn wrong_account(trace: &Trace, set: &ReferenceSet, evidence: &Evidence<'_>, bud
 
 fn held(set: &ReferenceSet, measure: Measure, all: &ReferenceSet) -> Value {
     let dimensions = set.dimensions.iter().map(|dimension| dimension.name().to_owned()).collect();
+    let scenario_ns = length(all.window_times);
     let signed = |pages: u64| i64::try_from(pages).unwrap_or(i64::MAX);
     match (measure, &set.timeline) {
         (Measure::Peak, Some(timeline)) => Value {
             pages: timeline.extent.peak,
             total: all.peak.0,
             dimensions,
+            scenario_ns,
             rows: (timeline.groups.iter())
                 .map(|group| Row { labels: group.labels.clone(), pages: signed(group.extent.peak) })
                 .collect(),
@@ -202,6 +204,7 @@ fn held(set: &ReferenceSet, measure: Measure, all: &ReferenceSet) -> Value {
             pages: u64::try_from(set.tree.measure.pages).unwrap_or(0),
             total: all.held_at_stop,
             dimensions,
+            scenario_ns,
             rows: set.rows.iter().map(|row| Row { labels: row.labels.clone(), pages: row.measure.pages }).collect(),
             ..Value::default()
         },
