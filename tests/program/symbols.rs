@@ -53,8 +53,10 @@ fn asked(folders: &[&tempfile::TempDir]) -> (Value, Vec<String>) {
         paths.iter().fold(warning, |text, path| text.replace(&format!("{path}{}", std::path::MAIN_SEPARATOR), ""))
     };
     let warnings = all["warnings"].as_array().expect("a list").iter().map(bare);
-    // The made-up samples stand for more time than there is.
-    let warnings = warnings.filter(|warning| !warning.starts_with("the samples stand for ")).collect();
+    // The made-up samples stand for more time than there is, in several builds of one program.
+    let is_of_samples =
+        |warning: &String| warning.starts_with("the samples stand for ") || warning.contains(" builds of ");
+    let warnings = warnings.filter(|warning| !is_of_samples(warning)).collect();
     (all, warnings)
 }
 
@@ -285,4 +287,27 @@ fn the_files_that_a_trace_needs() {
     assert!(lines.contains(&"crash.pdb,3249D99D0C4049318610F4E4FB0B69362,1") && lines.len() == 8, "{missing}");
     assert!(!missing.contains(NAME), "{missing}");
     insta::assert_snapshot!(run(&["symbols", &trace, "-q"]).out);
+}
+
+/// `crash.exe+0x2a6e` was one row of samples of three programs.
+#[test]
+fn offsets_of_several_builds_in_one_row_are_told() {
+    let told = |more: &[&str]| {
+        let trace = trace();
+        let ran = run(&[&["stacks", &trace, "-q", "--format", "json"], more].concat());
+        let all: Value = serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {ran:?}"));
+        let warnings = all["warnings"].as_array().expect("a list").iter().filter_map(Value::as_str);
+        warnings.filter(|text| text.contains(" builds of ")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let says = "3 builds of crash.exe: equal offsets are different code, and ";
+    for mixed in [&[][..], &["--group-by", "function"], &["--group-by", "stack"], &["--tree"]] {
+        let all = told(mixed);
+        assert!(all.len() == 1 && all[0].starts_with(says), "{mixed:?}: {all:?}");
+    }
+    let processes = [&["--group-by", "function", "--where", "process=208"][..], &["--group-by", "process,function"]];
+    for apart in processes.into_iter().chain([&["--group-by", "module"][..], &["--group-by", "process"]]) {
+        assert_eq!(told(apart), [""; 0], "{apart:?}");
+    }
+    // Folded frames have no offsets: what is left is of another module.
+    assert!(told(&["--fold", "crash.exe"]).iter().all(|text| !text.contains("crash.exe")));
 }

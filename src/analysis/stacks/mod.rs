@@ -18,6 +18,7 @@ mod frame_sums;
 mod hottest_path;
 mod image_and_method_names;
 mod loaded_code;
+mod mixed_builds;
 mod named_slices;
 mod process_labels;
 #[cfg(feature = "cli")]
@@ -270,7 +271,7 @@ impl StackSet {
         let mut texts = StackTexts::default();
         let (modules, functions) = shown.modules_and_functions();
         Ok(StackSet {
-            warnings: warnings(trace, &kinds, left_out, doubts, told),
+            warnings: warnings(trace, &kinds, left_out, doubts.into_iter().chain(shown.mixed_builds()), told),
             counts: parts.counts,
             joined: counts,
             left_out: left_out.sum(),

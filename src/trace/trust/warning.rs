@@ -137,6 +137,7 @@ const CODES: &[(&str, bool)] = &[
     // Allocations.
     ("no_stacks", false),
     ("stacks_incomplete", false),
+    ("builds_mixed", false),
     ("frees_estimated", false),
     ("symbols_missing", false),
     ("frees_not_recorded", true),
