@@ -64,12 +64,18 @@ fn missing_between(pair: (Nanos, Nanos), usual: i128) -> u64 {
     told(steps(pair, usual).saturating_sub(1))
 }
 
+/// Distances between samples, the least first.
+fn distances(times: &[Nanos]) -> Vec<i128> {
+    let pairs = times.iter().zip(times.iter().skip(1));
+    let mut distances: Vec<i128> = pairs.map(|(from, to)| to.0.saturating_sub(from.0)).collect();
+    distances.sort_unstable();
+    distances
+}
+
 /// The distance that is usual between two samples: that of the middle, or a shorter one that comes again, for where most samples are missing,
 /// most distances are too long. `None` for too few.
 fn usual_distance(times: &[Nanos]) -> Option<i128> {
-    let mut distances: Vec<i128> =
-        times.iter().zip(times.iter().skip(1)).map(|(from, to)| to.0.saturating_sub(from.0)).collect();
-    distances.sort_unstable();
+    let distances = distances(times);
     let at = |place: usize| distances.get(place).copied().filter(|_| times.len() >= FEWEST);
     let (middle, shorter) = (at(distances.len() / 2)?, at(distances.len() / 4)?);
     let is_again = |distance: &&i128| distance.abs_diff(shorter) <= shorter.unsigned_abs() / 20;
@@ -78,10 +84,23 @@ fn usual_distance(times: &[Nanos]) -> Option<i128> {
     Some(if is_usual { shorter } else { middle })
 }
 
+/// The distance of few samples, where at least two distances are alike: samples can be seldom, each at its time, beside others that come
+/// more often.
+fn even_distance(times: &[Nanos]) -> Option<i128> {
+    let distances = distances(times);
+    let (least, most) = distances.first().zip(distances.last()).filter(|_| distances.len() > 1)?;
+    (*least > 0 && most.abs_diff(*least) <= most.unsigned_abs() / 20).then_some(*most)
+}
+
+/// The distance by which samples are missing: their own, or that of the others of the trace.
+fn expected_distance(times: &[Nanos], others: &[Nanos]) -> Option<i128> {
+    usual_distance(times).or_else(|| even_distance(times)).or_else(|| usual_distance(others))
+}
+
 /// `working sets were sampled from 0.000 s to 3.000 s, page lists from 0.000 s to 6.000 s: …`: where samples of one begin later, or end
 /// earlier, than those of the other.
 fn short_text((times, what): (&[Nanos], &str), (others, of_others): (&[Nanos], &str)) -> Option<String> {
-    let usual = usual_distance(times).or_else(|| usual_distance(others))?;
+    let usual = expected_distance(times, others)?;
     let ((first, last), (from, to)) = (times.first().zip(times.last())?, others.first().zip(others.last())?);
     let missing = told(steps((*from, *first), usual)) + told(steps((*last, *to), usual));
     let span = |from: &Nanos, to: &Nanos| format!("from {:.3} s to {:.3} s", from.seconds(), to.seconds());
@@ -98,7 +117,7 @@ fn short_text((times, what): (&[Nanos], &str), (others, of_others): (&[Nanos], &
 /// `no working sets were sampled between 1.000 s and 4.500 s (6 samples, by their usual distance); …`.
 fn hole_text(times: &[Nanos], what: &str, others: &[Nanos]) -> Option<String> {
     let pairs = || times.iter().copied().zip(times.iter().copied().skip(1));
-    let usual = usual_distance(times).or_else(|| usual_distance(others))?;
+    let usual = expected_distance(times, others)?;
     let holes = pairs().map(|pair| (missing_between(pair, usual), pair)).filter(|(missing, _)| *missing > 0);
     let (count, missing) = holes.clone().fold((0u64, 0u64), |(count, all), (missing, _)| (count + 1, all + missing));
     let (_, (from, to)) = holes.max_by_key(|(missing, (from, _))| (*missing, std::cmp::Reverse(from.0)))?;
@@ -152,6 +171,10 @@ mod tests {
             told.starts_with("no working sets were sampled in 2 places, the longest between 0.000 s and 3.5"),
             "{told}"
         );
+        let often = of(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+        assert_eq!(hole_text(&of(&[1, 6, 11]), "working sets", &often), None, "seldom, but each at its time");
+        assert!(hole_text(&of(&[0, 6, 11]), "working sets", &often).is_some());
+        assert_eq!(short_text((&of(&[3, 8, 13]), "working sets"), (&often, "page lists")), None);
         let told = text(&[0, 1, 2, 9, 10, 11, 12]).unwrap_or_default();
         assert!(told.starts_with("no page lists were sampled between 1.000 s and 4.500 s: 6 samples are"), "{told}");
         let told = text(&[0, 1, 2, 9, 10, 11, 20, 21, 22, 23]).unwrap_or_default();
