@@ -1,11 +1,11 @@
 //! All samples of a trace, and whether they stand for more time than there is.
 
 use crate::analysis::cpu::replay::sample_counts::SampleCounts;
-use crate::analysis::cpu::sample_coverage::Sample;
 use crate::analysis::stacks::{ProfileIntervals, TimeOfSamples};
 use crate::analysis::time_grid::TickRange;
 use crate::etl::buffer_order::ranks;
 use crate::event::hooks::SAMPLED_PROFILE;
+use crate::event::perfinfo::ProfileSample;
 use crate::event::{Decoded, Event, decode};
 use crate::load::stacks::first_walk::Parts as StackParts;
 use crate::load::timed_records::for_each_moment;
@@ -13,6 +13,9 @@ use crate::moment::At;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::CPU;
 use crate::trace::trust::warning::Warning;
+
+/// A sample, and its processor.
+pub(super) type Sample = At<(ProfileSample, u16)>;
 
 /// That the samples of a window stand for more time than there is.
 pub(super) fn beyond_capacity(trace: &Trace, range: TickRange) -> Option<Warning> {

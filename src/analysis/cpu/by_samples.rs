@@ -2,9 +2,9 @@
 //!
 //! Sources: `docs/cpu.md` ("By samples").
 
-use crate::analysis::cpu::all_samples::{beyond_capacity, samples};
+use crate::analysis::cpu::all_samples::{Sample, beyond_capacity, samples};
 use crate::analysis::cpu::query::{CpuOrder, CpuQuery, Dimension};
-use crate::analysis::cpu::sample_coverage::{Sample, SampleCoverage};
+use crate::analysis::cpu::sample_coverage::SampleCoverage;
 use crate::analysis::cpu::sampled_and_exact::interval;
 use crate::analysis::cpu::thread_labels::names_one;
 use crate::analysis::stacks::{NO_SAMPLES, Names, Owners, ProfileIntervals, Texts, TimeOfSamples};

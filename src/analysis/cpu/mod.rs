@@ -5,8 +5,8 @@
 //! [`switch_stacks`] are the stacks of switch-ins, where they are asked for.
 //! Times are raw ticks, converted once at the end.
 
-#[cfg(feature = "cli")]
 mod all_samples;
+#[cfg(feature = "cli")]
 mod by_samples;
 pub mod delay_percentiles;
 mod interrupts;

@@ -1,18 +1,14 @@
 //! Of how much time there are samples: those that are missing would have met somebody, and shares of the others say nothing of it.
 
+use crate::analysis::cpu::all_samples::Sample;
 use crate::analysis::cpu::replay::sample_counts::SampleGaps;
 use crate::analysis::stacks::{SamplesByProcessor, percent};
 use crate::analysis::time_grid::TickRange;
 use crate::etl::clock::Clock;
-use crate::event::perfinfo::ProfileSample;
-use crate::moment::At;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::CPU;
 use crate::trace::trust::warning::Warning;
 use crate::units::{Ticks, counted};
-
-/// A sample, and its processor.
-pub(super) type Sample = At<(ProfileSample, u16)>;
 
 /// A time without samples of any processor is a hole from so many intervals on, and from one part in so many of the time of samples.
 const HOLE_INTERVALS: u64 = 10;
