@@ -167,3 +167,65 @@ fn what_no_record_names_of_a_baseline_can_be_growth_or_hide_it() {
         assert!(reason(1).contains("which the conditions can exclude, so it is "), "{}", reason(1));
     }
 }
+
+/// What conditions take only because they exclude another name: a lower limit passed by it, and an upper one failed.
+#[test]
+fn what_conditions_can_exclude_decides_no_limit() {
+    // 5 pages are of a process that no record names.
+    let of = |limit: &str| ("process = \"!lsass.exe\"", limit.to_owned());
+    let pages = {
+        let found = json(&check(&fixture_folder(&budgets(&[("process = \"!lsass.exe\"", "max = \"1 GiB\"")])), LINE));
+        found["traces"][0]["budgets"][0]["value_pages"].as_u64().expect("pages")
+    };
+    let all = [
+        of(&format!("min = \"{} pages\"", pages - 4)),
+        of(&format!("max = \"{} pages\"", pages - 4)),
+        of(&format!("min = \"{} pages\"", pages - 5)),
+        of(&format!("max = \"{} pages\"", pages - 6)),
+        ("process = \"!shared*\"", format!("min = \"{pages} pages\"")),
+    ];
+    let all: Vec<(&str, &str)> = all.iter().map(|(conditions, limit)| (*conditions, limit.as_str())).collect();
+    let found = verdicts("resident-small.etl", &all);
+    let verdicts: Vec<&str> = found.iter().map(|(verdict, _)| verdict.as_str()).collect();
+    assert_eq!(verdicts[..4], ["invalid", "invalid", "watch", "fail"], "{found:?}");
+    assert_ne!(verdicts[4], "invalid", "no process without a name is shared: {found:?}");
+    assert!(found[0].1.contains("which the conditions can exclude, so the value is "), "{found:?}");
+}
+
+const LINE: &str = "resident-small.etl --budgets budgets.toml --format json -q";
+
+fn fixture_folder(budgets: &str) -> tempfile::TempDir {
+    let folder = folder(budgets);
+    fs::copy(fixtures().join("resident-small.etl"), folder.path().join("resident-small.etl")).expect("a fixture");
+    folder
+}
+
+/// Of files and kinds of faults it is a doubt: budgets of them said nothing, and growth from what the baseline did not name failed.
+#[test]
+fn what_no_record_tells_of_faults_is_a_doubt() {
+    let budget = |conditions: &str, limit: &str| {
+        format!("[[budget]]\nname = \"a\"\nanalysis = \"faults\"\nwhere = {{ {conditions} }}\n{limit}\n")
+    };
+    let trace = "faults-x86.etl";
+    let judged = |conditions: &str, limit: &str| {
+        let folder = folder(&budget(conditions, limit));
+        fs::copy(fixtures().join(trace), folder.path().join(trace)).expect("a fixture");
+        let found = json(&check(&folder, &format!("{trace} --budgets budgets.toml --format json -q")));
+        found["traces"][0]["budgets"][0].clone()
+    };
+    let value = |conditions: &str| judged(conditions, "max = \"100000\"")["value"].as_u64().expect("faults");
+    let warnings = |conditions: &str, limit: String| judged(conditions, &limit)["warnings"].to_string();
+    let image = value("kind = \"image\"");
+    let says = "no record names the kind of ";
+    for limit in [format!("max = \"{image}\""), format!("min = \"{}\"", image + 1)] {
+        let told = warnings("kind = \"image\"", limit);
+        assert!(told.contains(says), "{told}");
+    }
+    assert!(!warnings("kind = \"image\"", "max = \"100000\"".to_owned()).contains(says));
+    assert!(!warnings("kind = \"image;unknown\"", format!("max = \"{image}\"")).contains(says));
+    let dll = value("file = \"*.dll\"");
+    assert!(warnings("file = \"*.dll\"", format!("min = \"{}\"", dll + 1)).contains("no record names the file of "));
+    let others = value("file = \"!*.dll\"");
+    let told = warnings("file = \"!*.dll\"", format!("min = \"{others}\""));
+    assert!(told.contains("which the conditions can exclude"), "{told}");
+}

@@ -1,9 +1,9 @@
 //! The values of budgets of allocations: commit, pool or heap.
 
 use super::budget::{Analysis, Budget, Conditions, Measure};
-use super::measured_value::{Row, Value};
+use super::measured_value::{Row, UnknownAmount, Value};
 use super::required_data::Evidence;
-use super::unknown_owners::of_unknown;
+use super::unknown_owners::{Unknown, of_unknown};
 use super::unrecorded::unrecorded_ends;
 use crate::analysis::allocations::{
     ALLOCATIONS_MISSING, AllocationQuery, AllocationSet, Dimension, FAR_FROM_RUNDOWN, FREES_DIFFER, FREES_UNKNOWN,
@@ -27,7 +27,7 @@ pub struct AllocationValues<'t> {
     /// Those that meet the conditions of a budget, by its name.
     of_budgets: BTreeMap<String, AllocationSet>,
     /// Those of processes that no record names, which can meet them too.
-    of_unknown: BTreeMap<String, Vec<AllocationSet>>,
+    of_unknown: BTreeMap<String, Vec<(UnknownAmount, AllocationSet)>>,
     evidence: Evidence<'t>,
 }
 
@@ -38,7 +38,7 @@ type Own<'b> = (&'b Budget, Vec<Condition<Dimension>>);
 #[derive(Default)]
 struct Sets {
     of_budgets: BTreeMap<String, AllocationSet>,
-    of_unknown: BTreeMap<String, Vec<AllocationSet>>,
+    of_unknown: BTreeMap<String, Vec<(UnknownAmount, AllocationSet)>>,
 }
 
 /// The allocations that meet these conditions, and by name those of the budgets. The trace is gone through once.
@@ -50,17 +50,17 @@ fn together(
     sets: &mut Sets,
 ) -> Result<AllocationSet, String> {
     // Allocations have no files.
-    let unknown =
-        own.iter().flat_map(|(budget, of)| of_unknown(of).into_iter().map(move |of| (*budget, of.conditions)));
-    let unknown: Vec<Own<'_>> = unknown.collect();
+    let unknown = own.iter().flat_map(|(budget, of)| of_unknown(of).into_iter().map(move |of| (*budget, of)));
+    let unknown: Vec<(&Budget, Unknown<Dimension>)> = unknown.collect();
     let symbols = own.first().map_or_else(SymbolFolders::default, |(budget, _)| budget.symbols.clone());
     let query = AllocationQuery { of: Some(of), conditions, symbols, ..AllocationQuery::default() };
-    let others: Vec<&[Condition<Dimension>]> = own.iter().chain(&unknown).map(|(_, of)| &of[..]).collect();
+    let of_unknown = unknown.iter().map(|(_, of)| &of.conditions[..]);
+    let others: Vec<&[Condition<Dimension>]> = own.iter().map(|(_, of)| &of[..]).chain(of_unknown).collect();
     let (all, found) = AllocationSet::answer_with(trace, &query, &others).map_err(|error| error.brief())?;
     let mut found = found.into_iter();
     sets.of_budgets.extend(own.iter().map(|(budget, _)| budget.name.clone()).zip(found.by_ref()));
-    for ((budget, _), set) in unknown.iter().zip(found) {
-        sets.of_unknown.entry(budget.name.clone()).or_default().push(set);
+    for ((budget, of), set) in unknown.into_iter().zip(found) {
+        sets.of_unknown.entry(budget.name.clone()).or_default().push((of.amount(0), set));
     }
     Ok(all)
 }
@@ -141,7 +141,10 @@ impl<'t> AllocationValues<'t> {
         }
         let amount = |figures: &Figures| amount(budget.measure, figures, selected);
         let unknown = self.of_unknown.get(&budget.name).into_iter().flatten();
-        let unowned = unknown.map(|set| (false, self::amount(budget.measure, &set.total, set).unsigned_abs()));
+        let unowned = unknown.map(|(of, set)| {
+            let amount = self::amount(budget.measure, &set.total, set).unsigned_abs();
+            UnknownAmount { amount, ..*of }
+        });
         let total_unknown = unknown_start(trace, all).filter(|_| budget.measure != Measure::GrowthPerMinute);
         Ok(Value {
             total_unknown,

@@ -77,15 +77,31 @@ struct SavedBudget {
     /// Nanoseconds of the scenario, of what is held of a reference set; not known of older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     scenario_ns: Option<u64>,
-    /// What can be of the value too: of processes and files that no record names, and of threads that nobody knows; none of older files.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    unowned: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    unknown_ns: u64,
+    /// What of it is not known; nothing of older files.
+    #[serde(default, skip_serializing_if = "SavedUnknown::is_nothing")]
+    unknown: SavedUnknown,
 }
 
-fn is_zero(number: &u64) -> bool {
-    *number == 0
+/// What of a value is not known, as in [`Value`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+struct SavedUnknown {
+    unknown_ns: u64,
+    unowned: u64,
+    perhaps: u64,
+    excluded: u64,
+    perhaps_excluded: u64,
+}
+
+impl SavedUnknown {
+    fn of(value: &Value) -> SavedUnknown {
+        let Value { unknown_ns, unowned, perhaps, excluded, perhaps_excluded, .. } = *value;
+        SavedUnknown { unknown_ns, unowned, perhaps, excluded, perhaps_excluded }
+    }
+
+    fn is_nothing(&self) -> bool {
+        *self == SavedUnknown::default()
+    }
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -264,8 +280,7 @@ impl Saved {
                 span_ns: value.and_then(|value| value.span_ns),
                 run_spans_ns: spans.unwrap_or_default(),
                 scenario_ns: value.and_then(|value| value.scenario_ns),
-                unowned: value.map_or(0, |value| value.unowned),
-                unknown_ns: value.map_or(0, |value| value.unknown_ns),
+                unknown: value.map(SavedUnknown::of).unwrap_or_default(),
             }
         };
         let trace = all_runs.first().map(|run| run.trace.clone()).unwrap_or_default();
@@ -351,13 +366,17 @@ impl Saved {
         let (rows, has_no_match, span_ns) = (rows.collect(), saved.no_match, saved.span_ns);
         let (rows_without, lacks_reasons) = (saved.rows_without.clone(), saved.lacks_reasons.clone());
         let value = Value { pages, total, dimensions, rows, runs, unrecorded, rows_without, ..Value::default() };
+        let SavedUnknown { unknown_ns, unowned, perhaps, excluded, perhaps_excluded } = saved.unknown;
         Ok(Value {
             has_no_match,
             span_ns,
             run_spans_ns: saved.run_spans_ns.clone(),
             scenario_ns: saved.scenario_ns,
-            unowned: saved.unowned,
-            unknown_ns: saved.unknown_ns,
+            unknown_ns,
+            unowned,
+            perhaps,
+            excluded,
+            perhaps_excluded,
             lacks_reasons,
             ..value
         })

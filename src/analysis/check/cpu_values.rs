@@ -3,6 +3,7 @@
 use super::budget::{Budget, Measure};
 use super::measured_value::{Row, Value, length};
 use super::required_data::Evidence;
+use super::unknown_owners::rows_perhaps_excluded;
 use super::unrecorded::NOT_READY;
 use crate::analysis::cpu::query::{CpuQuery, Dimension};
 use crate::analysis::cpu::replay::processor::ProcessorUse;
@@ -59,14 +60,8 @@ impl<'t> CpuValues<'t> {
         if budget.measure == Measure::ReadyTime && trace.survey().kernel_count(READY_THREAD) == 0 {
             return Err(NOT_READY.to_owned());
         }
-        let is_of_ready = budget.measure == Measure::ReadyTime;
-        let is_fault = |warning: &&Warning| match warning.code {
-            "window_empty" | "interrupts_unknown" | "switches_missing" => true,
-            "wakeups_missing" | "thread_starts_missing" => is_of_ready,
-            _ => false,
-        };
-        if let Some(fault) = all.warnings.iter().find(is_fault) {
-            return Err(fault.text.clone());
+        if let Some(reason) = missing_records(all, budget.measure) {
+            return Err(reason);
         }
         match_processes(trace, conditions);
         let own = match conditions {
@@ -88,7 +83,7 @@ impl<'t> CpuValues<'t> {
             pages: i64::try_from(counted.ns(ticks(row, budget.measure))).unwrap_or(i64::MAX),
         };
         let [unowned, unnamed] = unowned_ticks(counted, budget.measure);
-        Ok(Value {
+        let value = Value {
             pages: nanos(counted),
             total: nanos(all),
             dimensions: counted.dimensions.iter().map(|dimension| dimension.name().to_owned()).collect(),
@@ -103,8 +98,20 @@ impl<'t> CpuValues<'t> {
                 0
             },
             ..Value::default()
-        })
+        };
+        Ok(Value { excluded: rows_perhaps_excluded(&value, &budget.conditions), ..value })
     }
+}
+
+/// Why records that are missing make a measure unknown.
+fn missing_records(all: &CpuUse, measure: Measure) -> Option<String> {
+    let is_of_ready = measure == Measure::ReadyTime;
+    let is_fault = |warning: &&Warning| match warning.code {
+        "window_empty" | "interrupts_unknown" | "switches_missing" => true,
+        "wakeups_missing" | "thread_starts_missing" => is_of_ready,
+        _ => false,
+    };
+    all.warnings.iter().find(is_fault).map(|fault| fault.text.clone())
 }
 
 /// A process that never ran is there, and ran for no time: its labels match where all conditions on processes hold.

@@ -1,7 +1,7 @@
 //! The values of budgets of hard faults.
 
 use super::budget::{Budget, Conditions, Measure};
-use super::measured_value::{Row, Value, length};
+use super::measured_value::{Row, UnknownAmount, Value, length};
 use super::required_data::Evidence;
 use super::unknown_owners::{Unknown, of_unknown, unknown};
 use crate::analysis::faults::{Dimension, FaultQuery, FaultSet, HardFigures, HardKind, HardSet, WAITS_OVERLAP};
@@ -20,8 +20,8 @@ pub struct FaultValues<'t> {
     all: Result<FaultSet, String>,
     /// Those that meet the conditions of a budget, by its name.
     of_budgets: BTreeMap<String, HardSet>,
-    /// Those of processes and files that no record names, which can meet them too; true where a file is not known.
-    of_unknown: BTreeMap<String, Vec<(bool, HardSet)>>,
+    /// Those of processes and files that no record names, which can meet them too, or do so only for that.
+    of_unknown: BTreeMap<String, Vec<(UnknownAmount, HardSet)>>,
     evidence: Evidence<'t>,
 }
 
@@ -42,6 +42,26 @@ fn of_unnamed_files(conditions: &[Condition<Dimension>]) -> Option<Vec<Condition
     Some(others.map(copy).chain([rest, unknown(Dimension::File)]).collect())
 }
 
+/// The conditions again, for faults of which nothing tells what lies there, where they choose kinds or modules: these can be of any.
+fn of_unknown_kinds(conditions: &[Condition<Dimension>]) -> Option<Vec<Condition<Dimension>>> {
+    let unknown = HardKind::Unknown.name();
+    let is_of_kinds =
+        |condition: &&Condition<Dimension>| [Dimension::Kind, Dimension::Module].contains(&condition.dimension);
+    let is_chosen = |condition: &Condition<Dimension>| {
+        condition.dimension == Dimension::Kind && condition.patterns.could_pass(&[unknown])
+    };
+    let asks = conditions.iter().any(|condition| is_of_kinds(&condition));
+    if !asks || conditions.iter().any(is_chosen) {
+        return None;
+    }
+    let copy = |condition: &Condition<Dimension>| Condition {
+        patterns: condition.patterns.clone(),
+        ..Condition::fixed(condition.dimension, "")
+    };
+    let others = conditions.iter().filter(|condition| !is_of_kinds(condition)).map(copy);
+    Some(others.chain([Condition::fixed(Dimension::Kind, unknown)]).collect())
+}
+
 impl<'t> FaultValues<'t> {
     /// Of all hard faults, and of those of these budgets. The trace is gone through once.
     pub fn new(trace: &'t Trace, budgets: &[Budget]) -> FaultValues<'t> {
@@ -52,8 +72,14 @@ impl<'t> FaultValues<'t> {
         let own: Vec<(&String, &[Condition<Dimension>])> = own.collect();
         let query = FaultQuery { group_by: vec![Dimension::Process, Dimension::File], ..FaultQuery::default() };
         let unknown = own.iter().flat_map(|(name, conditions)| {
-            let of_files = of_unnamed_files(conditions).map(|conditions| Unknown { conditions, is_of_files: true });
-            of_unknown(conditions).into_iter().chain(of_files).map(|of| ((*name).clone(), of))
+            let of_files = of_unnamed_files(conditions).map(|conditions| Unknown {
+                conditions,
+                is_of_files: true,
+                is_excluded: false,
+            });
+            let of_kinds = of_unknown_kinds(conditions);
+            let of_kinds = of_kinds.map(|conditions| Unknown { conditions, is_of_files: true, is_excluded: false });
+            of_unknown(conditions).into_iter().chain(of_files).chain(of_kinds).map(|of| ((*name).clone(), of))
         });
         let unknown: Vec<(String, Unknown<Dimension>)> = unknown.collect();
         let others = own.iter().map(|(_, conditions)| *conditions);
@@ -70,9 +96,9 @@ impl<'t> FaultValues<'t> {
         };
         let mut of_others = of_others.into_iter();
         let of_budgets = own.into_iter().map(|(name, _)| name.clone()).zip(of_others.by_ref()).collect();
-        let mut of_unknown: BTreeMap<String, Vec<(bool, HardSet)>> = BTreeMap::new();
+        let mut of_unknown: BTreeMap<String, Vec<(UnknownAmount, HardSet)>> = BTreeMap::new();
         for ((name, of), set) in unknown.into_iter().zip(of_others) {
-            of_unknown.entry(name).or_default().push((of.is_of_files, set));
+            of_unknown.entry(name).or_default().push((of.amount(0), set));
         }
         let mut evidence = Evidence::new(trace, &FAULTS);
         let of_threads = all
@@ -130,7 +156,7 @@ impl<'t> FaultValues<'t> {
             pages: i64::try_from(amount(figures)).unwrap_or(i64::MAX),
         };
         let unknown_sets = self.of_unknown.get(&budget.name).into_iter().flatten();
-        let unowned = unknown_sets.map(|(is_of_files, set)| (*is_of_files, amount(&set.hard)));
+        let unowned = unknown_sets.map(|(of, set)| UnknownAmount { amount: amount(&set.hard), ..*of });
         Ok(Value {
             pages: amount(hard),
             total: amount(&all.hard),

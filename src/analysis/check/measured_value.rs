@@ -54,6 +54,10 @@ pub struct Value {
     pub(crate) perhaps: u64,
     /// What of that is of processes whose name is not known: one that nothing matches can be among them.
     pub(crate) unnamed: u64,
+    /// What is of processes that no record names, and would not count if they had a name that the conditions exclude.
+    pub(crate) excluded: u64,
+    /// The same of files, where it is only a doubt.
+    pub(crate) perhaps_excluded: u64,
     /// True when nothing meets the conditions, and a name may be wrong.
     pub(crate) has_no_match: bool,
 }
@@ -62,19 +66,53 @@ fn seconds(nanos: u64) -> f64 {
     Nanos(nanos.into()).seconds()
 }
 
+/// The values of several runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spread {
+    /// How many.
+    pub runs: u64,
+    /// The least of them: pages, hard faults or nanoseconds.
+    pub least: u64,
+    /// The most.
+    pub most: u64,
+}
+
+impl Spread {
+    /// Of the runs of a baseline. That of sums over times of other lengths is no noise.
+    pub(super) fn of(earlier: &Value) -> Option<Spread> {
+        let runs = Some(&earlier.runs).filter(|_| earlier.spans_of_runs_that_differ().is_none())?;
+        let (least, most) = (*runs.iter().min()?, *runs.iter().max()?);
+        Some(Spread { runs: runs.len() as u64, least, most })
+    }
+}
+
+/// An amount of what no record names.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct UnknownAmount {
+    /// True of files.
+    pub is_of_files: bool,
+    /// True for what counts, and would not if it had a name that the conditions exclude.
+    pub is_excluded: bool,
+    /// How much.
+    pub amount: u64,
+}
+
 /// The length of a window.
 pub(super) fn length((from, to): (Nanos, Nanos)) -> Option<u64> {
     u64::try_from(to.0 - from.0).ok()
 }
 
 impl Value {
-    /// With what is of processes and files that no record names, each with whether a file is not known. Where nothing else meets the conditions,
-    /// that may be what they mean.
-    pub(super) fn with_unowned(self, amounts: impl IntoIterator<Item = (bool, u64)>) -> Value {
+    /// With what is of processes and files that no record names. Where nothing else meets the conditions, that may be what they mean.
+    pub(super) fn with_unowned(self, amounts: impl IntoIterator<Item = UnknownAmount>) -> Value {
         let mut value = self;
-        for (is_of_files, amount) in amounts {
-            let is_doubt = is_of_files && value.pages > 0;
-            let sum = if is_doubt { &mut value.perhaps } else { &mut value.unowned };
+        for UnknownAmount { is_of_files, is_excluded, amount } in amounts {
+            let sum = match (is_excluded, is_of_files) {
+                (true, true) => &mut value.perhaps_excluded,
+                (true, false) => &mut value.excluded,
+                (false, true) if value.pages > 0 => &mut value.perhaps,
+                (false, _) => &mut value.unowned,
+            };
             *sum = sum.saturating_add(amount);
         }
         Value { unnamed: value.unowned, ..value }

@@ -19,6 +19,7 @@ mod reference_values;
 mod required_data;
 pub mod suggested_budgets;
 pub mod trace_values;
+mod undecided;
 mod unknown_owners;
 mod unnamed_categories;
 mod unrecorded;
@@ -26,33 +27,15 @@ pub mod verdict;
 
 use crate::trace::trust::warning::{OF_TRACE, Warning, Warnings};
 use crate::units::first_of;
-use budget::{Budget, Limit, RowSum, WHOLE};
+use budget::{Budget, RowSum};
 use largest_growth::{Grown, grown};
+pub(crate) use measured_value::Spread;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use trace_values::{TraceValues, Value};
-use unknown_owners::{Bounds, perhaps_excluded};
+use undecided::undecided;
+use unknown_owners::Bounds;
 use verdict::{LimitKind, LimitResult, Verdict, judge};
-
-/// The values of several runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Spread {
-    /// How many.
-    pub runs: u64,
-    /// The least of them: pages, hard faults or nanoseconds.
-    pub least: u64,
-    /// The most.
-    pub most: u64,
-}
-
-impl Spread {
-    /// Of the runs of a baseline. That of sums over times of other lengths is no noise.
-    fn of(earlier: &Value) -> Option<Spread> {
-        let runs = Some(&earlier.runs).filter(|_| earlier.spans_of_runs_that_differ().is_none())?;
-        let (least, most) = (*runs.iter().min()?, *runs.iter().max()?);
-        Some(Spread { runs: runs.len() as u64, least, most })
-    }
-}
 
 /// The result of one budget.
 #[derive(Debug, Clone)]
@@ -252,35 +235,6 @@ const NO_EARLIER: &str =
     "nothing in the baseline meets its conditions, so there is no growth to judge; optional = true counts from 0";
 const ALL_IS_GROWTH: &str = "nothing in the baseline meets its conditions: all of it counts as growth";
 
-/// A lower limit that time of which nobody knows the owner can reach is not judged; returns why.
-fn undecided_min(limits: &mut [LimitResult], bounds: &Bounds) -> Option<String> {
-    let min = limits.iter_mut().find(|limit| limit.kind == LimitKind::Min)?;
-    let reason = bounds.may_reach(u64::try_from(min.room.saturating_neg()).ok()?)?;
-    min.verdict = Verdict::Invalid;
-    Some(reason)
-}
-
-/// Growth that what nobody knows of the baseline can explain, or hide, is not judged; returns why.
-fn undecided_growth(limits: &mut [LimitResult], budget: &Budget, value: &Value, earlier: &Value) -> Option<String> {
-    let growth = limits.iter_mut().find(|limit| limit.kind == LimitKind::MaxGrowth)?;
-    let scale = budget.measure.unit().scale();
-    let [now, excluded] =
-        [value.pages, perhaps_excluded(earlier, &budget.conditions)].map(|amount| amount.saturating_mul(scale));
-    let most_of_runs = Spread::of(earlier).map_or(0, |spread| spread.most.saturating_mul(scale));
-    let allowed = |before: u64| match budget.max_growth {
-        Some(Limit::Bytes(bytes)) => before.saturating_add(bytes).max(most_of_runs),
-        Some(Limit::Share(share)) => {
-            let more = u128::from(before) * u128::from(share) / u128::from(WHOLE);
-            before.saturating_add(u64::try_from(more).unwrap_or(u64::MAX)).max(most_of_runs)
-        }
-        None => u64::MAX,
-    };
-    let bounds = Bounds::new(earlier, budget.measure).of(&budget.conditions);
-    let reason = bounds.of_growth(now, growth.verdict == Verdict::Fail, allowed, excluded)?;
-    growth.verdict = Verdict::Invalid;
-    Some(reason)
-}
-
 /// What a value is compared with.
 #[derive(Default)]
 struct Earlier<'v> {
@@ -357,20 +311,20 @@ fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Resu
         let above = perhaps.may_exceed(budget.max).filter(|_| bounds.may_exceed(budget.max).is_none());
         result.warnings.extend([above, more].into_iter().flatten());
     }
-    let may_reach = undecided_min(&mut result.limits, &bounds);
-    let before = earlier.value.and_then(|earlier| undecided_growth(&mut result.limits, budget, value, earlier));
+    let (undecided, doubts) = undecided(&mut result.limits, budget, value, earlier.value);
+    result.warnings.extend(doubts);
     result.verdict = worst(result.limits.iter().map(|limit| limit.verdict));
     let no_share =
         no_total.map(|reason| format!("a limit in percent is a part of all, and all is not known: {reason}"));
     let no_growth = budget.max_growth.and(earlier.missing.clone());
     result.without_baseline = earlier.missing;
-    result.cannot_judge([
+    let reasons = [
         (LimitKind::MaxGrowth.name(), no_growth),
         ("a share", no_share),
         (LimitKind::Max.name(), bounds.may_exceed(budget.max)),
-        (LimitKind::MaxGrowth.name(), may_outgrow.or(before)),
-        (LimitKind::Min.name(), may_reach),
-    ]);
+        (LimitKind::MaxGrowth.name(), may_outgrow),
+    ];
+    result.cannot_judge(reasons.into_iter().chain(undecided));
     if result.verdict == Verdict::Fail {
         let add_up = matches!(budget.measure.sum_of_rows(), RowSum::Equal | RowSum::Rounded);
         (result.dimensions, result.grown) = grown(value, earlier.value, add_up);

@@ -1,7 +1,7 @@
 //! The values of budgets of the reference set.
 
 use crate::analysis::check::budget::{Budget, Measure};
-use crate::analysis::check::measured_value::{Row, Value, length};
+use crate::analysis::check::measured_value::{Row, UnknownAmount, Value, length};
 use crate::analysis::check::required_data::Evidence;
 use crate::analysis::check::unknown_owners::{Unknown, of_unknown, unknown};
 use crate::analysis::refset::ReferenceSet;
@@ -130,14 +130,14 @@ impl ReferenceValues {
         trace: &Trace,
         budget: &Budget,
         conditions: &[Condition<ReferenceDimension>],
-    ) -> Result<Vec<(bool, u64)>, String> {
+    ) -> Result<Vec<UnknownAmount>, String> {
         let set = self.0.as_ref().map_err(String::clone)?;
         let is_unknown = unknown(ReferenceDimension::PROCESS);
         let has_any = set.rows.iter().any(|row| is_unknown.matches(row.labels.first()));
         let questions = if has_any { of_unknown(conditions) } else { Vec::new() };
         let of_each = |of: &Unknown<ReferenceDimension>| {
             let selected = reference_set(trace, &of.conditions, &budget.symbols).map_err(|error| error.brief())?;
-            Ok((of.is_of_files, held(&selected, budget.measure, set).pages))
+            Ok(of.amount(held(&selected, budget.measure, set).pages))
         };
         questions.iter().map(of_each).collect()
     }

@@ -4,6 +4,7 @@ use crate::analysis::check::allocation_values::{AllocationValues, COUNTS_ON};
 use crate::analysis::check::budget::{Analysis, Budget, Conditions, Measure};
 use crate::analysis::check::cpu_values::CpuValues;
 use crate::analysis::check::fault_values::FaultValues;
+use crate::analysis::check::measured_value::UnknownAmount;
 pub use crate::analysis::check::measured_value::{Row, Value};
 use crate::analysis::check::reference_values::{PAGES, ReferenceValues};
 use crate::analysis::check::required_data::{DRIVERS, Evidence};
@@ -281,8 +282,8 @@ impl<'t> ResidentValues<'t> {
         let all = all.or_insert_with_key(|by| count_pages(trace, context, snapshot, by, &[]));
         let pages = selected(context, all, conditions);
         let pages_of = |conditions: &[_]| selected(context, all, conditions).values().sum::<u64>();
-        let unowned: Vec<(bool, u64)> =
-            of_unknown(conditions).iter().map(|of| (of.is_of_files, pages_of(&of.conditions))).collect();
+        let unowned: Vec<UnknownAmount> =
+            of_unknown(conditions).iter().map(|of| of.amount(pages_of(&of.conditions))).collect();
         let perhaps = unnamed.map_or(0, |conditions| pages_of(&conditions));
         let value = of_pages(context, pages, snapshot.pages, doubts).with_unowned(unowned);
         Value { perhaps: value.perhaps.saturating_add(perhaps), ..value }

@@ -2,9 +2,9 @@
 //! could take the value beyond a limit, the limit is not judged.
 
 use super::budget::{Conditions, Limit, Measure, MeasureUnit, WHOLE};
-use super::measured_value::{Row, Value};
-use super::verdict::{LimitResult, Verdict};
-use crate::dimensions::single_dimensions::DETAIL;
+use super::measured_value::{Row, UnknownAmount, Value};
+use super::verdict::{LimitKind, LimitResult, Verdict};
+use crate::dimensions::single_dimensions::{DETAIL, KIND, MODULE};
 use crate::dimensions::{Condition, Dimension, FileFacet, NO_LABEL, ProcessFacet};
 use crate::pattern::{Pattern, Patterns};
 use crate::units::{count, counted, milliseconds, needs_nanoseconds};
@@ -22,6 +22,15 @@ pub(super) struct Unknown<D> {
     /// True where a file is not known. Many files have no name in a sound trace, and next to none of them is what the conditions choose: a process
     /// without one is rare.
     pub is_of_files: bool,
+    /// True for what the conditions choose, and would exclude if it had the name that they exclude.
+    pub is_excluded: bool,
+}
+
+impl<D> Unknown<D> {
+    /// What it is an amount of.
+    pub fn amount(&self, amount: u64) -> UnknownAmount {
+        UnknownAmount { is_of_files: self.is_of_files, is_excluded: self.is_excluded, amount }
+    }
 }
 
 /// The label of what has no session.
@@ -54,14 +63,39 @@ pub(super) fn of_unknown<D: Dimension>(conditions: &[Condition<D>]) -> Vec<Unkno
         // The session of a process that no record names is not known, and is no label of its own.
         let has_session = replaced.iter().filter_map(|place| conditions.get(*place)).any(is_session);
         let of_session = process.filter(|_| has_session).map(unknown);
-        Unknown { conditions: conditions.iter().enumerate().map(condition).chain(of_session).collect(), is_of_files }
+        let conditions = conditions.iter().enumerate().map(condition).chain(of_session).collect();
+        Unknown { conditions, is_of_files, is_excluded: false }
     };
     let is_of_process = |place: &usize| conditions.get(*place).is_some_and(|of| is_unknown(of, &of_processes));
     let together: Vec<usize> = places.iter().copied().filter(is_of_process).collect();
     let together = Some(together).filter(|some| some.len() > 1 && some.len() < places.len());
     let all = Some(places.clone()).filter(|all| all.len() > 1);
     let each = places.iter().map(|place| vec![*place]);
-    each.chain(together).chain(all).map(|replaced| with(&replaced)).collect()
+    each.chain(together).chain(all).map(|replaced| with(&replaced)).chain(of_excluded(conditions)).collect()
+}
+
+/// The conditions, and that a process or a file whose name they exclude is not known: `!svchost.exe` takes what may be of it.
+fn of_excluded<D: Dimension>(conditions: &[Condition<D>]) -> impl Iterator<Item = Unknown<D>> {
+    let of_files = of_files();
+    let copy = |condition: &Condition<D>| Condition {
+        patterns: condition.patterns.clone(),
+        ..Condition::fixed(condition.dimension, "")
+    };
+    let names = [of_processes(), of_files.clone()].concat();
+    let excludes = move |condition: &&Condition<D>| {
+        names.contains(&condition.dimension.name()) && !is_session(condition) && excludes_named(&condition.patterns)
+    };
+    conditions.iter().filter(excludes).map(move |excluding| Unknown {
+        conditions: conditions.iter().map(copy).chain([unknown(excluding.dimension)]).collect(),
+        is_of_files: of_files.contains(&excluding.dimension.name()),
+        is_excluded: true,
+    })
+}
+
+/// True for patterns that exclude names and take what has none.
+fn excludes_named(patterns: &Patterns) -> bool {
+    let unwanted = patterns.all().skip(patterns.wanted().len()).any(|pattern| !is_of_none(pattern));
+    unwanted && patterns.could_pass(&LABELS)
 }
 
 /// Dimensions of what a process is.
@@ -104,14 +138,10 @@ pub(super) fn unknown<D: Dimension>(dimension: D) -> Condition<D> {
     Condition { patterns: Patterns::of_labels(UNKNOWN), ..Condition::fixed(dimension, "") }
 }
 
-/// What of a value is of processes that no record names, which conditions take only because they exclude others: `!svchost.exe`.
-pub(super) fn perhaps_excluded(value: &Value, conditions: &Conditions) -> u64 {
-    let of_processes = of_processes();
-    let unwanted =
-        |patterns: &Patterns| patterns.all().skip(patterns.wanted().len()).any(|pattern| !is_of_none(pattern));
-    let excludes = |patterns: &Patterns| unwanted(patterns) && patterns.could_pass(&LABELS);
-    let conditions = conditions.by_name();
-    if !conditions.iter().any(|(name, patterns)| of_processes.contains(name) && excludes(patterns)) {
+/// What of the rows of a value is of processes that no record names, which conditions take only because they exclude others: `!svchost.exe`.
+pub(super) fn rows_perhaps_excluded(value: &Value, conditions: &Conditions) -> u64 {
+    let (of_processes, conditions) = (of_processes(), conditions.by_name());
+    if !conditions.iter().any(|(name, patterns)| of_processes.contains(name) && excludes_named(patterns)) {
         return 0;
     }
     let Some(at) = value.dimensions.iter().position(|name| name == ProcessFacet::Process.name()) else { return 0 };
@@ -152,7 +182,10 @@ impl Bounds {
     pub fn of(self, conditions: &Conditions) -> Bounds {
         let names: Vec<&str> = conditions.by_name().into_iter().map(|(name, _)| name).collect();
         let has = |facets: &[&str]| facets.iter().any(|facet| names.contains(facet));
+        let is_of_kinds = matches!(conditions, Conditions::Faults(_)) && has(&[KIND.name, MODULE.name]);
+        let is_of_kinds = is_of_kinds && !has(&of_processes()) && !has(&of_files());
         let unnamed = match (has(&of_processes()), self.is_of_files || has(&of_files())) {
+            _ if is_of_kinds => "the kind",
             (true, false) => "the process",
             (false, true) => "the file",
             _ => self.unnamed,
@@ -212,6 +245,31 @@ impl Bounds {
         })
     }
 
+    /// Why it is not known whether it is within a limit, by the verdict without that: `excluded` of it the conditions would exclude if it had
+    /// another name; in the unit of limits.
+    pub fn less(&self, limit: &LimitResult, excluded: u64) -> Option<String> {
+        let least = self.value.saturating_sub(excluded);
+        let (fails, bound) = (limit.verdict == Verdict::Fail, u64::try_from(limit.limit).unwrap_or(0));
+        let is_undecided = match limit.kind {
+            LimitKind::Min => !fails && least < bound,
+            LimitKind::Max | LimitKind::MaxGrowth => fails && least <= bound,
+        };
+        (excluded > 0 && is_undecided).then(|| {
+            let text = self.texts(&[(least, self.value), (self.value, bound), (least, bound)]);
+            let (name, excluded) = (self.unnamed, text(excluded));
+            let [least, value, bound] = [least, self.value, bound].map(&text);
+            let limit = match limit.kind {
+                LimitKind::Min => "min",
+                LimitKind::Max => "max",
+                LimitKind::MaxGrowth => "the baseline with max_growth",
+            };
+            format!(
+                "no record names {name} of {excluded}, which the conditions can exclude, so the value is {least} to {value}, and {limit} is \
+                 {bound}"
+            )
+        })
+    }
+
     /// Of a baseline: why it is not known whether a value of `now` has grown too much, by the verdict without that. `allowed`: the most that a
     /// value may be with max_growth beside such a baseline; `excluded`: what of it conditions would exclude if its process had another
     /// name. All in the unit of limits.
@@ -266,7 +324,6 @@ impl Bounds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::check::verdict::LimitKind;
     use crate::analysis::refset::query::Dimension as Of;
 
     #[test]
@@ -329,7 +386,10 @@ mod tests {
             texts.iter().map(|(text, is_of_files)| ((*text).to_owned(), *is_of_files)).collect::<Vec<_>>()
         };
         assert_eq!(asked(&["category=MapFile"]), none);
-        assert_eq!(asked(&["process=!a.exe"]), none, "has what is unknown already");
+        let excluding = with(&[("process=!a.exe process=Unknown*", false)]);
+        assert_eq!(asked(&["process=!a.exe"]), excluding, "has what is unknown already, and can exclude it");
+        assert_eq!(asked(&["file=!*.dll"]), with(&[("file=!*.dll file=Unknown*", true)]));
+        assert_eq!([asked(&["process=!shared*"]), asked(&["process=!Unknown*"])], [none.clone(), none.clone()]);
         for decided in ["Unknown*", "unknown (0x1f)", "shared*", "Shared (files*", "n/a;Unknown (-1)", "*"] {
             assert_eq!(asked(&[&format!("process={decided}")]), none, "{decided}");
         }
