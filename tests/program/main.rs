@@ -13,6 +13,7 @@ mod check_baselines;
 mod check_cpu;
 mod check_damage;
 mod check_faults;
+mod check_heaps;
 mod check_keywords;
 mod check_limits;
 mod check_runs;

@@ -58,6 +58,8 @@ pub struct Value {
     pub(crate) excluded: u64,
     /// The same of files, where it is only a doubt.
     pub(crate) perhaps_excluded: u64,
+    /// Pages of processes without heap ranges, by which it can be greater or less because they count as VirtualAlloc.
+    pub(crate) of_heaps: i64,
     /// True when nothing meets the conditions, and a name may be wrong.
     pub(crate) has_no_match: bool,
 }

@@ -20,6 +20,7 @@ mod required_data;
 pub mod suggested_budgets;
 pub mod trace_values;
 mod undecided;
+mod unknown_heaps;
 mod unknown_owners;
 mod unnamed_categories;
 mod unrecorded;
@@ -34,6 +35,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use trace_values::{TraceValues, Value};
 use undecided::undecided;
+use unknown_heaps::decided_by_heaps;
 use unknown_owners::Bounds;
 use verdict::{LimitKind, LimitResult, Verdict, judge};
 
@@ -302,6 +304,9 @@ fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Resu
     let no_total = value.total_unknown.as_ref().filter(|_| budget.has_shares());
     let known = if no_total.is_some() { budget.without_shares() } else { budget.clone() };
     result.limits = judge(&known, value.pages, value.total, runs);
+    let fails =
+        |pages| worst(judge(&known, pages, value.total, runs).iter().map(|limit| limit.verdict)) == Verdict::Fail;
+    result.warnings.extend(decided_by_heaps(value, fails));
     let growth = result.limits.iter().find(|limit| limit.kind == LimitKind::MaxGrowth).copied();
     let outgrown = |bounds: &Bounds| growth.and_then(|growth| bounds.may_outgrow(&growth, most_of_runs));
     let may_outgrow = outgrown(&bounds);

@@ -8,6 +8,7 @@ use crate::analysis::check::measured_value::UnknownAmount;
 pub use crate::analysis::check::measured_value::{Row, Value};
 use crate::analysis::check::reference_values::{PAGES, ReferenceValues};
 use crate::analysis::check::required_data::{DRIVERS, Evidence};
+use crate::analysis::check::unknown_heaps::{none_by_heaps, of_heaps};
 use crate::analysis::check::unknown_owners::of_unknown;
 use crate::analysis::check::unnamed_categories::of_unnamed;
 use crate::analysis::check::unrecorded::{
@@ -16,7 +17,7 @@ use crate::analysis::check::unrecorded::{
 use crate::analysis::refset::ReferenceSet;
 use crate::analysis::resident::count_pages;
 use crate::analysis::resident::known_things::{
-    ADDRESSES_MISSING, DRIVERS_UNKNOWN, FILES_UNNAMED, HEAPS_MISSING, SOME_UNNAMED,
+    ADDRESSES_MISSING, DRIVERS_UNKNOWN, FILES_UNNAMED, HEAPS_MISSING, SOME_HEAPS_MISSING, SOME_UNNAMED,
 };
 use crate::analysis::resident::page_dimensions::{Dimension as ResidentDimension, DimensionCode};
 use crate::analysis::resident::query::{SnapshotChoice, stacks_for};
@@ -185,6 +186,8 @@ struct ResidentValues<'t> {
     unknown: Vec<(&'static Recorded, &'static str, String)>,
     /// True where so many files have no name that categories which names tell are doubtful.
     lacks_names: bool,
+    /// True where some processes have no heap range.
+    lacks_heaps: bool,
     /// Why the pages cannot be those of the machine.
     far_from_meminfo: Option<String>,
     /// Without stacks, which each budget can have others of.
@@ -195,7 +198,7 @@ struct ResidentValues<'t> {
 
 impl<'t> ResidentValues<'t> {
     fn new(trace: &'t Trace, all: &mut TraceValues) -> ResidentValues<'t> {
-        let (mut unknown, mut lacks_names, mut far_from_meminfo) = (Vec::new(), false, None);
+        let (mut unknown, mut lacks_names, mut lacks_heaps, mut far_from_meminfo) = (Vec::new(), false, false, None);
         let snapshot = trace.need_snapshots().map_err(|error| error.brief()).and_then(|snapshots| {
             let indices = SnapshotChoice::Last.indices(snapshots).unwrap_or_default();
             let (warnings, is_far) = match indices.first() {
@@ -203,14 +206,15 @@ impl<'t> ResidentValues<'t> {
                 None => (warnings::of_snapshots(trace, &indices), None),
             };
             far_from_meminfo = is_far;
-            lacks_names = warnings.iter().any(|warning| warning.code == SOME_UNNAMED);
+            let has = |code| warnings.iter().any(|warning| warning.code == code);
+            (lacks_names, lacks_heaps) = (has(SOME_UNNAMED), has(SOME_HEAPS_MISSING));
             unknown.extend(warnings.iter().flat_map(unknown_things));
             all.warnings.add(but_not_recorded(&warnings));
             let last = indices.first().and_then(|index| snapshots.get(*index));
             last.ok_or_else(|| "it has no whole snapshot".to_owned())
         });
         let counted = BTreeMap::new();
-        ResidentValues { trace, snapshot, unknown, lacks_names, far_from_meminfo, context: None, counted }
+        ResidentValues { trace, snapshot, unknown, lacks_names, lacks_heaps, far_from_meminfo, context: None, counted }
     }
 
     fn value(&mut self, budget: &Budget, conditions: &[Condition<ResidentDimension>]) -> Result<Value, String> {
@@ -284,9 +288,16 @@ impl<'t> ResidentValues<'t> {
         let pages_of = |conditions: &[_]| selected(context, all, conditions).values().sum::<u64>();
         let unowned: Vec<UnknownAmount> =
             of_unknown(conditions).iter().map(|of| of.amount(pages_of(&of.conditions))).collect();
+        let movable = of_heaps(conditions).filter(|_| self.lacks_heaps);
+        let of_heaps = movable.map_or(0, |of| {
+            let pages = without_heaps(context, selected(context, all, &of.conditions));
+            if of.is_more { pages } else { -pages }
+        });
         let perhaps = unnamed.map_or(0, |conditions| pages_of(&conditions));
-        let value = of_pages(context, pages, snapshot.pages, doubts).with_unowned(unowned);
-        Value { perhaps: value.perhaps.saturating_add(perhaps), ..value }
+        let mut value = of_pages(context, pages, snapshot.pages, doubts).with_unowned(unowned);
+        // No limit is looked at where nothing meets the conditions.
+        value.doubts.extend(none_by_heaps(of_heaps).filter(|_| value.pages == 0));
+        Value { perhaps: value.perhaps.saturating_add(perhaps), of_heaps, ..value }
     }
 }
 
@@ -348,6 +359,18 @@ fn selected(
         }
     }
     passing
+}
+
+/// How many of the pages are of programs that have no heap range.
+fn without_heaps(context: &SnapshotContext<'_>, pages: PagesByCodes) -> i64 {
+    let is_without = |codes: &[DimensionCode]| match codes.first() {
+        Some(DimensionCode::Number(index)) => {
+            u32::try_from(*index).is_ok_and(|index| context.heaps.without.contains(&index))
+        }
+        _ => false,
+    };
+    let sum: u64 = pages.iter().filter(|(codes, _)| is_without(codes)).map(|(_, pages)| pages).sum();
+    i64::try_from(sum).unwrap_or(i64::MAX)
 }
 
 fn of_pages(context: &SnapshotContext<'_>, pages: PagesByCodes, total: u64, doubts: Vec<String>) -> Value {

@@ -20,6 +20,9 @@ const IN_RUN: u32 = 256;
 /// Code of processes that have no heap range.
 pub(crate) const HEAPS_MISSING: &str = "heaps_missing";
 
+/// The same of fewer of them.
+pub(crate) const SOME_HEAPS_MISSING: &str = "some_heaps_missing";
+
 /// Code of a kernel without images.
 pub(crate) const DRIVERS_UNKNOWN: &str = "drivers_unknown";
 
@@ -49,6 +52,8 @@ pub(super) struct KnownThings {
     records: NameRecords,
     /// Processes with regions and no heap range, and all with regions.
     heaps: (u64, u64),
+    /// The same of those that run a program.
+    programs: (u64, u64),
     /// Private pages that were looked at.
     private: Private,
     /// True where no image of the kernel is known, though images were recorded.
@@ -94,7 +99,8 @@ impl KnownThings {
         let missing = trace.missing(&RESIDENT_SET);
         let has = |recorded: &Recorded| !missing.iter().any(|need| need.keyword == recorded.keyword);
         let known = KnownThings {
-            heaps: if has(&HEAPS) { context.heaps } else { (0, 0) },
+            heaps: if has(&HEAPS) { context.heaps.all } else { (0, 0) },
+            programs: if has(&HEAPS) { context.heaps.programs } else { (0, 0) },
             lacks_kernel: has(&IMAGES) && context.image_names.is_empty(),
             ..KnownThings::default()
         };
@@ -121,16 +127,26 @@ impl KnownThings {
         of_names.chain(of_addresses).chain(self.many_unnamed()).chain(self.too_few_heaps()).chain(self.no_kernel())
     }
 
-    /// That processes without a heap are more than those that have none: each that runs a program of Windows' own kind has one.
+    /// That processes without a heap are more than those that have none: each that runs a program of Windows' own kind has one, but for what
+    /// begins or ends. Where nothing tells who runs a program, three run none.
     fn too_few_heaps(self) -> Option<Warning> {
-        let (lacking, all) = self.heaps;
-        let text = format!(
-            "{} of {} processes with regions have no heap range: the rundown of heap ranges is not whole, and their pages count as VirtualAlloc",
-            count(lacking),
-            count(all)
-        );
-        let is_too_many = lacking > 2 && lacking.saturating_mul(10) > all;
-        is_too_many.then(|| Warning::grave(RESIDENT_SET.name, HEAPS_MISSING, text).of(lacking))
+        let is_more_than = |(lacking, all): (u64, u64), part: u64| lacking.saturating_mul(part) > all;
+        let are_many = |some: (u64, u64), fewest: u64| some.0 >= fewest && is_more_than(some, 10);
+        let is_of_all = are_many(self.heaps, 3);
+        let (lacking, all) = if is_of_all { self.heaps } else { self.programs };
+        let have = if lacking == 1 { "has" } else { "have" };
+        let lack = format!("{} of {} processes with regions {have} no heap range", count(lacking), count(all));
+        let effect = "the rundown of heap ranges is not whole, and their pages count as VirtualAlloc";
+        let grave = || Warning::grave(RESIDENT_SET.name, HEAPS_MISSING, format!("{lack}: {effect}"));
+        let note = || {
+            Warning::note(RESIDENT_SET.name, SOME_HEAPS_MISSING, format!("{lack}: their pages count as VirtualAlloc"))
+        };
+        let warning = match () {
+            () if is_of_all || are_many(self.programs, 2) => grave(),
+            () if is_more_than(self.programs, 50) => note(),
+            () => return None,
+        };
+        Some(warning.of(lacking))
     }
 
     /// That no image of the kernel is known: no machine runs without one.
@@ -162,6 +178,18 @@ impl KnownThings {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Two processes of 13 without heaps were not told, and budgets of VirtualAlloc failed by their heaps.
+    #[test]
+    fn few_processes_without_heaps_are_told() {
+        let of = |programs, heaps| KnownThings { programs, heaps, ..KnownThings::default() }.too_few_heaps();
+        let is_grave = |programs, heaps| of(programs, heaps).map(|warning| warning.is_grave);
+        assert_eq!([(0, 0), (0, 13), (1, 50), (4, 200)].map(|programs| is_grave(programs, programs)), [None; 4]);
+        assert_eq!([(1, 13), (2, 20), (5, 200)].map(|programs| is_grave(programs, programs)), [Some(false); 3]);
+        assert_eq!([(2, 13), (3, 13)].map(|programs| is_grave(programs, programs)), [Some(true); 2]);
+        // Two that run no program, and three of which nothing is known.
+        assert_eq!([is_grave((0, 11), (2, 13)), is_grave((0, 0), (3, 13))], [None, Some(true)]);
+    }
 
     #[test]
     fn some_files_without_names_are_usual() {

@@ -9,6 +9,7 @@ use crate::load::owned_events::KernelBlock;
 use crate::load::space_events::SpaceReader;
 use crate::load::trace_parts::Parts;
 use crate::model::address_index::{AddressIndex, Leaves};
+use crate::model::address_space::AddressSpace;
 use crate::model::address_space_at::{Contradiction, space_at};
 use crate::model::drive_paths::DrivePaths;
 use crate::model::file_names::FileNamesAt;
@@ -25,6 +26,7 @@ use crate::trace::Trace;
 use crate::units::PointerSize;
 use foldhash::HashMap as FastMap;
 use rayon::prelude::*;
+use std::collections::BTreeSet;
 
 /// The rules for the pages of a file, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,11 +81,58 @@ impl SpecialFiles {
     }
 }
 
-/// How many have regions and no heap, and how many have regions.
-fn without_heap(all: impl Iterator<Item = (bool, bool)>) -> (u64, u64) {
-    all.filter(|(has_regions, _)| *has_regions)
-        .fold((0, 0), |(without, all), (_, has_heap)| (without + u64::from(!has_heap), all + 1))
+/// Which processes with regions have no heap range.
+#[derive(Debug, Default)]
+pub struct HeapsOfProcesses {
+    /// Processes with regions and no heap range, and all with regions.
+    pub all: (u64, u64),
+    /// The same of those that run a program.
+    pub programs: (u64, u64),
+    /// Instances of programs with regions and no heap range.
+    pub without: BTreeSet<u32>,
 }
+
+/// What is known of the space of a process.
+#[derive(Debug, Clone, Copy, Default)]
+struct SpaceParts {
+    has_regions: bool,
+    has_heap: bool,
+    /// True where it runs a program of Windows' own kind, which has a heap: memory compression and the registry map no image, and System
+    /// runs none of those that it maps.
+    runs_program: bool,
+}
+
+impl SpaceParts {
+    fn of(space: &AddressSpace, process: &Instance) -> SpaceParts {
+        let is_image = |kind| matches!(kind, ViewKind::Image | ViewKind::ImageOtherProtection);
+        let has_image = || space.views.iter().any(|(.., view)| is_image(view.kind));
+        SpaceParts {
+            has_regions: !space.regions.is_empty(),
+            has_heap: !space.heaps.is_empty(),
+            runs_program: process.process_id > SYSTEM_PROCESS && has_image(),
+        }
+    }
+}
+
+impl HeapsOfProcesses {
+    fn of(all: impl Iterator<Item = SpaceParts>) -> HeapsOfProcesses {
+        let mut heaps = HeapsOfProcesses::default();
+        for (instance, process) in (0..).zip(all).filter(|(_, process)| process.has_regions) {
+            let counts = [Some(&mut heaps.all), process.runs_program.then_some(&mut heaps.programs)];
+            for (without, all) in counts.into_iter().flatten() {
+                *without += u64::from(!process.has_heap);
+                *all += 1;
+            }
+            if process.runs_program && !process.has_heap {
+                heaps.without.insert(instance);
+            }
+        }
+        heaps
+    }
+}
+
+/// Id of the process System.
+const SYSTEM_PROCESS: u32 = 4;
 
 /// Everything that the pages of one snapshot are joined with.
 #[derive(Debug)]
@@ -120,8 +169,8 @@ pub struct SnapshotContext<'h> {
     pfn_database: RangesByAddress<()>,
     /// What pool tags stand for.
     pub(crate) pool_tags: PoolTags,
-    /// Processes that have regions and no heap range, and all that have regions.
-    pub heaps: (u64, u64),
+    /// Processes that have regions and no heap range.
+    pub heaps: HeapsOfProcesses,
     /// Ranges and threads on which events and end rundown disagree, with the process.
     pub contradictions: Vec<(u32, Contradiction)>,
     /// Who committed what, where stacks are asked for.
@@ -139,12 +188,12 @@ impl<'h> SnapshotContext<'h> {
         let (file_names, hives, moment) = (&trace.files().names, trace.hives(), snapshot.first);
         let (processes, rundowns) = rayon::join(|| trace.processes(), || trace.rundowns());
         let reading = trace.owner_keys().reading(snapshot.version, snapshot.pointer);
-        let spaces = || -> Vec<(Leaves, Vec<Contradiction>, (bool, bool))> {
+        let spaces = || -> Vec<(Leaves, Vec<Contradiction>, SpaceParts)> {
             let space = |reader: &mut SpaceReader, process: &Instance| {
                 let events = events.by_process_id.get(&process.process_id).filter(|_| process.is_alive(moment))?;
                 let state = space_at(events.read(etl, reader), process, moment, rundowns);
-                let has = (!state.space.regions.is_empty(), !state.space.heaps.is_empty());
-                Some((Leaves::new(FlatRanges::new(&state.space)), state.contradictions, has))
+                let parts = SpaceParts::of(&state.space, process);
+                Some((Leaves::new(FlatRanges::new(&state.space)), state.contradictions, parts))
             };
             let spaces = processes.instances.par_iter().map_init(SpaceReader::default, space);
             spaces.map(Option::unwrap_or_default).collect()
@@ -168,7 +217,7 @@ impl<'h> SnapshotContext<'h> {
             .filter(|(.., (kind, _))| matches!(kind, ViewKind::Image | ViewKind::ImageOtherProtection));
         let database = kernel.pfn_database.iter().map(KernelBlock::range).map(|(base, end)| (base, end, ()));
         SnapshotContext {
-            heaps: without_heap(built.iter().map(|(.., has)| *has)),
+            heaps: HeapsOfProcesses::of(built.iter().map(|(.., parts)| *parts)),
             moment,
             pointer: snapshot.pointer,
             processes,

@@ -52,6 +52,7 @@ const CODES: &[(&str, bool)] = &[
     ("files_unnamed", true),
     ("some_files_unnamed", false),
     ("heaps_missing", true),
+    ("some_heaps_missing", false),
     ("addresses_missing", true),
     ("drivers_unknown", false),
     ("sequence_broken", true),
