@@ -14,8 +14,11 @@ use std::ops::Range;
 /// Two boot times that differ by less are of one boot, 100 ns: Windows corrects the time of the boot when its clock is set.
 const SAME_BOOT: u64 = 10 * 10_000_000;
 
-/// Seconds between two sessions of one recording, at most: whoever stops both stops one after the other.
-const MOST_APART: f64 = 1.0;
+/// Two sessions of one recording overlap: whoever records both stops one after the other, and starts none after that. So much can lie between
+/// them by their headers and none in truth: the date of an end is that of a tick of the clock, in seconds, and the clock of dates is slewed
+/// while a session runs, by this part of its length.
+const TICK: f64 = 0.016;
+const SLEWED: f64 = 1e-3;
 
 /// True for two boot times of one boot.
 pub fn is_same_boot(one: FileTime, other: FileTime) -> bool {
@@ -69,14 +72,13 @@ impl EtlFile {
         {
             return Err(format!("its machine has {other} processors, not {one}"));
         }
-        let apart = other.seconds_after(self).max(self.seconds_after(other));
-        if apart > MOST_APART {
-            let when = if other.seconds_after(self) > 0.0 {
-                "began after that one ended"
-            } else {
-                "ended before that one began"
-            };
-            return Err(format!("its session {when}, by {apart:.3} s: they were not recorded together"));
+        for (earlier, later, when) in
+            [(self, other, "began after that one ended"), (other, self, "ended before that one began")]
+        {
+            let apart = later.seconds_after(earlier).filter(|apart| *apart > TICK + earlier.seconds() * SLEWED);
+            if let Some(apart) = apart {
+                return Err(format!("its session {when}, by {apart:.3} s: they were not recorded together"));
+            }
         }
         let same = |file: &EtlFile| file.header == other.header && file.own_buffers() == other.own_buffers();
         if same(self) || self.others.iter().any(|(_, file)| same(file)) {
@@ -91,14 +93,19 @@ impl EtlFile {
         Some(self.header.processors).filter(|_| self.header.mode & OTHERWISE == 0)
     }
 
+    /// Length of its session by its dates; 0 where they tell none.
+    fn seconds(&self) -> f64 {
+        let length = self.header.end_time.and_then(|end| end.0.checked_sub(self.header.start_time.0));
+        length.unwrap_or(0) as f64 / 1e7
+    }
+
     /// Seconds from the end of another session of this clock to the start of this one; below zero where they overlap. By the dates for
-    /// the length, and by the clock for the rest, because dates are set.
-    fn seconds_after(&self, earlier: &EtlFile) -> f64 {
-        let length = |end: FileTime| end.0.checked_sub(earlier.header.start_time.0);
-        let Some(length) = earlier.header.end_time.and_then(length) else { return f64::NEG_INFINITY };
+    /// the length, and by the clock for the rest, because dates are set. `None` where the other one was never stopped.
+    fn seconds_after(&self, earlier: &EtlFile) -> Option<f64> {
+        let end = earlier.header.end_time.filter(|end| *end >= earlier.header.start_time);
         let [own, other] = [self, earlier].map(|file| file.header_stamp().unwrap_or(file.clock.origin));
         let between = i128::from(own.0) - i128::from(other.0);
-        between as f64 / self.clock.frequency_hz.max(1) as f64 - length as f64 / 1e7
+        end.map(|_| between as f64 / self.clock.frequency_hz.max(1) as f64 - earlier.seconds())
     }
 
     /// What files of one recording have in common beside their boot, as text.

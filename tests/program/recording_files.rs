@@ -57,7 +57,19 @@ fn sessions_one_after_the_other_and_of_other_machines_are_refused() {
         ..beside()
     };
     let many = Session { processors: 8, ..beside() };
-    for (session, says) in [(later, "they were not recorded together"), (many, "its machine has 8 processors, not 1")] {
+    // Half a second after the first one had ended: heap ranges of it are of another time than its pages.
+    let half = beside().end_time - beside().start_time + 5_000_000;
+    let soon = Session {
+        t0: beside().t0 + half,
+        start_time: beside().start_time + half,
+        end_time: beside().end_time + half,
+        ..beside()
+    };
+    for (session, says) in [
+        (later, "they were not recorded together"),
+        (soon, "they were not recorded together"),
+        (many, "its machine has 8 processors, not 1"),
+    ] {
         let other = put(folder.path(), "b.etl", &user(session).finish());
         for files in [[first.clone(), other.clone()], [other, first.clone()]] {
             let ran = with("processes", &files);
