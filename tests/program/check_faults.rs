@@ -301,3 +301,23 @@ fn faults_of_unknown_processes_may_be_of_a_process_without_any() {
     );
     assert_ne!(judged("4").0, "invalid");
 }
+
+/// Without the ends of threads, faults of a thread were those of the next one with its id, and nothing told it.
+#[test]
+fn faults_by_process_are_not_known_without_the_ends_of_threads() {
+    let thread = |pid: u32, tid: u32, hook: u16| Thread { pid, tid, ..Thread::default() }.rec(P8, 3, hook);
+    let all = |pid: u32, hook: u16| (0..20).map(move |n| thread(pid, TID + 4 * n, hook)).collect::<Vec<_>>();
+    let other = Process::new(APP + 8, "other.exe").rec(P8, 4, process::DC_START);
+    let records = |has_ends: bool| {
+        let ends = if has_ends { all(APP, thread::END) } else { Vec::new() };
+        let next = [all(APP + 8, thread::START), all(APP + 8, thread::DC_END)].concat();
+        let faults = faults(Session::windows10().t0);
+        [process(), all(APP, thread::DC_START), vec![other.clone()], faults, ends, next].concat()
+    };
+    let of_one = "where = { process = \"app.exe\" }\nmax = \"100\"";
+    let verdict = |has_ends: bool, rest: &str| judged(records(has_ends), "hard_faults", rest);
+    assert_eq!(verdict(true, of_one).0, "pass");
+    let (found, reason) = verdict(false, of_one);
+    assert!(found == "invalid" && reason.contains("20 ends of threads are in no record"), "{found} {reason}");
+    assert_eq!(verdict(false, "max = \"100\"").0, "pass");
+}

@@ -5,7 +5,7 @@ use super::measured_value::{Row, UnknownAmount, Value, length};
 use super::required_data::Evidence;
 use super::unknown_owners::{Unknown, of_unknown, unknown};
 use crate::analysis::faults::{Dimension, FaultQuery, FaultSet, HardFigures, HardKind, HardSet, WAITS_OVERLAP};
-use crate::analysis::stacks::{PROCESS_DIFFERS, STARTS_MISSING};
+use crate::analysis::stacks::{ENDS_MISSING, PROCESS_DIFFERS, STARTS_MISSING};
 use crate::dimensions::{Condition, Dimension as _, Label};
 use crate::event::hooks::HARD_FAULT;
 use crate::trace::Trace;
@@ -104,7 +104,7 @@ impl<'t> FaultValues<'t> {
         let of_threads = all
             .iter()
             .flat_map(|set| &set.warnings)
-            .find(|warning| warning.is_of(&[STARTS_MISSING[0], PROCESS_DIFFERS]));
+            .find(|warning| warning.is_of(&[STARTS_MISSING[0], ENDS_MISSING[0], PROCESS_DIFFERS]));
         let of_names = all.iter().flat_map(|set| &set.warnings).find(|warning| warning.code == NAMES_MISSING);
         of_names.into_iter().for_each(|doubt| evidence.add_unknown(&FILES, "file names", doubt.text.clone()));
         of_threads.into_iter().for_each(|doubt| evidence.add_unknown(&PROCESSES, THREADS, doubt.text.clone()));

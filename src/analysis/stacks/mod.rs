@@ -52,7 +52,9 @@ pub(crate) use event_stacks::EventStacks;
 pub(crate) use frame_names::Label as FrameLabel;
 pub(crate) use frame_names::{NO_STACK_TEXT, Names};
 pub(crate) use loaded_code::AddressSpaces;
-pub(crate) use process_labels::{NO_PROCESS_KNOWN, Owners, PROCESS_DIFFERS, STARTS_MISSING, process_differs};
+pub(crate) use process_labels::{
+    ENDS_MISSING, NO_PROCESS_KNOWN, Owners, PROCESS_DIFFERS, STARTS_MISSING, process_differs,
+};
 #[cfg(feature = "cli")]
 pub(crate) use profile_tracks::{Found, Owned, PartKind, ProfileEvent, ProfileFrame, ProfilePart, Track};
 pub use query::Dimension;

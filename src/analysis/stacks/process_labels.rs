@@ -15,6 +15,9 @@ pub(crate) const NO_PROCESS_KNOWN: &str = "Unknown";
 /// Codes of starts of threads that are missing: of most, of some.
 pub(crate) const STARTS_MISSING: [&str; 2] = ["thread_starts_missing", "some_thread_starts_missing"];
 
+/// Codes of ends of threads that are missing: of most, of some.
+pub(crate) const ENDS_MISSING: [&str; 2] = ["thread_end_records_missing", "some_thread_end_records_missing"];
+
 /// Code of threads that the rundowns list in two processes.
 pub(crate) const PROCESS_DIFFERS: &str = "thread_process_differs";
 
@@ -45,6 +48,8 @@ pub struct Owners<'t> {
     threads: FastMap<u32, ThreadLives>,
     /// Starts of threads that are missing, and those that are there.
     starts_missing: (u64, u64),
+    /// The same of ends.
+    ends_missing: (u64, u64),
     /// Threads that the rundown at the start lists in another process than that at the end.
     differing: u64,
 }
@@ -58,6 +63,10 @@ struct ThreadLives {
     changes: Vec<(Moment, u32)>,
     /// The end of the last one, where it has ended.
     ended: Option<Moment>,
+    /// Its last record.
+    last: Option<Moment>,
+    /// True where the rundown at the end lists it.
+    is_listed: bool,
     /// The process that the rundown at the start lists it in; `None` from the next start or end on, after which the id is another thread's.
     listed: Option<u32>,
     /// True where the rundown at the end lists it in another process.
@@ -65,10 +74,22 @@ struct ThreadLives {
 }
 
 impl ThreadLives {
+    /// True where the next record of the id says that the end of its thread is missing: it is that of another thread.
+    fn lacks_end(&self, record: &ThreadRecord) -> bool {
+        self.last.is_some() && self.ended.is_none() && record.phase == Phase::Start
+    }
+
+    /// True where its last thread is in no record of an end, and not in the rundown at the end, which began then.
+    fn lacks_last_end(&self, rundown: Moment) -> bool {
+        self.ended.is_none() && !self.is_listed && self.last.is_some_and(|last| last < rundown)
+    }
+
     /// Takes the next record of the id. Returns true where it is of a thread whose start is missing: a thread that has ended does nothing any
     /// more, so from then on the id is that of the one which the next record names.
     fn follow(&mut self, moment: Moment, record: &ThreadRecord) -> bool {
         self.compare(record);
+        self.last = Some(moment);
+        self.is_listed |= record.phase == Phase::DcEnd;
         let ended = self.ended.take();
         let is_start = record.phase == Phase::Start;
         match (is_start, ended) {
@@ -105,20 +126,27 @@ impl<'t> Owners<'t> {
         by_id.values_mut().for_each(Lives::sort);
         let has_rundown = threads.iter().any(|record| record.value.phase == Phase::DcStart);
         let mut of_threads: FastMap<u32, ThreadLives> = FastMap::default();
-        let (mut missing, mut there) = (0, 0);
+        let (mut missing, mut there, mut ends_missing) = (0, 0, 0);
         for At { moment, value } in threads {
             let is_first = !of_threads.contains_key(&value.thread_id);
             let new = || ThreadLives { first: value.process_id, ..ThreadLives::default() };
-            let is_missing = of_threads.entry(value.thread_id).or_insert_with(new).follow(*moment, value);
+            let lives = of_threads.entry(value.thread_id).or_insert_with(new);
+            ends_missing += u64::from(lives.lacks_end(value));
+            let is_missing = lives.follow(*moment, value);
             there += u64::from(value.phase == Phase::Start);
             let is_unseen = is_first && has_rundown && matches!(value.phase, Phase::End | Phase::DcEnd);
             missing += u64::from(is_missing || is_unseen);
         }
+        let count_of = |phase: Phase| threads.iter().filter(|record| record.value.phase == phase).count() as u64;
+        if let Some(rundown) = threads.iter().find(|record| record.value.phase == Phase::DcEnd) {
+            ends_missing += of_threads.values().filter(|lives| lives.lacks_last_end(rundown.moment)).count() as u64;
+        }
+        let ends_missing = (ends_missing, count_of(Phase::End));
         let differing = of_threads.values().filter(|lives| lives.differs).count() as u64;
-        Owners { processes, by_id, threads: of_threads, starts_missing: (missing, there), differing }
+        Owners { processes, by_id, threads: of_threads, starts_missing: (missing, there), ends_missing, differing }
     }
 
-    /// That starts of threads are missing, or their rundowns do not agree.
+    /// That starts or ends of threads are missing, or their rundowns do not agree.
     pub fn doubt(&self, analysis: &'static str) -> Vec<Warning> {
         let (missing, there) = self.starts_missing;
         let text = format!(
@@ -127,7 +155,15 @@ impl<'t> Owners<'t> {
             counted(there, "start is there", "starts are there"),
         );
         let missing = records_missing(analysis, STARTS_MISSING, self.starts_missing, text);
-        process_differs(analysis, self.differing).into_iter().chain(missing).collect()
+        let (ends, there) = self.ends_missing;
+        let text = format!(
+            "{} in no record, though their ids were used again or the rundown at the end lacks them; {}: of which process the events of a \
+             thread id are is not known before its next start",
+            counted(ends, "end of a thread is", "ends of threads are"),
+            counted(there, "end is there", "ends are there"),
+        );
+        let ends = records_missing(analysis, ENDS_MISSING, self.ends_missing, text);
+        process_differs(analysis, self.differing).into_iter().chain(missing).chain(ends).collect()
     }
 
     /// The process of an event without a stack.
@@ -214,6 +250,25 @@ mod tests {
         processes.instances[1].start_logged = false;
         let owners = Owners::new(&processes, &[]);
         assert_eq!([4, 5, 6].map(|time| owners.instance(4, moment(time))), [Some(0), Some(1), Some(1)]);
+    }
+
+    /// Faults of a thread counted as those of the next one with its id, and nothing told it.
+    #[test]
+    fn ends_that_are_missing_are_counted() {
+        let missing = |records: &[(i64, u32, Phase)]| {
+            let record = |&(time, thread_id, phase): &(i64, u32, Phase)| At {
+                moment: moment(time),
+                value: ThreadRecord { phase, thread_id, process_id: 4 },
+            };
+            Owners::new(&processes(&[]), &records.iter().map(record).collect::<Vec<_>>()).ends_missing
+        };
+        use Phase::{DcEnd, DcStart, End, Start};
+        // One ended and was followed by another one; one began after the rundown.
+        let whole = [(0, 8, DcStart), (1, 8, End), (2, 8, Start), (3, 8, DcEnd), (4, 12, Start)];
+        assert_eq!(missing(&whole), (0, 1));
+        assert_eq!(missing(&[whole[0], whole[2], whole[3]]), (1, 0), "its id was used again");
+        assert_eq!(missing(&[(0, 8, DcStart), (0, 12, DcStart), whole[3]]), (1, 0), "the rundown lacks it");
+        assert_eq!(missing(&[whole[0], (1, 12, Start)]), (0, 0), "no rundown at the end");
     }
 
     /// A search through all lives would take minutes.

@@ -70,6 +70,8 @@ const CODES: &[(&str, bool)] = &[
     ("file_name_records_missing", true),
     ("thread_starts_missing", true),
     ("some_thread_starts_missing", false),
+    ("thread_end_records_missing", true),
+    ("some_thread_end_records_missing", false),
     ("thread_process_differs", true),
     ("records_unread", true),
     ("things_unknown", false),
