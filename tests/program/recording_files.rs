@@ -190,3 +190,32 @@ fn the_page_of_a_recording_names_all_its_files() {
     let words: Vec<&str> = next[0].split(' ').skip(1).collect();
     assert_eq!(run(&words).code, 0, "{words:?}");
 }
+
+/// Heap ranges that a session recorded after the pages were written counted as those of the pages, and nothing told it.
+#[test]
+fn heap_ranges_of_a_session_after_the_pages_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let is_heap = |rec: &Rec| (0x0264..=0x0268).contains(&rec.hook);
+    let (heaps, others): (Vec<Rec>, Vec<Rec>) = records(1, Vec::new()).into_iter().partition(is_heap);
+    let first = put(folder.path(), "a.etl", &Trace::new(session()).push_all(others).finish());
+    let budgets = "[[budget]]\nname = \"a\"\nwhere = { category = \"VirtualAlloc\" }\nmax = \"1 GiB\"\n";
+    let budgets = put(folder.path(), "budgets.toml", budgets.as_bytes());
+    for (shift, verdict) in [(0, "pass"), (35_000_000, "invalid")] {
+        let of = Session {
+            t0: beside().t0 + shift,
+            start_time: beside().start_time + shift,
+            end_time: beside().end_time + shift,
+            ..beside()
+        };
+        let records = heaps.iter().map(|rec| rec.clone().at(rec.time + shift + 1000));
+        let other = put(folder.path(), "b.etl", &Trace::new(of).push_all(records).finish());
+        let (_, warnings) = codes("resident", &[first.clone(), other.clone()]);
+        let is_told =
+            warnings.iter().any(|text| text.contains("the session of heap ranges began 0.500 s after the page"));
+        assert_eq!(is_told, shift > 0, "{warnings:?}");
+        let [first, other, budgets] = [&first, &other, &budgets].map(|path| path.to_str().unwrap());
+        let ran = run(&["check", first, "--with", other, "--budgets", budgets, "--format", "json"]);
+        let json: serde_json::Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran:?}"));
+        assert_eq!(json["traces"][0]["budgets"][0]["verdict"], verdict, "{ran:?}");
+    }
+}

@@ -17,7 +17,8 @@ use crate::analysis::check::unrecorded::{
 use crate::analysis::refset::ReferenceSet;
 use crate::analysis::resident::count_pages;
 use crate::analysis::resident::known_things::{
-    ADDRESSES_MISSING, DRIVERS_UNKNOWN, FILES_UNNAMED, HEAPS_MISSING, SOME_HEAPS_MISSING, SOME_UNNAMED,
+    ADDRESSES_MISSING, DRIVERS_UNKNOWN, FILES_UNNAMED, HEAPS_AFTER_PAGES, HEAPS_MISSING, SOME_HEAPS_MISSING,
+    SOME_UNNAMED,
 };
 use crate::analysis::resident::page_dimensions::{Dimension as ResidentDimension, DimensionCode};
 use crate::analysis::resident::query::{SnapshotChoice, stacks_for};
@@ -158,7 +159,7 @@ fn but_not_recorded(warnings: &[Warning]) -> Warnings {
 fn unknown_things(warning: &Warning) -> Vec<(&'static Recorded, &'static str, String)> {
     let all: Vec<(&'static Recorded, &str)> = match warning.code {
         FILES_UNNAMED | NAMES_MISSING => vec![(&FILES, "file names")],
-        HEAPS_MISSING => vec![(&HEAPS, "heap ranges")],
+        HEAPS_MISSING | HEAPS_AFTER_PAGES => vec![(&HEAPS, "heap ranges")],
         DRIVERS_UNKNOWN => vec![(&IMAGES, DRIVERS)],
         // All that only the address of a private page tells.
         ADDRESSES_MISSING => {

@@ -2,6 +2,10 @@
 //! part was lost says so nowhere else.
 
 use crate::analysis::resident::snapshot_context::SnapshotContext;
+use crate::etl::record_id::HookId;
+use crate::event::hooks::{
+    HEAP_RANGE_CREATE, HEAP_RANGE_DESTROY, HEAP_RANGE_RELEASE, HEAP_RANGE_RESERVE, HEAP_RANGE_RUNDOWN,
+};
 use crate::event::page_identity::{PageIdentity, PageUse};
 use crate::model::file_names::NameRecords;
 use crate::model::snapshot::Snapshot;
@@ -9,8 +13,12 @@ use crate::trace::Trace;
 use crate::trace::analysis_needs::{HEAPS, IMAGES, RESIDENT_SET, Recorded};
 use crate::trace::trust::readiness::of_names;
 use crate::trace::trust::warning::Warning;
-use crate::units::{PAGE_BYTES, count, counted};
+use crate::units::{Nanos, PAGE_BYTES, count, counted};
 use std::collections::BTreeSet;
+
+/// Records of heap ranges.
+const OF_HEAPS: [HookId; 5] =
+    [HEAP_RANGE_RUNDOWN, HEAP_RANGE_CREATE, HEAP_RANGE_RESERVE, HEAP_RANGE_RELEASE, HEAP_RANGE_DESTROY];
 
 /// Runs of pages that are looked at, each in a buffer that may have to be unpacked, and pages of each: enough for a share, and in no time
 /// also where there are billions.
@@ -22,6 +30,9 @@ pub(crate) const HEAPS_MISSING: &str = "heaps_missing";
 
 /// The same of fewer of them.
 pub(crate) const SOME_HEAPS_MISSING: &str = "some_heaps_missing";
+
+/// Code of heap ranges of a session that began after the pages were written.
+pub(crate) const HEAPS_AFTER_PAGES: &str = "heaps_after_pages";
 
 /// Code of a kernel without images.
 pub(crate) const DRIVERS_UNKNOWN: &str = "drivers_unknown";
@@ -54,6 +65,8 @@ pub(super) struct KnownThings {
     heaps: (u64, u64),
     /// The same of those that run a program.
     programs: (u64, u64),
+    /// From the last page to the session that alone tells of heap ranges, where that began later.
+    heaps_after: Option<Nanos>,
     /// Private pages that were looked at.
     private: Private,
     /// True where no image of the kernel is known, though images were recorded.
@@ -93,6 +106,16 @@ impl Private {
     }
 }
 
+/// The time from the last page of a snapshot to the begin of another session, where all records of heap ranges are of that.
+fn heaps_after(trace: &Trace, snapshot: &Snapshot) -> Option<Nanos> {
+    let etl = trace.etl();
+    let late = etl.further().filter_map(|(_, file, _)| file.header_stamp()).filter(|start| *start > snapshot.last_time);
+    let start = late.min()?;
+    let first = OF_HEAPS.iter().filter_map(|hook| trace.survey().kernel_span(*hook)).map(|(first, _)| first).min()?;
+    let apart = etl.clock.nanos(start).0 - etl.clock.nanos(snapshot.last_time).0;
+    (first >= start).then_some(Nanos(apart))
+}
+
 impl KnownThings {
     /// Of a snapshot: of all of its pages, or of some runs of them.
     pub fn look(trace: &Trace, context: &SnapshotContext<'_>, snapshot: &Snapshot) -> KnownThings {
@@ -101,6 +124,7 @@ impl KnownThings {
         let known = KnownThings {
             heaps: if has(&HEAPS) { context.heaps.all } else { (0, 0) },
             programs: if has(&HEAPS) { context.heaps.programs } else { (0, 0) },
+            heaps_after: heaps_after(trace, snapshot),
             lacks_kernel: has(&IMAGES) && context.image_names.is_empty(),
             ..KnownThings::default()
         };
@@ -124,7 +148,12 @@ impl KnownThings {
     pub fn warnings(self) -> impl Iterator<Item = Warning> {
         let of_names = of_names(&self.records, &RESIDENT_SET).into_iter();
         let of_addresses = self.private.without_addresses();
-        of_names.chain(of_addresses).chain(self.many_unnamed()).chain(self.too_few_heaps()).chain(self.no_kernel())
+        of_names
+            .chain(of_addresses)
+            .chain(self.many_unnamed())
+            .chain(self.too_few_heaps())
+            .chain(self.late_heaps())
+            .chain(self.no_kernel())
     }
 
     /// That processes without a heap are more than those that have none: each that runs a program of Windows' own kind has one, but for what
@@ -147,6 +176,15 @@ impl KnownThings {
             () => return None,
         };
         Some(warning.of(lacking))
+    }
+
+    /// That heap ranges are of another time than the pages.
+    fn late_heaps(self) -> Option<Warning> {
+        let after = self.heaps_after?.seconds();
+        let text = format!(
+            "the session of heap ranges began {after:.3} s after the page sequence: pages of heaps that were freed before count as VirtualAlloc"
+        );
+        Some(Warning::note(RESIDENT_SET.name, HEAPS_AFTER_PAGES, text))
     }
 
     /// That no image of the kernel is known: no machine runs without one.

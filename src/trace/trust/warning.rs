@@ -53,6 +53,7 @@ const CODES: &[(&str, bool)] = &[
     ("some_files_unnamed", false),
     ("heaps_missing", true),
     ("some_heaps_missing", false),
+    ("heaps_after_pages", false),
     ("addresses_missing", true),
     ("drivers_unknown", false),
     ("sequence_broken", true),
