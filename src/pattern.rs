@@ -73,8 +73,14 @@ impl Pattern {
         self.has_matched.store(false, Ordering::Relaxed);
     }
 
+    fn matches_whole(&self, text: &str) -> bool {
+        self.matcher.matches(text) || self.also.as_ref().is_some_and(|label| label.matches(text))
+    }
+
     fn matches(&self, text: &str) -> bool {
-        let hit = self.matcher.matches(text) || self.also.as_ref().is_some_and(|label| label.matches(text));
+        // A list of patterns keeps no spaces at its ends, and command lines can end in some.
+        let bare = text.trim();
+        let hit = self.matches_whole(text) || bare.len() < text.len() && self.matches_whole(bare);
         let hit = hit && !(self.spares_several && text == SEVERAL);
         if hit {
             self.has_matched.store(true, Ordering::Relaxed);
@@ -116,7 +122,7 @@ impl Patterns {
         let mut patterns = Patterns::default();
         for part in text.split(';').map(str::trim).filter(|part| !part.is_empty()) {
             match part.strip_prefix('!') {
-                Some(rest) => patterns.unwanted.push(pattern(rest)),
+                Some(rest) => patterns.unwanted.push(pattern(rest.trim_start())),
                 None => patterns.wanted.push(pattern(part)),
             }
         }
@@ -186,6 +192,15 @@ mod tests {
         assert!(!p.matches("Process") && !p.matches("memory: End"));
         assert!(Patterns::new("!x*").matches("abc") && !Patterns::new("!x*").matches("XYZ"));
         assert!(Patterns::new(" ; ").matches(""));
+    }
+
+    #[test]
+    fn spaces_at_the_ends_do_not_matter() {
+        let matches = |pattern: &str, text: &str| Patterns::new(pattern).matches(text);
+        for pattern in ["\"cmd.exe\" ", "\"cmd.exe\"", " \"CMD*\"", "\"cmd.exe\"?"] {
+            assert!(matches(pattern, "\"cmd.exe\" "), "{pattern}");
+        }
+        assert!(matches("a", "  a") && !matches("! a", "a ") && !matches("ab", "a b") && !matches("a", "a b"));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::program::{Ran, beside_losses, out, run};
 use crate::random_cases::one_in;
+use etl_writer::payloads::process::Process;
 use etl_writer::{Ptr::P8, Rec, Session, Trace, file_of};
 
 const RESIDENT: &str = "resident-small.etl";
@@ -75,6 +76,23 @@ fn patterns_that_match_nothing_are_told_in_every_form() {
         assert!(told(&ran, &format!("{text} matches nothing")), "{ran:?}");
     }
     assert!(!ran.err.contains("Page*"), "{ran:?}");
+}
+
+/// Command lines can end in a space: the label that a table, or CSV, shows of one matched nothing.
+#[test]
+fn a_label_that_ends_in_a_space_can_be_written() {
+    let session = Session::windows10();
+    let t0 = session.t0;
+    let process = |pid, command: &str| Process { command: command.to_owned(), ..Process::new(pid, "cmd.exe") };
+    let records = [process(400, "\"cmd.exe\" "), process(404, "\"cmd.exe\" -run")]
+        .map(|process| process.rec(P8, 4, 0x0303).at(t0 + 10_000));
+    let file = file_of(&Trace::new(session).push_all(records).finish());
+    let path = file.path().to_str().expect("UTF-8");
+    for condition in ["command_line=\"cmd.exe\" ", "command_line=\"cmd.exe\""] {
+        let ran = run(&["processes", path, "--group-by", "pid", "--where", condition, "--format", "csv"]);
+        assert!(ran.code == 0 && !ran.err.contains("matches nothing"), "{condition}: {ran:?}");
+        assert!(ran.out.contains("\n400,") && !ran.out.contains("\n404,"), "{condition}: {}", ran.out);
+    }
 }
 
 /// Zeros of a name that nobody has are not those of a machine that did nothing: each command says so where people look.
