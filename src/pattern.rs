@@ -69,6 +69,15 @@ impl Pattern {
         self.has_matched.load(Ordering::Relaxed)
     }
 
+    /// What is to be said of one that matched nothing and has the sign with which tables cut long texts.
+    pub(crate) fn cut_advice(&self) -> &'static str {
+        if self.text.contains('…') {
+            "; a … that a table shows stands for text that it cut: write * there"
+        } else {
+            ""
+        }
+    }
+
     fn forget(&self) {
         self.has_matched.store(false, Ordering::Relaxed);
     }

@@ -99,7 +99,8 @@ impl<D: Dimension> Condition<D> {
                 false => format!(" of what {} {} pass", before.join(" and "), if number == 1 { "lets" } else { "let" }),
             };
             let line = |pattern: &Pattern| {
-                format!("{} \"{}\" matches nothing{of_what}", condition.dimension.name(), pattern.text)
+                let (name, advice) = (condition.dimension.name(), pattern.cut_advice());
+                format!("{name} \"{}\" matches nothing{of_what}{advice}", pattern.text)
             };
             let lines_before = lines.len();
             lines.extend(condition.patterns.all().filter(|_| condition.is_users).filter(missed).map(line));

@@ -78,6 +78,19 @@ fn patterns_that_match_nothing_are_told_in_every_form() {
     assert!(!ran.err.contains("Page*"), "{ran:?}");
 }
 
+/// What a table shows of a long label, copied into a condition, matched nothing, and nothing said why.
+#[test]
+fn a_label_that_a_table_cut_is_told() {
+    let advice = "stands for text that it cut: write * there";
+    for (arguments, says) in [
+        (&["resident", RESIDENT, "--where", "process=a…b;ab"][..], "process \"a…b\" matches nothing; a …"),
+        (&["stacks", "stacks-keys.etl", "--leaf", "a…b"], "--leaf: no function matches \"a…b\"; a …"),
+    ] {
+        let ran = run(arguments);
+        assert!(ran.code == 0 && ran.err.contains(says) && ran.err.matches(advice).count() == 1, "{ran:?}");
+    }
+}
+
 /// Command lines can end in a space: the label that a table, or CSV, shows of one matched nothing.
 #[test]
 fn a_label_that_ends_in_a_space_can_be_written() {

@@ -70,7 +70,9 @@ impl FieldCondition {
             return vec![format!("field {name}: no event that the other conditions let pass has a field of this name")];
         }
         let missed = self.patterns.all().filter(|pattern| !pattern.has_matched());
-        missed.map(|Pattern { text, .. }| format!("field {name}: \"{text}\" matches nothing")).collect()
+        let line =
+            |pattern: &Pattern| format!("field {name}: \"{}\" matches nothing{}", pattern.text, pattern.cut_advice());
+        missed.map(line).collect()
     }
 }
 

@@ -190,7 +190,7 @@ fn write(common: &Common, listing: &EventListing<'_>, form: EventForm, wraps: bo
 pub fn unmatched(filter: &EventFilter, but: &str) -> Vec<String> {
     [("provider", &filter.provider), ("name", &filter.name)]
         .into_iter()
-        .flat_map(|(flag, patterns)| patterns.all().filter(|p| !p.has_matched()).map(move |p| (flag, &p.text)))
-        .map(|(flag, text)| format!("--{flag} \"{text}\" matches nothing{but}"))
+        .flat_map(|(flag, patterns)| patterns.all().filter(|p| !p.has_matched()).map(move |p| (flag, p)))
+        .map(|(flag, p)| format!("--{flag} \"{}\" matches nothing{but}{}", p.text, p.cut_advice()))
         .collect()
 }

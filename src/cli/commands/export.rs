@@ -305,7 +305,8 @@ impl Export {
     fn tell_unmatched(&self, events: &Patterns, passed_over: usize) {
         if passed_over == 0 {
             let missed = events.all().filter(|pattern| !pattern.has_matched());
-            let line = |pattern: &Pattern| format!("--events \"{}\" matches nothing", pattern.text);
+            let line =
+                |pattern: &Pattern| format!("--events \"{}\" matches nothing{}", pattern.text, pattern.cut_advice());
             output::tell_unmatched(self.quiet, &missed.map(line).collect::<Vec<_>>());
         }
     }

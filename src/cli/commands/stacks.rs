@@ -141,7 +141,9 @@ fn unmatched(query: &StackQuery) -> Vec<String> {
     let fold = query.fold.as_ref().map(|patterns| ("--fold", "module", patterns));
     let lines = |(flag, what, patterns): Named<'_>| -> Vec<String> {
         let missed = patterns.all().filter(|pattern| !pattern.has_matched());
-        missed.map(|pattern| format!("{flag}: no {what} matches \"{}\"", pattern.text)).collect()
+        missed
+            .map(|pattern| format!("{flag}: no {what} matches \"{}\"{}", pattern.text, pattern.cut_advice()))
+            .collect()
     };
     let roots = query.symbols.roots.iter().filter(|root| !root.is_used());
     let of_roots = roots.map(|root| format!("--source-root: no path of a source file is changed by {}", root.text()));
