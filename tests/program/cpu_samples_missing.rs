@@ -109,11 +109,83 @@ fn a_processor_without_samples_is_told_wherever_samples_are_counted() {
     for (_, told) in lines(path(&whole)) {
         assert!(!told.contains("of processor"), "{told}");
     }
-    let told = run(&["stacks", path(&few)]).out;
+    let told = run(&["stacks", path(&few)]).out.replace("\n  ", " ");
     assert!(told.contains("few samples of processor 1 (24.9 %)"), "{told}");
     // In a few intervals a processor can be missed by chance.
     let short = file(&|processor, n| processor == 1 || n > 9);
     assert!(!run(&["stacks", path(&short)]).out.contains("of processor"));
+}
+
+/// `stacks` and `diff` said that samples were those of all the time, where `cpu` told what is missing.
+#[test]
+fn time_without_samples_is_told_wherever_samples_are_counted() {
+    let of = |missing: &dyn Fn(u16, u64) -> bool| file_of(&samples(missing).0.finish());
+    let (whole, few) = (of(&|_, _| false), of(&|processor, n| (n + u64::from(processor)) % 4 != 0));
+    let hole = of(&|_, n| (50..200).contains(&n));
+    let says = "of the time of 2 processors from the first to the last sample have no sample: processors were idle, or";
+    let ran = |arguments: &[&str]| {
+        let ran = run(arguments);
+        (ran.code, [ran.out, ran.err].concat().replace("\n  ", " "))
+    };
+    let stacks = |file: &tempfile::NamedTempFile| ran(&["stacks", path(file), "--strict"]);
+    let (code, told) = stacks(&few);
+    assert!(code == 0 && told.contains(says) && !told.contains("no processor has"), "{told}");
+    let (code, told) = stacks(&hole);
+    assert!(code == 3 && told.contains(says) && told.contains("151.000 ms (60.6 %) together"), "{told}");
+    let (code, told) = stacks(&whole);
+    assert!(code == 0 && !told.contains("no sample") && !told.contains("assumed"), "{told}");
+    let (_, told) = ran(&["stacks", path(&few), "--format", "firefox"]);
+    assert!(told.contains(says), "{told}");
+    let (_, told) = ran(&["diff", path(&whole), path(&few), "--of", "samples", "--group-by", "process"]);
+    assert!(told.contains("RIGHT: 366.000 ms") && told.matches(says).count() == 1, "{told}");
+    // In a part of it as well.
+    let (_, told) = ran(&["stacks", path(&hole), "--from", "0.02", "--to", "0.1"]);
+    assert!(told.contains(says), "{told}");
+    let (_, told) = ran(&["stacks", path(&hole), "--from", "0.21"]);
+    assert!(!told.contains("no sample") && !told.contains("no processor has"), "{told}");
+}
+
+/// By context switches all processors can have been idle: nothing is grave by samples alone.
+#[test]
+fn stacks_of_samples_beside_context_switches_have_a_note() {
+    let (trace, t0) = samples(|_, n| (50..200).contains(&n));
+    let switch = Switch { new: 0, old: 44, state: 5, ..Switch::default() }.rec(P8, 4).at(t0 + 5000);
+    let file = file_of(&trace.push(switch).finish());
+    let ran = run(&["stacks", path(&file), "--of", "samples", "--strict"]);
+    assert!(ran.code == 0 && ran.out.contains("no processor has a sample from 0.049"), "{ran:?}");
+}
+
+/// Times were by an interval that no record names, as if one did, also where the samples are at another one.
+#[test]
+fn an_interval_that_no_record_names_is_told() {
+    let of = |each: u64| {
+        let session = Session { processors: 1, ..Session::windows10() };
+        let t0 = session.t0;
+        let met = |n| sample(P8, 0xffff_f800_0000_1000, 44, 0).at(t0 + MS * n);
+        file_of(&Trace::new(session).push_all((1..=240).filter(|n| n % each == 0).map(met)).finish())
+    };
+    let named = file_of(&samples(|_, _| false).0.finish());
+    let says = "no event names the interval of the samples: 1.000 ms is assumed";
+    let (each, eighth) = (of(1), of(8));
+    let told = |file: &tempfile::NamedTempFile| {
+        let all = [
+            &["stacks", path(file)][..],
+            &["stacks", path(file), "--format", "json"],
+            &["stacks", path(file), "--format", "firefox"],
+            &["diff", path(file), path(file), "--of", "samples", "--group-by", "process"],
+            &["cpu", path(file)],
+        ];
+        all.map(run).map(|ran| [ran.out, ran.err].concat().replace("\n  ", " "))
+    };
+    for told in told(&each) {
+        assert!(told.contains(says) && !told.contains("apart"), "{told}");
+    }
+    for told in told(&eighth) {
+        assert!(told.contains(&format!("{says}, but the samples of a processor are 8.000 ms apart")), "{told}");
+    }
+    for told in told(&named) {
+        assert!(!told.contains("assumed"), "{told}");
+    }
 }
 
 /// The same samples, and thread 44 runs on both processors for the given milliseconds, else the idle thread.

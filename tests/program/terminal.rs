@@ -45,7 +45,7 @@ fn a_comparison_fits_the_terminal() {
         (100, "pfnset diff resident-small.etl refset-proved.etl"),
         // Its notes, of which each takes a line there, leave room for few rows.
         (180, "pfnset diff alloc-x86.etl stacks-keys.etl --allocations"),
-        (100, "pfnset diff stacks-keys.etl resident-small.etl --of samples"),
+        (100, "pfnset diff stacks-keys.etl refset-small.etl --of page-access"),
     ] {
         let shown = on_a_terminal("a_comparison_fits_the_terminal", width, line).expect("a terminal");
         assert!(shown.contains("Different: ") && shown.lines().count() <= ROWS, "{shown}");

@@ -4,10 +4,11 @@
 
 use crate::analysis::cpu::all_samples::{Sample, beyond_capacity, samples};
 use crate::analysis::cpu::query::{CpuOrder, CpuQuery, Dimension};
-use crate::analysis::cpu::sample_coverage::SampleCoverage;
 use crate::analysis::cpu::sampled_and_exact::interval;
 use crate::analysis::cpu::thread_labels::names_one;
-use crate::analysis::stacks::{NO_SAMPLES, Names, Owners, ProfileIntervals, Texts, TimeOfSamples};
+use crate::analysis::stacks::{
+    NO_SAMPLES, Names, Owners, ProfileIntervals, SampleCoverage, SamplesByProcessor, Texts, TimeOfSamples,
+};
 use crate::analysis::table::{Group, Measured, Node, Table, Value};
 use crate::analysis::time_grid::{TickRange, before_start};
 use crate::dimensions::process_dimensions::{ProcessCode, ProcessFacts};
@@ -147,8 +148,8 @@ impl Key {
 }
 
 /// Codes of what is told of a trace by which nobody asked for times.
-const OF_TRACE: [&str; 5] =
-    ["by_samples", "samples_missing", "some_samples_missing", "samples_beyond_window", NO_SAMPLES];
+const OF_TRACE: [&str; 6] =
+    ["by_samples", "samples_missing", "some_samples_missing", "samples_beyond_window", "interval_assumed", NO_SAMPLES];
 
 impl SampledUse {
     /// That times are estimated; `None` for a trace that has context switches, or no samples.
@@ -189,12 +190,13 @@ impl SampledUse {
         let owners = Owners::new(trace.processes(), &parts.threads);
         let (counted, modules) = counted(trace, &parts, &owners, &samples, range);
         let labels = Labels::new(trace, query, &modules);
-        let interval_ns = ProfileIntervals::new(&parts.intervals).nanos(first);
+        let first_ns = ProfileIntervals::new(&parts.intervals).nanos(first);
         let own = samples.iter().filter(|sample| range.holds(sample.moment.time)).map(|sample| sample.moment);
-        let intervals_ns = intervals_of(ProfileIntervals::new(&parts.intervals), own, interval_ns);
+        let intervals_ns = intervals_of(ProfileIntervals::new(&parts.intervals), own, first_ns);
         let of_processors = counted.iter().map(|(key, counts)| (key.processor, counts.time_ns));
-        let interval = (interval_ns, !parts.intervals.is_empty());
-        let coverage = SampleCoverage::new(trace, range, &samples, of_processors, interval);
+        let by_processor = SamplesByProcessor::of(trace, of_processors);
+        let times = samples.iter().map(|At { moment, value: (sample, on) }| (moment.time, *on, sample.count.into()));
+        let coverage = SampleCoverage::new((trace, &parts), range, times, by_processor, Some(intervals_ns.1));
         let (mut all, mut idle) = (SampleCounts::default(), SampleCounts::default());
         for (key, counts) in &counted {
             all += *counts;
@@ -205,21 +207,20 @@ impl SampledUse {
         let has_conditions = query.conditions.iter().any(|condition| condition.dimension != Dimension::Processor);
         let is_of_idle = has_conditions && chosen.iter().all(|(key, _)| key.is_idle());
         let rows_by = |dimensions: &[Dimension]| groups(&chosen, dimensions, &labels, is_of_idle);
-        let missing = trace.missing(&CPU);
         let mut warnings = trust.warnings();
         warnings.push(estimates);
         let early = range.count_before(query.from.as_ref(), samples.iter().map(|sample| sample.moment.time));
         warnings.extend(before_start(CPU.name, &[(early, ["sample", "samples"])]));
         let time = TimeOfSamples { records: all.events, time_ns: all.time_ns };
         warnings.extend(time.beyond_capacity(trace, CPU.name, range));
-        warnings.extend(coverage.warnings(clock));
+        warnings.extend(coverage.warnings(clock, CPU.name));
         warnings.extend(owners.doubt(CPU.name));
         warnings.extend(undescribed(trace.survey(), trace.processes(), &CPU));
         warnings.extend(services_unknown(trace.system(), CPU.name, query.needs_services()));
         let has_modules = query.group_by.contains(&Dimension::Module);
         Ok(Some(SampledUse {
             warnings,
-            missing,
+            missing: trace.missing(&CPU),
             window,
             window_times: (clock.nanos(range.from), clock.nanos(range.to)),
             window_ticks: range.ticks(),

@@ -14,8 +14,6 @@ pub mod query;
 pub(crate) mod replay;
 mod row_measure;
 mod rows;
-#[cfg(feature = "cli")]
-mod sample_coverage;
 mod sampled_and_exact;
 pub(crate) mod switch_stacks;
 mod tables;

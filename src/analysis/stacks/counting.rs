@@ -6,11 +6,13 @@ use super::process_labels::Owners;
 use super::query::{Dimension, Kind, StackQuery};
 use super::rows::{Key, Row, StackId, Threads};
 use super::sample_capacity::TimeOfSamples;
+use super::sample_coverage::{SampleCoverage, SampleTime};
 use super::samples_by_processor::SamplesByProcessor;
 use super::sampling_intervals::ProfileIntervals;
 use super::stack_matching::Attached;
 use super::switch_chains;
 use super::text_interner::Texts;
+use crate::analysis::time_grid::TickRange;
 use crate::etl::clock::Clock;
 use crate::event::Phase;
 use crate::load::stacks::first_walk::Parts;
@@ -24,9 +26,6 @@ use crate::trace::trust::readiness::no_threads;
 use crate::trace::trust::warning::Warning;
 use crate::units::Ticks;
 use foldhash::HashMap as FastMap;
-
-/// In fewer intervals of the profile timer nothing is said of processors without a sample.
-const LEAST_INTERVALS: u64 = 10;
 
 /// Counts the chosen events by process and stack.
 pub(super) struct Counting<'a> {
@@ -86,9 +85,9 @@ impl<'a> Counting<'a> {
     }
 
     /// What makes the sums doubtful.
-    pub fn doubts(&self, trace: &Trace, query: &StackQuery) -> Vec<Warning> {
+    pub fn doubts(&self, (trace, query): (&Trace, &StackQuery), events: &Events, of: &Kind) -> Vec<Warning> {
         let of_samples = self.samples.doubt(trace, STACK_EVENTS.name, query);
-        let of_processors = self.processors_without(&trace.etl().clock);
+        let of_processors = if of.0 == EventChoice::Samples { self.coverage(trace, query, events) } else { Vec::new() };
         let of_threads = || no_threads(trace.survey(), &STACK_EVENTS);
         let is_unknown = self.process_numbers.keys().any(|(process_id, _)| process_id.is_none());
         let of_owners = is_unknown.then(of_threads).flatten();
@@ -100,15 +99,18 @@ impl<'a> Counting<'a> {
             .collect()
     }
 
-    /// That processors have no samples, or few, in a time in which each has ten and more.
-    fn processors_without(&self, clock: &Clock) -> Vec<Warning> {
-        let (span_ns, longest) = (self.span_ns(clock), self.interval_ns.map_or(u64::MAX, |(_, longest)| longest));
-        if span_ns / LEAST_INTERVALS < longest {
-            return Vec::new();
-        }
-        let few = self.by_processor.with_few(span_ns);
-        let few = few.map(|text| Warning::note(STACK_EVENTS.name, "some_samples_missing", text));
-        self.by_processor.silent(STACK_EVENTS.name, span_ns).into_iter().chain(few).collect()
+    /// Of how much time of the window there are samples.
+    fn coverage(&self, trace: &Trace, query: &StackQuery, events: &Events) -> Vec<Warning> {
+        let range = TickRange::of_recording(trace, query.from.as_ref(), query.to.as_ref()).ok();
+        let Some((_, range)) = range else { return Vec::new() };
+        let sample = |event: &At<StackEvent>| -> Option<SampleTime> {
+            let class = events.class(&event.value).filter(|class| class.is_chosen())?;
+            Some((event.moment.time, class.processor, events.chosen(&event.value)?.amount))
+        };
+        let samples = events.events.iter().filter_map(sample);
+        let longest = self.interval_ns.map(|(_, longest)| longest);
+        SampleCoverage::new((trace, self.parts), range, samples, self.by_processor.clone(), longest)
+            .warnings(&trace.etl().clock, STACK_EVENTS.name)
     }
 
     /// That context switches are missing in the window.

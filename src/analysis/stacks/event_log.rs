@@ -65,13 +65,14 @@ impl EventLog {
         let mut names = Names::new(&records.addresses, session_pointer(trace.etl()));
         counting.count(&mut names, &events, &stacks, &of);
         let (left_out, of_switches) = (events.left_out, counting.of_switches(trace, &events));
+        let of_sums = counting.doubts((trace, query), &events, &of);
         drop((events, stacks));
         names.close();
         let (_, mut told) = symbol_use::read(&mut names, &query.symbols);
         told.extend((left_out.sum() > 0).then(|| format!("{}: left out: {}", of.name(), left_out.counts().join(", "))));
         told.extend(counts.unknown_counts().map(|text| format!("{}: not known: {text}", of.name())));
         let of_keys = stack_keys::doubt(records, &counts);
-        let doubts = of_switches.into_iter().chain(counting.doubts(trace, query)).chain(of_keys).collect();
+        let doubts = of_switches.into_iter().chain(of_sums).chain(of_keys).collect();
         let Counting { processes, threads, log, rows, .. } = counting;
         let keys = rows.things().iter().map(|row| row.key).collect();
         let Log { events, process_ids } = log.unwrap_or_default();

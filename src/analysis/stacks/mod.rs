@@ -27,6 +27,8 @@ mod query;
 mod recent_names;
 mod rows;
 mod sample_capacity;
+mod sample_coverage;
+mod sample_gaps;
 mod samples_by_processor;
 mod sampling_intervals;
 mod stack_keys;
@@ -63,7 +65,9 @@ pub use rows::{FunctionRow, ModuleRow, ProcessRow, SelfAndTotal, Totals};
 #[cfg(feature = "cli")]
 pub(crate) use rows::{Key, StackId, Threads};
 pub(crate) use sample_capacity::{BEYOND_CAPACITY, TimeOfSamples};
-pub(crate) use samples_by_processor::{NO_SAMPLES, SamplesByProcessor, percent};
+pub(crate) use sample_coverage::SampleCoverage;
+pub(crate) use sample_gaps::SampleGaps;
+pub(crate) use samples_by_processor::{NO_SAMPLES, SamplesByProcessor};
 pub(crate) use sampling_intervals::ProfileIntervals;
 pub(crate) use stack_labels::StackLabels;
 pub use stack_matching::JoinCounts;
@@ -235,7 +239,7 @@ fn doubts(
     let of_switches = counting.of_switches(trace, events).into_iter();
     let of_processors = silent_processors(trace, events, &of.0);
     let of_keys = stack_keys::doubt(counting.parts, joined);
-    of_switches.chain(counting.doubts(trace, query)).chain(of_processors).chain(of_keys).collect()
+    of_switches.chain(counting.doubts((trace, query), events, of)).chain(of_processors).chain(of_keys).collect()
 }
 
 impl StackSet {

@@ -30,6 +30,13 @@ impl SamplesByProcessor {
         SamplesByProcessor(vec![0; known as usize])
     }
 
+    /// With these times of processors.
+    pub fn of(trace: &Trace, times: impl Iterator<Item = (u16, u64)>) -> SamplesByProcessor {
+        let mut all = SamplesByProcessor::new(trace);
+        times.for_each(|(processor, time_ns)| all.add(processor, time_ns));
+        all
+    }
+
     /// Adds the time of samples of a processor.
     pub fn add(&mut self, processor: u16, time_ns: u64) {
         let at = usize::from(processor);

@@ -28,6 +28,11 @@ impl<'p> ProfileIntervals<'p> {
         self.in_force()
     }
 
+    /// The one before the first sample.
+    pub fn first(&self) -> u64 {
+        self.in_force()
+    }
+
     /// The same for the moment that was asked for last.
     pub fn in_force(&self) -> u64 {
         let before = self.next.checked_sub(1).and_then(|last| self.all.get(last)).map(|at| at.value.2);

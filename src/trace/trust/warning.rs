@@ -124,6 +124,7 @@ const CODES: &[(&str, bool)] = &[
     ("samples_missing", true),
     ("some_samples_missing", false),
     ("processors_unsampled", false),
+    ("interval_assumed", false),
     ("threads_unknown", false),
     ("processors_unknown", false),
     ("interrupts_unknown", true),
