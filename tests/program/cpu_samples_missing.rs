@@ -243,3 +243,19 @@ fn time_beyond_the_switches_is_not_called_busy() {
     let (_, codes, _) = beside_switches(1..240, |_, n| n > 100, &beyond);
     assert_eq!(codes, ["window_beyond_switches"]);
 }
+
+/// Time of which all records of a processor were missing was idle time, and nothing said so.
+#[test]
+fn a_processor_without_any_record_for_once_is_told() {
+    let (text, codes, code) = beside_switches(180..240, |processor, n| processor == 1 && (100..136).contains(&n), &[]);
+    assert!(text.contains("processor 1 from 0.0989") || text.contains("processor 1 from 0.099"), "{text}");
+    assert!(text.contains("(37.000 ms) has no sample, context switch or ready record, though else sampled"), "{text}");
+    assert_eq!((codes, code), (vec![], 0), "{text}");
+    // A few intervals are nothing, and one whose timer stops when it is idle is sampled so nowhere.
+    for missing in [100..118, 0..180] {
+        let (text, ..) = beside_switches(180..240, |processor, n| processor == 1 && missing.contains(&n), &[]);
+        assert_eq!(text, "", "{missing:?}");
+    }
+    let (text, ..) = beside_switches(180..240, |processor, n| processor == 1 && n < 180 && n % 60 > 20, &[]);
+    assert_eq!(text, "");
+}

@@ -8,6 +8,7 @@ use crate::analysis::cpu::switch_stacks::{KeptStack, StackShare, StackShares};
 use crate::analysis::stacks::{STARTS_MISSING, process_differs};
 use crate::analysis::time_grid::TickRange;
 use crate::etl::EtlFile;
+use crate::etl::clock::Clock;
 use crate::etl::log_file_header::MODE_NO_PER_PROCESSOR;
 use crate::etl::record_id::HookId;
 use crate::event::hooks::{DPC, ISR, ISR_MSI, PASSIVE_ISR, READY_THREAD, THREADED_DPC, TIMER_DPC};
@@ -218,7 +219,25 @@ pub(super) fn of_scheduler<S: KeptStack>(
     is_whole: bool,
 ) -> impl Iterator<Item = Warning> {
     let of_readies = if is_whole { of_readies(trace, scheduler) } else { Vec::new() };
-    of_readies_before(scheduler).into_iter().chain(of_threads(scheduler)).chain(of_readies)
+    let silent = silent_times(scheduler, &trace.etl().clock).filter(|_| is_whole);
+    of_readies_before(scheduler).into_iter().chain(of_threads(scheduler)).chain(of_readies).chain(silent)
+}
+
+/// That processors which are sampled also when they are idle have no record for some time. Who ran before it counts as if it ran on.
+fn silent_times<S: KeptStack>(scheduler: &Scheduler<'_, S>, clock: &Clock) -> Option<Warning> {
+    let name = |(number, (from, to)): (usize, (Ticks, Ticks))| {
+        let [from, to] = [from, to].map(|time| clock.nanos(time));
+        let length = (to.0 - from.0) as f64 / 1e6;
+        format!("{number} from {:.6} s to {:.6} s ({length:.3} ms)", from.seconds(), to.seconds())
+    };
+    let found: Vec<String> = scheduler.silent.found(&scheduler.samples).into_iter().map(name).collect();
+    let [plural, have] = if found.len() == 1 { ["", "has"] } else { ["s", "have"] };
+    let text = format!(
+        "processor{plural} {} {have} no sample, context switch or ready record, though else sampled always, also when idle: records \
+         are missing, or the timer stood; what ran before counts as if it ran on",
+        first_of(&found, NAMED)
+    );
+    (!found.is_empty()).then(|| Warning::note(CPU.name, "processors_silent", text))
 }
 
 /// That threads which were readied before the first context switch are forgotten.

@@ -125,6 +125,7 @@ const CODES: &[(&str, bool)] = &[
     ("some_samples_missing", false),
     ("processors_unsampled", false),
     ("interval_assumed", false),
+    ("processors_silent", false),
     ("threads_unknown", false),
     ("processors_unknown", false),
     ("interrupts_unknown", true),

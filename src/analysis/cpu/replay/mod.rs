@@ -22,6 +22,7 @@ pub mod processor_setup;
 pub mod ready_queue_length;
 pub mod sample_counts;
 pub mod scheduler;
+pub(crate) mod silent_times;
 pub mod thread_counts;
 mod thread_events;
 pub mod thread_instances;

@@ -9,6 +9,7 @@ use crate::analysis::cpu::replay::process_pair_counts::{PairCounts, ProcessNumbe
 use crate::analysis::cpu::replay::processor_event::{ProcessorEvent, ProcessorEventKind, StepPart};
 use crate::analysis::cpu::replay::ready_queue_length::{PendingEntry, ReadyQueue};
 use crate::analysis::cpu::replay::sample_counts::SampleCounts;
+use crate::analysis::cpu::replay::silent_times::SilentTimes;
 use crate::analysis::cpu::replay::thread_counts::{CountsByThread, WaitTime};
 use crate::analysis::cpu::replay::thread_instances::{
     EarlyReadyRecords, IDLE_INSTANCE, ReadiedAtEnd, ReadyRecord, State, ThreadIndex, ThreadInstances, ThreadStarts,
@@ -65,6 +66,7 @@ pub struct Scheduler<'p, S> {
     /// Thread, who took the processor from it, [`ReadyKind`].
     pub(crate) preemptions: PairCounts<PreemptionTimes>,
     pub(crate) samples: SampleCounts,
+    pub(crate) silent: SilentTimes,
     /// Ticks of threads, by the stacks of their switch-ins, in the steps of the timeline.
     pub(crate) by_step: FastMap<(ThreadIndex, SwitchInStacks<S>, u32), u64>,
 }
@@ -95,6 +97,7 @@ impl<'p, S: KeptStack> Scheduler<'p, S> {
             wakeups: PairCounts::new(2),
             preemptions: PairCounts::new(ReadyKind::ALL.len()),
             samples: SampleCounts::default(),
+            silent: SilentTimes::default(),
             by_step: FastMap::default(),
         };
         let before = Ticks(i64::MIN);
@@ -115,6 +118,9 @@ impl<'p, S: KeptStack> Scheduler<'p, S> {
     #[inline(always)]
     pub fn event(&mut self, event: &ProcessorEvent, parts: &[StepPart], stack: S) {
         let processor = event.processor;
+        if self.range.holds(event.time) {
+            self.silent.add(event);
+        }
         match event.kind {
             ProcessorEventKind::Switch => self.switch(processor, event, parts, stack),
             ProcessorEventKind::Ready => self.ready(processor, event, false, stack),
