@@ -6,7 +6,7 @@
 
 use crate::etl::buffer::Buffer;
 use crate::etl::file::{EtlFile, Scratch};
-use crate::etl::log_file_header::{MODE_NO_PER_PROCESSOR, MODE_PRIVATE};
+use crate::etl::log_file_header::{MODE_CIRCULAR, MODE_NO_PER_PROCESSOR, MODE_PRIVATE};
 use crate::etl::stamp_limits::StampLimits;
 use crate::units::{FileTime, Ticks};
 use std::ops::Range;
@@ -122,6 +122,11 @@ impl EtlFile {
     /// The bytes of the first file.
     pub(super) fn own_bytes(&self) -> &[u8] {
         self.input.bytes()
+    }
+
+    /// True of a circular file that was filled: it holds the last buffers that were written.
+    pub(crate) fn has_overwritten(&self) -> bool {
+        self.header.mode & MODE_CIRCULAR != 0 && self.header.buffers_written as usize > self.own_buffers().len()
     }
 
     /// The buffers of this file alone.

@@ -132,8 +132,14 @@ impl PartialEq for Row {
 impl Eq for Row {}
 
 impl Hash for Row {
+    /// Of each event: in three words instead of seven parts.
+    #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.key.hash(state);
+        let Key { process, thread, processor, stack } = self.key;
+        let place = |path: Option<PathId>| path.map_or(0, |path| u64::from(path.get()));
+        state.write_u64(u64::from(process) << 32 | u64::from(thread));
+        state.write_u64(place(stack.kernel) << 32 ^ place(stack.user));
+        state.write_u16(processor);
     }
 }
 

@@ -4,7 +4,7 @@ use crate::etl::EtlFile;
 use crate::etl::buffer::TYPE_HEADER;
 use crate::etl::log_file_header::{MODE_CIRCULAR, MODE_NO_PER_PROCESSOR};
 use crate::load::survey::Survey;
-use crate::units::Ticks;
+use crate::units::{Ticks, first_of};
 use std::collections::BTreeMap;
 
 /// One part of so many of the time that is kept: what is missing of a shorter time is not told.
@@ -17,7 +17,7 @@ const NAMED: usize = 8;
 pub(super) fn kept_unevenly(etl: &EtlFile, survey: &Survey) -> Option<String> {
     let header = &etl.header;
     // A circular file that was never filled kept everything.
-    let is_whole = header.mode & MODE_CIRCULAR != 0 && header.buffers_written as usize <= etl.own_buffers().len();
+    let is_whole = header.mode & MODE_CIRCULAR != 0 && !etl.has_overwritten();
     if is_whole || header.mode & MODE_NO_PER_PROCESSOR != 0 {
         return None;
     }
@@ -33,18 +33,13 @@ pub(super) fn kept_unevenly(etl: &EtlFile, survey: &Survey) -> Option<String> {
     let is_late = |first: &Ticks| first.0.abs_diff(from.0).saturating_mul(TOLD_PART) > span;
     let late: Vec<(u16, Ticks)> = firsts.into_iter().filter(|(_, first)| is_late(first)).collect();
     let seconds = |time: Ticks| etl.clock.nanos(time).seconds();
-    let shown: Vec<String> = late
-        .iter()
-        .take(NAMED)
-        .map(|(number, first)| format!("{:.3} s of processor {number}", seconds(*first)))
-        .collect();
-    let more = late.len().saturating_sub(NAMED);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let name = |(number, first): &(u16, Ticks)| format!("{:.3} s of processor {number}", seconds(*first));
+    let names: Vec<String> = late.iter().map(name).collect();
     let whole = late.iter().map(|(_, first)| *first).max()?;
     Some(format!(
-        "the session kept only its last buffers: records begin at {:.3} s, but at {}{more}. Counts of a window are whole from {:.3} s on",
+        "the session kept only its last buffers: records begin at {:.3} s, but at {}. Counts of a window are whole from {:.3} s on",
         seconds(from),
-        shown.join(", "),
+        first_of(&names, NAMED),
         seconds(whole)
     ))
 }

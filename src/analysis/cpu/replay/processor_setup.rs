@@ -6,7 +6,7 @@ use crate::analysis::time_grid::{Grid, TickRange};
 use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::etl::buffer_order::ranks;
-use crate::etl::log_file_header::{MODE_CIRCULAR, MOST_PROCESSORS};
+use crate::etl::log_file_header::MOST_PROCESSORS;
 use crate::load::scheduling::BufferFacts;
 use crate::model::kernel_images::KernelImages;
 use crate::model::window::{Ends, Window};
@@ -96,12 +96,9 @@ struct Missing {
 /// True where only the last buffers were kept, of each processor from another moment on: what ran before its first switch is not known.
 fn keeps_the_last(trace: &Trace) -> bool {
     let (etl, facts) = (trace.etl(), &trace.scheduling().buffers);
-    let overwrote = |file: &EtlFile| {
-        file.header.mode & MODE_CIRCULAR != 0 && file.header.buffers_written as usize > file.own_buffers().len()
-    };
-    let has_switches = |(file, buffers): (&EtlFile, Range<usize>)| overwrote(file) && has_switches(facts, &buffers);
+    let is_filled = |(file, buffers): (&EtlFile, Range<usize>)| file.has_overwritten() && has_switches(facts, &buffers);
     let first = facts.iter().filter_map(|facts| facts.first_switch).map(|(moment, _)| moment.time).min();
-    files(etl).any(has_switches) || first.is_some_and(|first| etl.clock.nanos(first) > NOT_KEPT)
+    files(etl).any(is_filled) || first.is_some_and(|first| etl.clock.nanos(first) > NOT_KEPT)
 }
 
 /// The files of a recording with the numbers of their buffers.
