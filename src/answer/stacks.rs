@@ -255,7 +255,9 @@ fn title(set: &StackSet, unit: Unit) -> String {
     let time = |nanos: u64| TimeUnit::Auto.show(nanos);
     let weight = match (set.of.weight(), set.interval_ns) {
         (Weight::Time, Some((least, most))) if least == most => {
-            format!(" ({}, every {})", time(totals.weight), time(most))
+            let assumed = set.warnings.iter().any(|warning| warning.is_of(&["interval_assumed"]));
+            let assumed = if assumed { ", assumed" } else { "" };
+            format!(" ({}, every {}{assumed})", time(totals.weight), time(most))
         }
         (Weight::Time, Some((least, most))) => {
             format!(" ({}, every {} to {})", time(totals.weight), time(least), time(most))

@@ -36,6 +36,7 @@ mod tag_drivers;
 mod timeline;
 mod warnings;
 
+use crate::etl::clock::Clock;
 pub(crate) use commit_by_process::{CommitOfProcesses, ProcessCommit};
 pub(crate) use each_piece::each_piece;
 pub use figures::Figures;
@@ -209,7 +210,7 @@ impl AllocationSet {
         let (window, range) = TickRange::of_trace(trace, query.from.as_ref(), query.to.as_ref())?;
         let grid = match query.timeline {
             Some(step) => Grid::of_timeline(range, step, &etl.clock)?,
-            None => Grid::new(range.from, curve_step(range, etl.clock.frequency_hz), etl.clock.frequency_hz),
+            None => Grid::new(range.from, curve_step(range, &etl.clock), etl.clock.frequency_hz),
         };
         let group_by = if query.group_by.is_empty() { vec![of.owner()] } else { query.group_by.clone() };
         let asked_by =
@@ -406,7 +407,6 @@ fn snapshot_asked_for(trace: &Trace, of: AllocationKind, query: &AllocationQuery
 }
 
 /// The step of the curve on the first screen.
-fn curve_step(range: TickRange, frequency_hz: u64) -> Nanos {
-    let length = u128::from(range.ticks()) * 1_000_000_000 / u128::from(frequency_hz.max(1));
-    Nanos(i128::try_from(length.div_ceil(CURVE_STEPS.into())).unwrap_or(1).max(1))
+fn curve_step(range: TickRange, clock: &Clock) -> Nanos {
+    Nanos(i128::from(clock.length_ns(range.ticks()).div_ceil(CURVE_STEPS)).max(1))
 }

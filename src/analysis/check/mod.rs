@@ -290,46 +290,31 @@ fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Resu
     let mut result = BudgetResult::unjudged(budget, earlier.value);
     result.value = Some(value.pages);
     result.warnings = [&value.unmatched[..], &value.doubts[..]].concat();
-    let bounds = Bounds::new(value, budget.measure).of(&budget.conditions);
     if value.has_no_match {
         // What meets the conditions can be of a process without a name.
+        let bounds = Bounds::new(value, budget.measure).of(&budget.conditions);
         let unnamed = bounds.may_exceed(budget.max).filter(|_| budget.optional && value.unnamed > 0);
         result.verdict = if unnamed.is_some() { Verdict::Invalid } else { Verdict::NoMatch };
         result.fault = unnamed.or_else(|| Some(no_match(value)));
         return result;
     }
     result.warnings.extend(earlier.doubts(budget, value));
-    let most_of_runs = result.spread.map(|spread| spread.most);
-    let runs = result.baseline.map(|median| (median, most_of_runs));
+    let runs = result.baseline.map(|median| (median, result.spread.map(|spread| spread.most)));
     let no_total = value.total_unknown.as_ref().filter(|_| budget.has_shares());
     let known = if no_total.is_some() { budget.without_shares() } else { budget.clone() };
     result.limits = judge(&known, value.pages, value.total, runs);
     let fails =
         |pages| worst(judge(&known, pages, value.total, runs).iter().map(|limit| limit.verdict)) == Verdict::Fail;
     result.warnings.extend(decided_by_heaps(value, fails));
-    let growth = result.limits.iter().find(|limit| limit.kind == LimitKind::MaxGrowth).copied();
-    let outgrown = |bounds: &Bounds| growth.and_then(|growth| bounds.may_outgrow(&growth, most_of_runs));
-    let may_outgrow = outgrown(&bounds);
-    if value.perhaps > 0 {
-        let perhaps = Bounds::perhaps(value, budget.measure).of(&budget.conditions);
-        let more = outgrown(&perhaps).filter(|_| may_outgrow.is_none());
-        let above = perhaps.may_exceed(budget.max).filter(|_| bounds.may_exceed(budget.max).is_none());
-        result.warnings.extend([above, more].into_iter().flatten());
-    }
-    let (undecided, doubts) = undecided(&mut result.limits, budget, value, earlier.value);
+    let (undecided, doubts) = undecided(&mut result.limits, &known, value, earlier.value);
     result.warnings.extend(doubts);
     result.verdict = worst(result.limits.iter().map(|limit| limit.verdict));
     let no_share =
         no_total.map(|reason| format!("a limit in percent is a part of all, and all is not known: {reason}"));
     let no_growth = budget.max_growth.and(earlier.missing.clone());
     result.without_baseline = earlier.missing;
-    let reasons = [
-        (LimitKind::MaxGrowth.name(), no_growth),
-        ("a share", no_share),
-        (LimitKind::Max.name(), bounds.may_exceed(budget.max)),
-        (LimitKind::MaxGrowth.name(), may_outgrow),
-    ];
-    result.cannot_judge(reasons.into_iter().chain(undecided));
+    let lacking = [(LimitKind::MaxGrowth.name(), no_growth), ("a share", no_share)];
+    result.cannot_judge(lacking.into_iter().chain(undecided));
     if result.verdict == Verdict::Fail {
         let add_up = matches!(budget.measure.sum_of_rows(), RowSum::Equal | RowSum::Rounded);
         (result.dimensions, result.grown) = grown(value, earlier.value, add_up);

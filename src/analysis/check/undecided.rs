@@ -3,7 +3,7 @@
 use super::budget::{Budget, Limit, WHOLE};
 use super::measured_value::{Spread, Value};
 use super::unknown_owners::{Bounds, rows_perhaps_excluded};
-use super::verdict::{LimitKind, LimitResult, Verdict};
+use super::verdict::{LimitKind, LimitResult, Verdict, order};
 
 /// A limit, and why it is not decided.
 type Reason = (&'static str, Option<String>);
@@ -19,10 +19,16 @@ pub(super) fn undecided(
     let scale = |amount: u64| amount.saturating_mul(budget.measure.unit().scale());
     let bounds = Bounds::new(value, budget.measure).of(&budget.conditions);
     let perhaps = Bounds::perhaps(value, budget.measure).of(&budget.conditions);
+    let most_of_runs = earlier.and_then(Spread::of).map(|spread| spread.most);
+    let beyond = |limit: &LimitResult, bounds: &Bounds| match limit.kind {
+        LimitKind::Max => bounds.may_exceed(budget.max),
+        LimitKind::Min => reached(limit, bounds),
+        LimitKind::MaxGrowth => bounds.may_outgrow(limit, most_of_runs),
+    };
     let (mut undecided, mut doubts) = (Vec::new(), Vec::new());
-    for limit in limits {
+    for limit in limits.iter_mut() {
         let before = earlier.filter(|_| limit.kind == LimitKind::MaxGrowth);
-        let reason = reached(limit, &bounds)
+        let reason = beyond(limit, &bounds)
             .or_else(|| bounds.less(limit, scale(value.excluded)))
             .or_else(|| before.and_then(|earlier| of_growth(limit, budget, value, earlier, false)));
         if reason.is_some() {
@@ -30,10 +36,11 @@ pub(super) fn undecided(
             undecided.push((limit.kind.name(), reason));
             continue;
         }
-        doubts.extend(reached(limit, &perhaps));
+        doubts.extend(beyond(limit, &perhaps));
         doubts.extend(bounds.less(limit, scale(value.excluded.saturating_add(value.perhaps_excluded))));
         doubts.extend(before.and_then(|earlier| of_growth(limit, budget, value, earlier, true)));
     }
+    order(limits);
     (undecided, doubts)
 }
 

@@ -109,8 +109,13 @@ pub fn judge(budget: &Budget, value: u64, total: u64, baseline: Option<(u64, Opt
             },
         })
         .collect();
-    all.sort_by_key(|limit| (std::cmp::Reverse(limit.verdict), limit.room));
+    order(&mut all);
     all
+}
+
+/// The limit that decides comes first.
+pub(super) fn order(limits: &mut [LimitResult]) {
+    limits.sort_by_key(|limit| (std::cmp::Reverse(limit.verdict), limit.room));
 }
 
 #[cfg(test)]

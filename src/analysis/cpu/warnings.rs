@@ -16,7 +16,7 @@ use crate::trace::Trace;
 use crate::trace::analysis_needs::CPU;
 use crate::trace::trust::readiness::{Need, undescribed};
 use crate::trace::trust::warning::{Warning, Warnings, no_switches_of, records_missing, symbols_missing};
-use crate::units::{Nanos, Ticks, count, counted, first_of};
+use crate::units::{Nanos, Ticks, count, counted, first_of, milliseconds as in_milliseconds};
 use std::collections::BTreeSet;
 
 /// That the window, which begins with the first context switch, begins before the recording.
@@ -377,10 +377,11 @@ fn unknown(processors: &[Processor], range: TickRange, etl: &EtlFile) -> Vec<Str
     lines.extend(silent.map(|silent| format!("{silent}: what ran there is unknown")));
     let unknown = |(number, processor): (usize, &Processor)| {
         let ticks = ticks(processor);
-        let milliseconds = ticks as f64 * 1e3 / etl.clock.frequency_hz.max(1) as f64;
+        let nanos = etl.clock.length_ns(ticks);
         (processor.has_switches() && ticks > 0).then(|| {
             format!(
-                "{milliseconds:.3} ms ({:.1} %) of processor {number}",
+                "{} ({:.1} %) of processor {number}",
+                in_milliseconds(nanos as i64, nanos < 1000),
                 ticks as f64 * 100.0 / range.ticks().max(1) as f64
             )
         })

@@ -40,9 +40,7 @@ impl TimeOfSamples {
     /// That they stand for more time than the processors have in the window: grave, but for a short recording.
     pub fn beyond_capacity(self, trace: &Trace, analysis: &'static str, range: TickRange) -> Option<Warning> {
         let (processors, time_ns) = (processors(trace)?, u128::from(self.time_ns));
-        let length = |range: TickRange| {
-            u128::from(range.ticks()) * 1_000_000_000 / u128::from(trace.etl().clock.frequency_hz.max(1))
-        };
+        let length = |range: TickRange| u128::from(trace.etl().clock.length_ns(range.ticks()));
         let capacity = length(range) * u128::from(processors);
         // The timer is set to the nearest interval that the hardware has, and each processor can have a sample at both ends.
         let interval = u128::from(self.time_ns / self.records.max(1));

@@ -63,7 +63,7 @@ impl SampleCoverage {
         let Some((first, last)) = ends else { return SampleCoverage::default() };
         let span = TickRange { from: range.clip(first), to: range.clip(last) };
         let mut coverage = SampleCoverage {
-            span_ns: nanos(clock, span.ticks()),
+            span_ns: clock.length_ns(span.ticks()),
             by_processor,
             interval_ns: longest_ns.unwrap_or_else(|| ProfileIntervals::new(&parts.intervals).first()),
             is_named: !parts.intervals.is_empty(),
@@ -141,7 +141,7 @@ impl SampleCoverage {
         let more = if more > 0 { format!(" and {} more", counted(more, "time", "times")) } else { String::new() };
         Some(format!(
             "no processor has a sample from {from:.6} s to {to:.6} s{more}, {} together: samples were lost, or all processors were idle",
-            share(nanos(clock, self.holes.1).into(), self.span_ns.into()),
+            share(clock.length_ns(self.holes.1).into(), self.span_ns.into()),
         ))
     }
 
@@ -160,7 +160,7 @@ impl SampleCoverage {
     fn of_interval(&self, clock: &Clock, analysis: &'static str) -> Option<Warning> {
         let assumed = self.interval_ns;
         let other =
-            self.distance.map(|ticks| nanos(clock, ticks)).filter(|found| found.abs_diff(assumed) > assumed / 2);
+            self.distance.map(|ticks| clock.length_ns(ticks)).filter(|found| found.abs_diff(assumed) > assumed / 2);
         let other = other.map(|found| format!(", but the samples of a processor are {} apart", ms(found.into())));
         let text = format!(
             "no event names the interval of the samples: {} is assumed{}",
@@ -169,10 +169,6 @@ impl SampleCoverage {
         );
         (assumed > 0 && !self.is_named).then(|| Warning::note(analysis, "interval_assumed", text))
     }
-}
-
-fn nanos(clock: &Clock, ticks: u64) -> u64 {
-    u64::try_from(u128::from(ticks) * 1_000_000_000 / u128::from(clock.frequency_hz.max(1))).unwrap_or(u64::MAX)
 }
 
 fn ms(nanos: u128) -> String {
