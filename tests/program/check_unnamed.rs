@@ -229,3 +229,35 @@ fn what_no_record_tells_of_faults_is_a_doubt() {
     let told = warnings("file = \"!*.dll\"", format!("min = \"{others}\""));
     assert!(told.contains("which the conditions can exclude"), "{told}");
 }
+
+/// `refset` asked for what no record names only beside a process without a name: a budget of a file, or of all but one, said nothing of
+/// accessed files without one.
+#[test]
+fn files_without_a_name_are_a_doubt_of_what_was_held() {
+    let name = "refset-proved.etl";
+    let mut bytes = fs::read(fixtures().join(name)).expect("a fixture");
+    let text: Vec<u8> = r"\System32\user32.dll".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let of_user32 = |place: &std::ops::Range<usize>| bytes[place.clone()].windows(text.len()).any(|part| part == text);
+    let named: Vec<_> = places(&bytes, &[]).into_iter().filter(of_user32).collect();
+    assert!(!named.is_empty());
+    named.iter().for_each(|place| bytes[place.start + 6..place.start + 8].copy_from_slice(&0x0fffu16.to_le_bytes()));
+    let judged = |bytes: &[u8], conditions: &str, limit: &str| {
+        let of = "analysis = \"refset\"\nmeasure = \"held_at_stop\"";
+        let folder = folder(&format!("[[budget]]\nname = \"a\"\n{of}\nwhere = {{ {conditions} }}\n{limit}\n"));
+        fs::write(folder.path().join(name), bytes).expect("a trace");
+        let found = json(&check(&folder, &format!("{name} --budgets budgets.toml --format json -q")));
+        found["traces"][0]["budgets"][0].clone()
+    };
+    let kernel32 = "file = \"*kernel32.dll\"";
+    let pages = judged(&bytes, kernel32, "max = \"1 GiB\"")["value_pages"].as_u64().expect("pages");
+    let limit = format!("max = \"{pages} pages\"");
+    let told = |bytes: &[u8], conditions: &str, limit: &str| judged(bytes, conditions, limit)["warnings"].to_string();
+    let says = "no record names the file of ";
+    assert!(told(&bytes, kernel32, &limit).contains(says), "{}", told(&bytes, kernel32, &limit));
+    assert!(!told(&bytes, kernel32, "max = \"1 GiB\"").contains(says));
+    let whole = fs::read(fixtures().join(name)).expect("a fixture");
+    assert!(!told(&whole, kernel32, &limit).contains(says));
+    let others = "file = \"!*kernel32.dll\"";
+    let pages = judged(&bytes, others, "max = \"1 GiB\"")["value_pages"].as_u64().expect("pages");
+    assert!(told(&bytes, others, &format!("min = \"{pages} pages\"")).contains("which the conditions can exclude"));
+}

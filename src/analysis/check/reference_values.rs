@@ -134,12 +134,13 @@ impl ReferenceValues {
         let set = self.0.as_ref().map_err(String::clone)?;
         let is_unknown = unknown(ReferenceDimension::PROCESS);
         let has_any = set.rows.iter().any(|row| is_unknown.matches(row.labels.first()));
-        let questions = if has_any { of_unknown(conditions) } else { Vec::new() };
-        let of_each = |of: &Unknown<ReferenceDimension>| {
+        // Rows have no files.
+        let questions = of_unknown(conditions).into_iter().filter(|of| of.is_of_files || has_any);
+        let of_each = |of: Unknown<ReferenceDimension>| {
             let selected = reference_set(trace, &of.conditions, &budget.symbols).map_err(|error| error.brief())?;
             Ok(of.amount(held(&selected, budget.measure, set).pages))
         };
-        questions.iter().map(of_each).collect()
+        questions.map(of_each).collect()
     }
 }
 
