@@ -1,5 +1,7 @@
 //! What a reference set does not know: where the scenario stops, and what a page sequence proves of which a part is missing.
 
+use crate::check::folder;
+use crate::program::{fixtures, run};
 use crate::trust::{fixture, places, with};
 use etl_writer::payloads::pages::{self, Identity};
 use etl_writer::payloads::process::{self, Process};
@@ -197,4 +199,34 @@ fn marks_beyond_those_of_the_window_are_told() {
     assert!(inside.len() == 1 && inside[0].starts_with(says), "{inside:?}");
     let nothing = "the trace has no marks of a scenario: the window is the whole trace".to_owned();
     assert_eq!(of(&[(10, "render")]), [nothing]);
+}
+
+/// Budgets of what no reference set holds passed always, without a word.
+#[test]
+fn conditions_on_pages_of_no_working_set_are_told() {
+    let trace = fixtures().join("refset-proved.etl");
+    let says =
+        "are in no working set, so no number of held pages has them: 2,200 of the kernel, 80 of pool and 24 of ranges";
+    let told = |condition: &str| {
+        run(&["refset", trace.to_str().unwrap(), "--where", condition, "--format", "json"]).out.contains(says)
+    };
+    for chosen in
+        ["category=NonPagedPool", "category=Win32Heap;LargePage", "class=Kernel", "access_reason=PoolAllocate"]
+    {
+        assert!(told(chosen), "{chosen}");
+    }
+    for other in ["category=Win32Heap", "category=!NonPagedPool", "class=*", "access_reason=P*PageAccess", "process=*"]
+    {
+        assert!(!told(other), "{other}");
+    }
+    let budget = |condition: &str| {
+        format!("[[budget]]\nname = \"a\"\nanalysis = \"refset\"\nwhere = {{ {condition} }}\nmax = \"1 GiB\"\n")
+    };
+    let judged = |condition: &str| {
+        let folder = folder(&budget(condition));
+        let ran =
+            run(&["check", trace.to_str().unwrap(), "--budgets", folder.path().join("budgets.toml").to_str().unwrap()]);
+        ran.out.replace("\n  ", " ").contains(says)
+    };
+    assert_eq!(["category = \"NonPagedPool\"", "category = \"Image\""].map(judged), [true, false]);
 }

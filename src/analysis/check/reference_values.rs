@@ -5,6 +5,7 @@ use crate::analysis::check::measured_value::{Row, UnknownAmount, Value, length};
 use crate::analysis::check::required_data::Evidence;
 use crate::analysis::check::unknown_owners::{Unknown, of_unknown, unknown};
 use crate::analysis::refset::ReferenceSet;
+use crate::analysis::refset::outside_conditions::OUTSIDE_CHOSEN;
 use crate::analysis::refset::query::{Dimension as ReferenceDimension, Query};
 use crate::analysis::refset::reason::AccessReason;
 use crate::analysis::refset::warnings::{ACCOUNT_IS_WRONG, DISPROVED_BY_PAGES, RELEASES_MISSING};
@@ -114,8 +115,12 @@ impl ReferenceValues {
                 if let Some(doubt) = no_stacks.filter(|_| selected.chooses_stacks()) {
                     return Err(doubt.text.clone());
                 }
-                let of_stacks = |doubt: &&Warning| doubt.code == "stacks_incomplete" && selected.chooses_stacks();
-                let doubts = selected.warnings.iter().filter(of_stacks).map(|doubt| doubt.text.clone()).collect();
+                let is_of_stacks = selected.chooses_stacks();
+                let is_told = |doubt: &&Warning| match doubt.code {
+                    "stacks_incomplete" => is_of_stacks,
+                    code => code == OUTSIDE_CHOSEN,
+                };
+                let doubts = selected.warnings.iter().filter(is_told).map(|doubt| doubt.text.clone()).collect();
                 let unowned = self.unowned(trace, budget, conditions)?;
                 Ok(Value { doubts, ..held(&selected, budget.measure, set) }.with_unowned(unowned))
             }

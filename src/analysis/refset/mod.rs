@@ -8,6 +8,7 @@ mod averaging_span;
 mod context;
 pub mod final_state_check;
 pub mod graphics_events;
+pub(crate) mod outside_conditions;
 mod pages;
 pub mod query;
 pub mod reason;
@@ -212,6 +213,7 @@ impl ReferenceSet {
         set.stack_texts = stacks.map(AccessStacks::into_texts).unwrap_or_default();
         set.add_warnings(trace, query.max_residue, told.unwrap_or_default());
         set.warnings.extend(contradictions.warning(REFERENCE_SET.name, "categories are by the events"));
+        set.warnings.extend(set.outside_chosen(&query.conditions));
         set.warnings.extend(of_names(&of_files, &REFERENCE_SET));
         set.warnings.extend(services_unknown(trace.system(), REFERENCE_SET.name, has_services));
         Ok(set)

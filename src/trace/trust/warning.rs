@@ -84,6 +84,7 @@ const CODES: &[(&str, bool)] = &[
     ("accesses_unattributed", true),
     ("accesses_missing", true),
     ("accesses_unrecorded", false),
+    ("outside_chosen", false),
     ("residue", true),
     ("nothing_matches", true),
     ("uses_differ", true),
