@@ -16,6 +16,7 @@ use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, Str
 use clap::{Arg, Args, ValueEnum};
 use std::ffi::OsStr;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 /// Flags of every command that reads a trace and prints a report.
 #[derive(Debug, Args)]
@@ -67,6 +68,9 @@ pub struct Base {
     /// Exit with code 3 when data was lost, the file is damaged or a check of the numbers failed
     #[arg(long)]
     pub strict: bool,
+    /// The files in the order of the recording, once it is open.
+    #[arg(skip)]
+    order: OnceLock<Vec<PathBuf>>,
 }
 
 impl std::ops::Deref for Base {
@@ -128,9 +132,22 @@ pub struct Printing {
 }
 
 impl Base {
-    /// All files of the recording.
+    /// All files of the recording, in its order where it is open.
     pub fn traces(&self) -> impl Iterator<Item = &PathBuf> {
-        std::iter::once(&self.trace).chain(&self.further)
+        let named = std::iter::once(&self.trace).chain(&self.further);
+        let is_open = self.order.get().is_some();
+        self.order.get().into_iter().flatten().chain(named.filter(move |_| !is_open))
+    }
+
+    /// The first file of the recording.
+    pub fn first(&self) -> &PathBuf {
+        self.traces().next().unwrap_or(&self.trace)
+    }
+
+    /// Keeps the order of the files of the recording.
+    pub fn set_order(&self, order: Vec<PathBuf>) {
+        // A command that opens it again finds the same order.
+        let _ = self.order.set(order);
     }
 }
 

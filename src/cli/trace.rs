@@ -16,7 +16,7 @@ use crate::trace::{Trace, recording};
 use anyhow::Context;
 use std::io;
 use std::ops::Deref;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -47,11 +47,13 @@ fn lent() -> Option<Arc<OpenTrace>> {
 /// Opens the trace, with all files of its recording, and sets the number of threads.
 pub fn open(base: &Base) -> anyhow::Result<Opened> {
     if let Some(open) = lent() {
+        base.set_order(open.files().iter().map(|file| PathBuf::from(&file.path)).collect());
         return Ok(Opened::Lent(open));
     }
     prepare(base)?;
-    let recording = Recording::new(base.trace.clone(), base.further.clone());
-    Ok(Opened::Own(Box::new(open_recording(base, &recording)?)))
+    let (all, order) = recording::open_all(&base.trace, &base.further, |path| open_file(base, path))?;
+    base.set_order(order);
+    Ok(Opened::Own(Box::new(all.into())))
 }
 
 /// Opens all files of a recording.
@@ -60,7 +62,7 @@ pub fn open_recording(base: &Base, files: &Recording) -> anyhow::Result<Trace> {
         let source = io::Error::other(reason.clone());
         return Err(Error::Unreadable { path: files.trace.clone(), source }.into());
     }
-    recording::open_all(&files.trace, &files.with, |path| open_file(base, path)).map(Trace::from)
+    recording::open_all(&files.trace, &files.with, |path| open_file(base, path)).map(|(all, _)| all.into())
 }
 
 /// Opens the trace and the other files that fit to it; returns for each file whether it does.
@@ -74,6 +76,7 @@ pub fn open_what_fits(base: &Base) -> anyhow::Result<(Opened, Vec<RecordingFile>
     let first = named(&base.trace, open_file(base, &base.trace)?);
     let others = base.further.iter().map(|path| Ok(named(path, open_file(base, path)?)));
     let (all, files) = recording_files::join(first, others.collect::<anyhow::Result<_>>()?);
+    base.set_order(files.iter().map(|file| PathBuf::from(&file.path)).collect());
     Ok((Opened::Own(Box::new(all.into())), files))
 }
 
@@ -99,11 +102,9 @@ pub fn open_file(base: &Base, path: &Path) -> anyhow::Result<EtlFile> {
 /// Opens a side of a comparison; a trace can have more files.
 pub fn open_source(base: &Base, files: &Recording, options: &WpaOptions) -> anyhow::Result<Source> {
     let open = |limits: &_| Source::open(&files.trace, limits, options, base.reading.ansi_codepage);
-    let mut source = unpacked(base, open)?;
-    for path in &files.with {
-        source.add(path, open_file(base, path)?)?;
-    }
-    Ok(source)
+    let source = unpacked(base, open)?;
+    let others = files.with.iter().map(|path| Ok((path.clone(), open_file(base, path)?)));
+    Ok(source.with(others.collect::<anyhow::Result<_>>()?)?)
 }
 
 /// How inputs are opened. Inside of another program they are copied: it has no handler for files that shrink.

@@ -121,7 +121,7 @@ fn open(
         etl.code_page = code_page;
         Ok(etl)
     });
-    all.map(Trace::from)
+    all.map(|(all, _)| all.into())
 }
 
 /// An error with its causes.

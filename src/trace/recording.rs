@@ -7,6 +7,7 @@ use crate::event::hooks::{MASKS_AFTER_CHANGE, MASKS_BEFORE_CHANGE, PAGE_IN_MEMOR
 use crate::input::{STANDARD_INPUT, UnpackLimits};
 use crate::load::presence::holds;
 use crate::units::FileTime;
+use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
 /// Adds another file of the same recording.
@@ -59,23 +60,47 @@ pub(crate) fn place_and_name(path: &Path) -> (&[u8], String) {
     (place, String::from_utf8_lossy(name).to_lowercase())
 }
 
-/// The files of a recording in one order, however they are named: that of the kernel's session first, which holds its keywords; others
-/// by the starts of their sessions. Where one cannot be read, the order is that of the names. Standard input is read once, later: it is
-/// taken for the kernel's file where no other is that, else for the last.
+/// What decides the order of the files of a recording: that of the kernel's session is the first, which has the keywords; then those whose session
+/// began earlier, and went on longer.
+type Order = (bool, FileTime, Reverse<Option<FileTime>>);
+
+fn order_of(etl: &EtlFile) -> Order {
+    let is_other = !holds(etl, &[MASKS_AFTER_CHANGE, MASKS_BEFORE_CHANGE]);
+    (is_other, etl.header.start_time, Reverse(etl.header.end_time))
+}
+
+/// The files of a recording in one order, however they are named, the first apart: times count from its start, and its header says when the recording
+/// ends.
+pub(crate) fn sorted<T>(first: T, further: Vec<T>, etl: impl Fn(&T) -> &EtlFile) -> (T, Vec<T>) {
+    if further.is_empty() {
+        return (first, further);
+    }
+    let mut first = (order_of(etl(&first)), first);
+    let mut others: Vec<_> = further.into_iter().map(|file| (order_of(etl(&file)), file)).collect();
+    for other in &mut others {
+        if other.0 < first.0 {
+            std::mem::swap(other, &mut first);
+        }
+    }
+    others.sort_by_key(|(order, _)| *order);
+    (first.1, others.into_iter().map(|(_, file)| file).collect())
+}
+
+/// The same of files that are not open. Where one cannot be read, the order is that of the names. Standard input is read once, later: it is taken for
+/// the kernel's file where no other is that, else for the last.
 pub(crate) fn in_order(first: &Path, further: &[PathBuf], limits: &UnpackLimits) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = std::iter::once(first.to_owned()).chain(further.iter().cloned()).collect();
     let key = |path: &PathBuf| {
         if path.as_os_str() == STANDARD_INPUT {
             return Some(None);
         }
-        let etl = EtlFile::open_within(path, limits).ok()?;
-        Some(Some((!holds(&etl, &[MASKS_AFTER_CHANGE, MASKS_BEFORE_CHANGE]), etl.header.start_time)))
+        Some(Some(order_of(&EtlFile::open_within(path, limits).ok()?)))
     };
     let keys = if further.is_empty() { None } else { files.iter().map(key).collect::<Option<Vec<_>>>() };
     if let Some(keys) = keys {
-        let has_kernels = keys.iter().flatten().any(|(is_other, _)| !is_other);
+        let has_kernels = keys.iter().flatten().any(|(is_other, ..)| !is_other);
         let streamed = if has_kernels { (true, FileTime(u64::MAX)) } else { (false, FileTime(0)) };
-        let keys = keys.into_iter().map(|key| key.unwrap_or(streamed));
+        let keys = keys.into_iter().map(|key| key.unwrap_or((streamed.0, streamed.1, Reverse(None))));
         let mut sorted: Vec<_> = keys.zip(files).collect();
         sorted.sort_by_key(|(key, _)| *key);
         files = sorted.into_iter().map(|(_, path)| path).collect();
@@ -91,11 +116,26 @@ pub fn open_all<E: From<Error>>(
     first: &Path,
     further: &[PathBuf],
     mut open: impl FnMut(&Path) -> Result<EtlFile, E>,
-) -> Result<EtlFile, E> {
-    let mut all = open(first)?;
-    for other in further {
-        let not_one = |reason| Error::NotOneRecording { other: other.clone(), first: first.into(), reason };
-        add(&mut all, &other.display().to_string(), open(other)?).map_err(not_one)?;
+) -> Result<Joined, E> {
+    let all = (first.to_owned(), open(first)?);
+    let others = further.iter().map(|path| Ok((path.clone(), open(path)?))).collect::<Result<_, E>>()?;
+    Ok(join_all(all, others)?)
+}
+
+/// A recording, and its files in its order.
+pub type Joined = (EtlFile, Vec<PathBuf>);
+
+/// Joins the files of a recording in its order.
+///
+/// # Errors
+/// [`Error::NotOneRecording`] for a file that does not fit.
+pub fn join_all(first: (PathBuf, EtlFile), further: Vec<(PathBuf, EtlFile)>) -> Result<Joined, Error> {
+    let ((first, mut all), others) = sorted(first, further, |(_, etl)| etl);
+    let mut order = vec![first.clone()];
+    for (other, etl) in others {
+        let not_one = |reason| Error::NotOneRecording { other: other.clone(), first: first.clone(), reason };
+        add(&mut all, &other.display().to_string(), etl).map_err(not_one)?;
+        order.push(other);
     }
-    Ok(all)
+    Ok((all, order))
 }

@@ -23,12 +23,15 @@ pub fn beside() -> Session {
 
 const PAGE_IN_MEMORY: u16 = 0x0223;
 
-/// Writes the records for which `second` holds to `b.etl`, compressed, and the others to `a.etl`. Page sequences stay in one.
+/// The keywords of the kernel's session, by which its file is known.
+const MASKS: [u16; 2] = [0x0020, 0x0021];
+
+/// Writes the records for which `second` holds to `b.etl`, compressed, and the others to `a.etl`. Page sequences stay in one, and keywords in `a.etl`.
 pub fn split(folder: &Path, second: impl Fn(usize) -> bool) -> [PathBuf; 2] {
     let (mut a, mut b) = (Trace::new(session()), Trace::new(beside()));
     for (number, rec) in records(2, Vec::new()).into_iter().enumerate() {
         let number = if rec.hook == PAGE_IN_MEMORY { 1 } else { number };
-        if second(number) { b.add(&rec) } else { a.add(&rec) }
+        if second(number) && !MASKS.contains(&rec.hook) { b.add(&rec) } else { a.add(&rec) }
     }
     [put(folder, "a.etl", &a.finish()), put(folder, "b.etl", &b.finish())]
 }

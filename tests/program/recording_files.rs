@@ -219,3 +219,45 @@ fn heap_ranges_of_a_session_after_the_pages_are_told() {
         assert_eq!(json["traces"][0]["budgets"][0]["verdict"], verdict, "{ran:?}");
     }
 }
+
+/// Times counted from the session of the file that was named first, and ended with it: growth, budgets and windows differed by the order of names.
+#[test]
+fn files_of_a_recording_have_one_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let is_heap = |rec: &Rec| (0x0264..=0x0268).contains(&rec.hook);
+    let (heaps, others): (Vec<Rec>, Vec<Rec>) = records(1, Vec::new()).into_iter().partition(is_heap);
+    let kernel = put(folder.path(), "kernel.etl", &Trace::new(session()).push_all(others.clone()).finish());
+    let without_keywords = others.into_iter().filter(|rec| ![0x0020, 0x0021].contains(&rec.hook));
+    let plain = put(folder.path(), "plain.etl", &Trace::new(session()).push_all(without_keywords).finish());
+    // Half a second later, and at an end half a second earlier.
+    let half = 5_000_000;
+    let (later, length) = (beside(), session().end_time - session().start_time);
+    let later = Session { t0: later.t0 + half, start_time: later.start_time + half, ..later };
+    let ended = Session {
+        t0: session().t0,
+        start_time: session().start_time,
+        end_time: session().start_time + length / 2,
+        ..beside()
+    };
+    let budgets = "[[budget]]\nname = \"a\"\nanalysis = \"commit\"\nmeasure = \"growth_per_minute\"\nmax = \"1 GiB\"\n";
+    let budgets = put(folder.path(), "budgets.toml", budgets.as_bytes());
+    for (number, of) in [later, ended].into_iter().enumerate() {
+        let heap = put(folder.path(), &format!("heap{number}.etl"), &Trace::new(of).push_all(heaps.clone()).finish());
+        for first in [&kernel, &plain] {
+            for command in ["info", "allocations", "processes", "resident", "memory", "events"] {
+                let [one, other] =
+                    [[first.clone(), heap.clone()], [heap.clone(), first.clone()]].map(|files| with(command, &files));
+                assert_eq!((one.code, &one.out), (other.code, &other.out), "{command} {first:?} {number}");
+            }
+            let [first, heap, budgets] = [first, &heap, &budgets].map(|path| path.to_str().unwrap());
+            let checked = |of: [&str; 2]| {
+                let ran = run(&["check", of[0], "--with", of[1], "--budgets", budgets, "--format", "json"]);
+                let json: serde_json::Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran:?}"));
+                json["traces"][0]["budgets"].clone()
+            };
+            assert_eq!(checked([first, heap]), checked([heap, first]));
+            let equal = run(&["diff", first, "--with", heap, heap, "--with", first, "--allocations"]);
+            assert!(equal.code == 0 && equal.out.contains("Equal"), "{equal:?}");
+        }
+    }
+}

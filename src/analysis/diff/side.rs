@@ -14,6 +14,7 @@ use crate::imported::{EXPECTED, Exported, first_bytes};
 use crate::input::{Input, UnpackLimits};
 use crate::model::category::Category;
 use crate::trace::Trace;
+use crate::trace::recording::join_all;
 use crate::trace::trust::readiness::{Readiness, ReadinessLevel};
 use std::path::{Path, PathBuf};
 
@@ -82,16 +83,16 @@ impl Source {
         std::iter::once(&self.path).chain(&self.further).cloned().collect()
     }
 
-    /// Adds another file of the recording.
+    /// With the other files of the recording.
     ///
     /// # Errors
     /// A usage error where this is no trace, [`Error::NotOneRecording`] for a file that does not fit.
-    pub fn add(&mut self, path: &Path, other: EtlFile) -> Result<(), Error> {
-        let SourceContent::Trace(trace) = &mut self.content else { return Err(Source::no_trace(path, &self.path)) };
-        let not_one = |reason| Error::NotOneRecording { other: path.into(), first: self.path.clone(), reason };
-        trace.join(&path.display().to_string(), other).map_err(not_one)?;
-        self.further.push(path.into());
-        Ok(())
+    pub fn with(self, others: Vec<(PathBuf, EtlFile)>) -> Result<Source, Error> {
+        let Some((path, _)) = others.first() else { return Ok(self) };
+        let SourceContent::Trace(trace) = self.content else { return Err(Source::no_trace(path, &self.path)) };
+        let further = others.iter().map(|(path, _)| path.clone()).collect();
+        let (all, _) = join_all((self.path.clone(), trace.into_etl()), others)?;
+        Ok(Source { further, content: SourceContent::Trace(Box::new(all.into())), ..self })
     }
 
     /// The error of a file `with` that was added to `path`, which is no trace.

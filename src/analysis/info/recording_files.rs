@@ -2,7 +2,7 @@
 
 use crate::analysis::table::{Column, Field, Fit, Line, Table, Value};
 use crate::etl::EtlFile;
-use crate::trace::recording::add;
+use crate::trace::recording::{add, sorted};
 use crate::units::Nanos;
 
 /// One file that was named.
@@ -28,9 +28,9 @@ pub struct RecordingFile {
     pub reason: Option<String>,
 }
 
-/// Joins the files that fit to the first one.
+/// Joins the files that fit to the first one of their order.
 pub fn join(first: (String, EtlFile), others: Vec<(String, EtlFile)>) -> (EtlFile, Vec<RecordingFile>) {
-    let (path, mut all) = first;
+    let ((path, mut all), others) = sorted(first, others, |(_, etl)| etl);
     let mut files = vec![RecordingFile::new(path, &all, &all)];
     for (path, other) in others {
         let mut file = RecordingFile::new(path, &other, &all);

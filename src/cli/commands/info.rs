@@ -35,7 +35,7 @@ impl Info {
         }
         let (trace, files) = trace::open_what_fits(common)?;
         let found = self.of(&trace);
-        let answer = info::answer(&found, &common.trace, &files);
+        let answer = info::answer(&found, common.first(), &files);
         let exit = trace::finish(answer, common)?;
         Ok(if files.iter().any(|file| file.reason.is_some()) { Exit::BadInput } else { exit })
     }

@@ -103,7 +103,7 @@ impl Pages {
             if place == 0 {
                 let loss = trace.trust().loss_of_all();
                 let of = (trace.etl(), [loss.events_lost, loss.buffers_lost]);
-                out.write(&PageText::heading(form, of, &self.base.trace, width))?;
+                out.write(&PageText::heading(form, of, self.base.first(), width))?;
             }
             if form == PageForm::Table && listing.snapshots.len() > 1 {
                 out.write(format!("Snapshot {index}\n").as_bytes())?;

@@ -268,7 +268,7 @@ impl Resident {
             }
             other => other,
         })?;
-        let answer = explain::answer(&explanation, &self.common.trace);
+        let answer = explain::answer(&explanation, self.common.first());
         trace::finish(answer, &self.common)
     }
 }
