@@ -261,3 +261,29 @@ fn files_of_a_recording_have_one_order() {
         }
     }
 }
+
+/// Heap events have the classic form, and were not looked for; nor were those of providers with short payloads.
+#[test]
+fn events_of_heaps_and_short_ones_that_two_files_hold_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let is_heap = |rec: &&Rec| (0x0264..=0x0268).contains(&rec.hook);
+    let all = records(1, Vec::new());
+    let heaps = Trace::new(beside()).push_all(all.iter().filter(is_heap).cloned()).finish();
+    let short =
+        |number: u64| Rec::event(session().pointer, [9; 16], 5, 0, vec![1; 4]).at(beside().t0 + number * 20_000);
+    let short: Vec<Rec> = (1..40).map(short).collect();
+    let first = put(folder.path(), "a.etl", &Trace::new(session()).push_all(all).push_all(short.clone()).finish());
+    let of_heaps = put(folder.path(), "b.etl", &heaps);
+    told(&[first.clone(), of_heaps], "FILES HOLD THE SAME EVENTS");
+    let copied = put(folder.path(), "c.etl", &Trace::new(beside()).push_all(short.clone()).finish());
+    told(&[first, copied.clone()], "THE SAME EVENTS");
+    // Others at other times.
+    let later = |rec: Rec| {
+        let time = rec.time + 1;
+        rec.at(time)
+    };
+    let others = Trace::new(session()).push_all(short.into_iter().map(later)).finish();
+    let others = put(folder.path(), "d.etl", &others);
+    let (_, warnings) = codes("info", &[copied, others]);
+    assert!(!warnings.iter().any(|text| text.contains("SAME EVENTS")), "{warnings:?}");
+}

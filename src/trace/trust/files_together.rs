@@ -9,6 +9,7 @@ use crate::etl::log_file_header::{LogFileHeader, MODE_NO_PER_PROCESSOR, MODE_REL
 use crate::etl::record::Record;
 use crate::etl::record_id::RecordId;
 use crate::event::event_names;
+use crate::event::payload::hook_of;
 use crate::load::survey::Survey;
 use crate::trace::trust::header_contradictions::OF_THE_RECORDING;
 use crate::units::{Nanos, Ticks, counted};
@@ -79,7 +80,7 @@ const ASKED: usize = 32;
 const BUFFERS_READ: usize = 8;
 /// Kinds of events of a buffer that are looked for.
 const KINDS: usize = 4;
-/// Payloads that are shorter can be equal by chance.
+/// Payloads that are shorter can be equal by chance: such events must have one stamp, as a copy has.
 const LEAST_PAYLOAD: usize = 8;
 
 /// Events that two files hold: a merged file and one of its parts, a copy that was compressed, or two sessions that recorded the same. An
@@ -112,12 +113,13 @@ struct Asked {
 
 /// True for events of what happened. What describes the machine and the session is written by each session.
 fn is_of_the_recording(record: &Record<'_>) -> bool {
-    let is_told = match record.id {
-        RecordId::Kernel(hook) => OF_THE_RECORDING.contains(&hook.group()),
-        RecordId::Classic { .. } | RecordId::Manifest { .. } => event_names::name(record.id).is_none(),
-        RecordId::Message { .. } | RecordId::Opaque(_) => false,
+    // Heap ranges and heaps have the classic form, and are of what happened.
+    let is_told = match (hook_of(record.id), record.id) {
+        (Some(hook), _) => OF_THE_RECORDING.contains(&hook.group()),
+        (None, RecordId::Classic { .. } | RecordId::Manifest { .. }) => event_names::name(record.id).is_none(),
+        (None, _) => false,
     };
-    is_told && record.payload.len() >= LEAST_PAYLOAD
+    is_told
 }
 
 /// Some events of the file `from` that another one has too.
@@ -139,7 +141,8 @@ fn found_in(etl: &EtlFile, survey: &Survey, from: &Part<'_>, among: &Part<'_>) -
             };
             let mut holds = |buffer: usize| {
                 let area = etl.area(buffer, &mut scratch);
-                let is_near = |time_of: Ticks| time_of.0.abs_diff(time.0) <= near as u64;
+                let apart = if payload.len() < LEAST_PAYLOAD { 0 } else { near as u64 };
+                let is_near = |time_of: Ticks| time_of.0.abs_diff(time.0) <= apart;
                 let all = area.records().filter(|raw| raw.time().is_some_and(is_near));
                 all.filter_map(|raw| raw.read().ok()).any(|record| record.id == id && record.payload == payload)
             };
