@@ -114,12 +114,11 @@ struct Asked {
 /// True for events of what happened. What describes the machine and the session is written by each session.
 fn is_of_the_recording(record: &Record<'_>) -> bool {
     // Heap ranges and heaps have the classic form, and are of what happened.
-    let is_told = match (hook_of(record.id), record.id) {
+    match (hook_of(record.id), record.id) {
         (Some(hook), _) => OF_THE_RECORDING.contains(&hook.group()),
         (None, RecordId::Classic { .. } | RecordId::Manifest { .. }) => event_names::name(record.id).is_none(),
         (None, _) => false,
-    };
-    is_told
+    }
 }
 
 /// Some events of the file `from` that another one has too.
