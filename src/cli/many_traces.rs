@@ -7,6 +7,7 @@ use crate::answer::{Answer, Units};
 use crate::cli::args::{Common, OutputFormat, refuse};
 use crate::cli::duplicate_traces::once;
 use crate::cli::exit::{self, Exit};
+use crate::cli::recorded_together::{RecordedTogether, without_each};
 use crate::cli::recordings::Recording;
 use crate::cli::trace_paths::{in_argument, passed_over};
 use crate::cli::{messages, output, trace};
@@ -49,13 +50,27 @@ impl TraceQuestion<'_> {
             let trace = trace::open(common)?;
             return of_trace(&common.trace, &trace, &mut |answer| trace::finish(answer, common));
         }
-        let of_each =
-            |files: &Recording, show: Show<'_>| of_trace(&files.trace, &trace::open_recording(common, files)?, show);
+        let of_each = |files: &Recording, together: &RecordedTogether, show: Show<'_>| {
+            let trace = trace::open_recording(common, files)?;
+            let together = together.of(files, &trace);
+            let found = of_trace(&files.trace, &trace, &mut |mut answer| {
+                answer.warnings.extend(together.clone());
+                show(answer)
+            });
+            // Without an answer that says it: what this trace lacks may be in the other one.
+            let unsaid = together.as_ref().filter(|_| found.is_err());
+            let line = unsaid.map(|warning| format!("{}: {}", files.trace.display(), warning.text));
+            output::warn(line.as_slice());
+            found
+        };
         self.answer_each(&of_each)
     }
 
     /// Runs on all traces, also after one failed. Only an error of writing ends it.
-    fn answer_each(&self, of_each: &dyn Fn(&Recording, Show<'_>) -> anyhow::Result<Exit>) -> anyhow::Result<Exit> {
+    fn answer_each(
+        &self,
+        of_each: &dyn Fn(&Recording, &RecordedTogether, Show<'_>) -> anyhow::Result<Exit>,
+    ) -> anyhow::Result<Exit> {
         let common = self.common;
         let as_json = "has one object for each trace: --format jsonl writes them, each on a line";
         refuse("--each", &[(common.format == OutputFormat::Json, as_json)])?;
@@ -77,7 +92,8 @@ impl TraceQuestion<'_> {
             let form = output::form(common.format, common.csv.cells(), common);
             let mut answers = many_traces::of_form(form, units, self.schema, &mut out);
             let mut worst = Exit::Fine;
-            for input in inputs {
+            let together = RecordedTogether::new(&inputs, without_each);
+            for input in &inputs {
                 let mut written = Ok(());
                 let name = input.files().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" + ");
                 let mut show = |answer: Answer<'_>| {
@@ -86,7 +102,7 @@ impl TraceQuestion<'_> {
                     written = answers.add(&name, answer.of_files(input.files()));
                     Ok(output::strict_exit(common, common.format == OutputFormat::Table, &warnings))
                 };
-                let exit = of_each(&input, &mut show);
+                let exit = of_each(input, &together, &mut show);
                 written?;
                 worst = worst.of_both(match exit {
                     Ok(exit) => exit,

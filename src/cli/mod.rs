@@ -14,6 +14,7 @@ mod messages;
 mod output;
 mod pool_tags;
 mod progress;
+mod recorded_together;
 mod recordings;
 mod symbols;
 mod terminal;

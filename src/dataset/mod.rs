@@ -16,7 +16,7 @@ mod paths;
 mod publish;
 mod ready_folder;
 pub(crate) mod same_recording;
-mod session;
+pub(crate) mod session;
 mod staging;
 pub(crate) mod table_files;
 pub(crate) mod tags;

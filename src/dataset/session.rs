@@ -25,15 +25,22 @@ pub struct Session {
     has_pages: bool,
 }
 
+/// What files of one recording are found by before they are read: whether it is the kernel's, and the name of the other one, or its own where
+/// it is that.
+pub fn role_and_name(path: &Path) -> (bool, String) {
+    let (_, name) = place_and_name(path);
+    let user = user_name(&name);
+    (user.is_some(), user.unwrap_or(name))
+}
+
 impl Session {
     /// The session of a trace of one file.
     pub fn of(trace: &Trace, path: &Path) -> Session {
         let header = &trace.etl().header;
-        let (_, name) = place_and_name(path);
-        let user = user_name(&name);
+        let (is_kernel, name) = role_and_name(path);
         Session {
-            is_kernel: user.is_some(),
-            user_name: digest_of(std::iter::once(user.unwrap_or(name).as_bytes())),
+            is_kernel,
+            user_name: digest_of(std::iter::once(name.as_bytes())),
             platform: trace.etl().platform(),
             machine: trace.survey().computer_name.as_deref().map(pseudonym),
             boot: header.boot_time.0,

@@ -72,6 +72,7 @@ mod program;
 #[path = "../../src/random_cases.rs"]
 mod random_cases;
 mod readme;
+mod recorded_together;
 mod recording;
 mod recording_files;
 mod refset;

@@ -13,6 +13,7 @@ use crate::cli::args::{Base, Common, OutputFormat, UNITS, file_to_write, refuse}
 use crate::cli::duplicate_traces::{once, without_copies};
 use crate::cli::exit::Exit;
 use crate::cli::host_call::Call;
+use crate::cli::recorded_together::{RecordedTogether, with_flag};
 use crate::cli::recordings::{Recording, Recordings};
 use crate::cli::symbols::SymbolArgs;
 use crate::cli::trace_paths::passed_over;
@@ -173,7 +174,8 @@ impl Check {
             passed_over(&self.recordings.traces, Path::new("")).iter().for_each(|line| messages::write(line));
             repeated.iter().chain(&copies).for_each(|line| messages::write(line));
         }
-        let of_each = |recording: &Recording| self.of_trace(recording, &budgets, earlier.as_ref());
+        let together = RecordedTogether::new(&recordings, with_flag);
+        let of_each = |recording: &Recording| self.of_trace(recording, &budgets, earlier.as_ref(), &together);
         let (traces, runs): (Vec<TraceResult>, Vec<Run>) = recordings.iter().map(of_each).unzip();
         if let Some(to) = &self.save_baseline {
             save(to, &budgets, &runs)?;
@@ -314,7 +316,13 @@ impl Check {
         Ok(Baseline::Source(Box::new(source.content)))
     }
 
-    fn of_trace(&self, recording: &Recording, budgets: &[Budget], earlier: Option<&TraceValues>) -> (TraceResult, Run) {
+    fn of_trace(
+        &self,
+        recording: &Recording,
+        budgets: &[Budget],
+        earlier: Option<&TraceValues>,
+        together: &RecordedTogether,
+    ) -> (TraceResult, Run) {
         let common = &self.common;
         let files: Vec<PathBuf> = recording.files().cloned().collect();
         let run = |values, machine, doubts, warnings| {
@@ -328,7 +336,8 @@ impl Check {
                 return (TraceResult::unreadable(files, budgets, &format!("{error:#}")), unknown);
             }
         };
-        let values = trace::with_bar(common, &trace, 2, || TraceValues::answer(&trace, budgets));
+        let mut values = trace::with_bar(common, &trace, 2, || TraceValues::answer(&trace, budgets));
+        values.warnings.extend(together.of(recording, &trace));
         // Rows of many runs are much: only a baseline needs them.
         let is_kept = self.save_baseline.is_some();
         // A name may be wrong, or what it names was not there: that is no 0 which growth counts from.

@@ -20,6 +20,7 @@ use crate::answer::{diff, diff_allocations, diff_stacks};
 use crate::cli::args::{Common, OneOf, OutputFormat, RowArgs, conditions, group_by, grouped_by, listed, refuse};
 use crate::cli::commands::allocations::KINDS;
 use crate::cli::exit::Exit;
+use crate::cli::recorded_together::{RecordedTogether, with_flag};
 use crate::cli::recordings::{Recording, Recordings};
 use crate::cli::symbols::SymbolArgs;
 use crate::cli::{output, progress, terminal, trace};
@@ -30,7 +31,7 @@ use crate::input::STANDARD_INPUT;
 use crate::load::allocation_kinds::AllocationKind;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
-use crate::trace::trust::warning::Warnings;
+use crate::trace::trust::warning::{Warning, Warnings};
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 
@@ -399,31 +400,46 @@ impl Diff {
         }
         trace::prepare_all(common, &self.recordings)?;
         let open = |side: &Recording| trace::open_source(common, side, &options);
+        let recordings = [left, right];
         let (left, right) = (open(left)?, open(right)?);
         if options != WpaOptions::default() && !left.is_export() && !right.is_export() {
             let flags = "--map, --locale, --decimal and --group";
             return Err(Error::Usage(format!("{flags} are for a table that WPA exported: no side is one")).into());
         }
-        match &question {
-            Question::Pages(query) => self.of_pages([&left, &right], query),
-            Question::Allocations(query) => self.of_allocations([&left, &right], query),
-            Question::Stacks(query) => self.of_stacks([&left, &right], query),
+        let together = recorded_together(recordings, [&left, &right]);
+        let said = together.as_ref().map(|warning| warning.text.clone());
+        let compared = match &question {
+            Question::Pages(query) => self.of_pages([&left, &right], query, together),
+            Question::Allocations(query) => self.of_allocations([&left, &right], query, together),
+            Question::Stacks(query) => self.of_stacks([&left, &right], query, together),
+        };
+        // Why one side lacks what is compared; nobody need record it again.
+        if compared.is_err() {
+            output::warn(said.as_slice());
         }
+        compared
     }
 
-    fn of_pages(&self, sides: [&Source; 2], query: &DiffQuery) -> anyhow::Result<Exit> {
+    fn of_pages(&self, sides: [&Source; 2], query: &DiffQuery, together: Option<Warning>) -> anyhow::Result<Exit> {
         let common = &self.common;
         let [left, right] = sides;
-        let found = self.with_bar(sides, || Comparison::new(left, right, query))?;
+        let mut found = self.with_bar(sides, || Comparison::new(left, right, query))?;
+        found.warnings.extend(together);
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
         self.print(|listed| diff::answer(&found, self.rows.unit(), listed))?;
         Ok(self.exit(&found.warnings, found.is_equal()))
     }
 
-    fn of_stacks(&self, sides: [&Source; 2], query: &StackDiffQuery) -> anyhow::Result<Exit> {
+    fn of_stacks(
+        &self,
+        sides: [&Source; 2],
+        query: &StackDiffQuery,
+        together: Option<Warning>,
+    ) -> anyhow::Result<Exit> {
         let common = &self.common;
         let [left, right] = sides;
-        let found = self.with_bar(sides, || StackDiff::new(left, right, query))?;
+        let mut found = self.with_bar(sides, || StackDiff::new(left, right, query))?;
+        found.warnings.extend(together);
         let no_memory = self.rows.unit.is_some() && !found.of().is_of_memory();
         let of = format!("--of {}", found.of().name());
         refuse(&of, &[(no_memory, "counts no memory: --unit has no effect")])?;
@@ -432,9 +448,15 @@ impl Diff {
         Ok(self.exit(&found.warnings, found.compared.is_equal()))
     }
 
-    fn of_allocations(&self, sides: [&Source; 2], query: &AllocationDiffQuery) -> anyhow::Result<Exit> {
+    fn of_allocations(
+        &self,
+        sides: [&Source; 2],
+        query: &AllocationDiffQuery,
+        together: Option<Warning>,
+    ) -> anyhow::Result<Exit> {
         let [left, right] = sides;
-        let found = self.with_bar(sides, || AllocationDiff::new(left, right, query))?;
+        let mut found = self.with_bar(sides, || AllocationDiff::new(left, right, query))?;
+        found.warnings.extend(together);
         output::tell_unmatched(self.common.quiet, &Condition::unmatched(&query.allocations.conditions));
         self.print(|listed| diff_allocations::answer(&found, self.rows.unit(), listed))?;
         Ok(self.exit(&found.warnings, found.compared.is_equal()))
@@ -453,4 +475,14 @@ impl Diff {
             exit => exit,
         }
     }
+}
+
+/// What is said of sides that are files of one recording.
+fn recorded_together(recordings: [&Recording; 2], sides: [&Source; 2]) -> Option<Warning> {
+    let together = RecordedTogether::new(recordings, with_flag);
+    let of = |(recording, side): (&Recording, &Source)| {
+        let warning = together.of(recording, side.trace()?)?;
+        Some(warning.named(&side.path.display().to_string()))
+    };
+    recordings.into_iter().zip(sides).filter_map(of).next()
 }

@@ -12,6 +12,7 @@ use crate::cli::commands::check::read_budgets;
 use crate::cli::duplicate_traces::once;
 use crate::cli::exit::Exit;
 use crate::cli::host_call::Call;
+use crate::cli::recorded_together::{RecordedTogether, with_flag};
 use crate::cli::recordings::{Recording, Recordings};
 use crate::cli::symbols::SymbolArgs;
 use crate::cli::{messages, output, progress, trace};
@@ -82,7 +83,13 @@ impl Report {
         let total = traces.iter().map(|trace| READS * trace.etl().size_bytes()).sum();
         let done = || traces.iter().map(|trace| trace.etl().bytes_read()).sum();
         let (overviews, (differences, stacks)) = progress::with_bar(base.quiet, total, done, || {
-            let overviews: Vec<Overview> = traces.iter().map(|trace| Overview::with_symbols(trace, &symbols)).collect();
+            let together = RecordedTogether::new(recordings, with_flag);
+            let of_trace = |(recording, trace): (&Recording, &&Trace)| {
+                let mut overview = Overview::with_symbols(trace, &symbols);
+                overview.warnings.extend(together.of(recording, trace));
+                overview
+            };
+            let overviews: Vec<Overview> = recordings.iter().zip(&traces).map(of_trace).collect();
             let stacks = StackDifferences::of_all(&traces, &overviews.iter().collect::<Vec<_>>(), &symbols);
             (overviews, (differences(&sources), stacks))
         });

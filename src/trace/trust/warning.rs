@@ -187,6 +187,7 @@ const CODES: &[(&str, bool)] = &[
     ("rules_differ", false),
     ("processes_renamed", false),
     ("lengths_differ", false),
+    ("recorded_together", true),
     ("weights_unknown", false),
     ("snapshots_apart", false),
     ("rows_repeated", false),
