@@ -37,6 +37,12 @@ pub fn named(argument: &Path, without: Option<&Path>) -> Vec<Named> {
     }
 }
 
+/// True for a folder that holds traces, all of them in the other one.
+pub fn has_traces_only_in(folder: &Path, other: &Path) -> bool {
+    let has_traces = |without: Option<&Path>| named(folder, without).iter().any(Result::is_ok);
+    !has_traces(Some(other)) && has_traces(None)
+}
+
 /// What lies in a folder and below; not in hidden folders, nor in the folder `without`.
 fn entries<'p>(folder: &'p Path, without: Option<&Path>) -> impl Iterator<Item = walkdir::Result<DirEntry>> + use<'p> {
     let without = without.and_then(|path| fs::canonicalize(path).ok());

@@ -115,6 +115,12 @@ pub fn compact(from: &Path, to: &Path, by: &By, done: &AtomicU64) -> Result<Comp
 pub fn check(from: &Path, to: &Path) -> Result<(), Error> {
     refuse_remote(from)?;
     refuse_remote(to)?;
+    if from.join(paths::OWN).join(COMPACTED).exists() {
+        return Err(Error::Usage(format!(
+            "{} is itself a copy in few files: name the dataset that it was made of",
+            from.display()
+        )));
+    }
     if !from.join(paths::OWN).join("traces").is_dir() {
         return Err(Error::Usage(format!("{} is no dataset that pfnset export made", from.display())));
     }

@@ -6,7 +6,7 @@ use crate::cli::duplicate_traces::{once, without_copies};
 use crate::cli::exit::Exit;
 use crate::cli::recordings::{Recording, Recordings};
 use crate::cli::symbols::SymbolArgs;
-use crate::cli::trace_paths::{passed_over, recordings};
+use crate::cli::trace_paths::{has_traces_only_in, passed_over, recordings};
 use crate::cli::{messages, output, progress, terminal, threads};
 use crate::dataset::add_trace::{Choice, Outcome, Snapshots};
 use crate::dataset::compact::{By, check, compact};
@@ -255,6 +255,7 @@ impl Export {
         for path in self.recordings.files().filter(|path| !path.exists()) {
             refuse_remote(path)?;
         }
+        self.spare_traces_of_the_dataset()?;
         let limits = self.reading.limits();
         let fits = |kernel: &Path, user: &Path| is_one(kernel, user, &limits);
         let (traces, repeated) = once(&self.recordings.traces, recordings(&self.recordings.traces, &self.out, fits)?);
@@ -265,6 +266,19 @@ impl Export {
             passed_over.iter().chain(&repeated).chain(&copies).for_each(|line| messages::write(line));
         }
         Ok(traces)
+    }
+
+    /// # Errors
+    /// A usage error for a folder whose traces all lie in the dataset's: there none are looked for, and it would seem to hold none.
+    fn spare_traces_of_the_dataset(&self) -> Result<(), Error> {
+        let mut folders = self.recordings.traces.iter().map(|one| &one.trace).filter(|path| path.is_dir());
+        let Some(folder) = folders.find(|folder| has_traces_only_in(folder, &self.out)) else { return Ok(()) };
+        let (folder, out) = (folder.display(), self.out.display());
+        Err(Error::Usage(format!(
+            "the traces of {folder} lie in the folder of the dataset, --out {out}, where none are looked for: name another folder, as in \
+             --out {}",
+            self.out.join("dataset").display()
+        )))
     }
 
     fn choice(&self) -> Result<Choice, Error> {

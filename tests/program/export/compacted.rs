@@ -191,7 +191,7 @@ fn wrong_usage_changes_nothing() {
         (compact(&dataset, &dataset.join("few"), ""), "lies in the dataset"),
         (compact(folder.path(), &new, ""), "is no dataset"),
         (compact(&dataset, &dataset.join("none/../few"), ""), "without .."),
-        (compact(&copy, &new, ""), "is no dataset"),
+        (compact(&copy, &new, ""), "is itself a copy in few files: name the dataset"),
         (compact(&csv, &new, ""), "its files are csv, not parquet"),
         (compact(&dataset, &new, "week"), "expected year, month, day"),
         (compact(&dataset, Path::new("s3://bucket/x"), ""), "is no local path"),

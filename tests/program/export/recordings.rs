@@ -124,3 +124,23 @@ fn the_line_counts_what_was_written() {
     let told = of(&["--tables", "files,ranges"]);
     assert!(told.starts_with(&format!("4 tables, {rows} rows, ")), "{told}");
 }
+
+/// The folder seemed to hold no trace.
+#[test]
+fn traces_in_the_folder_of_the_dataset_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let inside = folder.path().join("inside");
+    fs::create_dir(&inside).unwrap();
+    fs::copy(fixtures().join("resident-small.etl"), inside.join("a.etl")).unwrap();
+    let all = folder.path().to_str().unwrap();
+    for out in [folder.path(), inside.as_path()] {
+        let ran = export(out, &[all]);
+        let says = format!("lie in the folder of the dataset, --out {}, where none are looked for", out.display());
+        assert!(ran.code == 2 && ran.err.contains(&says), "{ran:?}");
+    }
+    let ran = export(&folder.path().join("dataset"), &[all, "--tables", "files"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let none = tempfile::tempdir().unwrap();
+    let ran = export(none.path(), &[none.path().to_str().unwrap()]);
+    assert!(ran.code == 3 && ran.err.contains("the folder holds no trace"), "{ran:?}");
+}
