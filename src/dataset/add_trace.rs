@@ -333,6 +333,7 @@ impl Dataset {
                     let before = self.before(&identity.id, choice).filter(|state| state.error.is_none());
                     before.map_or_else(Earlier::default, |state| Earlier {
                         tables: state.asked.iter().copied().collect(),
+                        there: state.parts.keys().copied().collect(),
                         symbols_missing: state.symbols_missing,
                     })
                 };

@@ -49,6 +49,7 @@ use crate::trace::trust::warning::{self, Warnings};
 use chosen_snapshots::{Chosen, chosen};
 use column_batches::ColumnBatches;
 use schema::Table;
+use std::collections::BTreeSet;
 use traces::Facts;
 
 /// Writes these tables of a trace (`events` with all records), of the snapshots of this choice, and returns those that it has. `machine`
@@ -130,15 +131,18 @@ pub(crate) fn export_with_warnings(
     }
     let mut written = tables.to_vec();
     written.retain(|table| !table.is_of_processors() || processors.is_some());
-    traces::write(&file(), &written, Ok((&facts, &warnings)), sink)?;
+    let there: BTreeSet<Table> = written.iter().chain(&kept.there).copied().collect();
+    traces::write(&file(), &Vec::from_iter(there), Ok((&facts, &warnings)), sink)?;
     Ok((written, warnings))
 }
 
 /// What the dataset has of the trace from earlier and keeps.
 #[derive(Debug, Default)]
 pub(crate) struct Earlier {
-    /// Its tables.
+    /// Tables that it was asked for; those that the trace does not have are not there.
     pub tables: Vec<Table>,
+    /// Tables that are there.
+    pub there: Vec<Table>,
     /// What was missing of symbols when `stacks` was written: where they were looked for is not known any more.
     pub symbols_missing: Vec<String>,
 }
@@ -219,7 +223,7 @@ fn of_analyses_without_table(trace: &Trace, has_allocations: bool) -> Warnings {
 /// What casts doubt on tables that are there already.
 fn of_other_tables(
     trace: &Trace,
-    Earlier { tables, symbols_missing }: &Earlier,
+    Earlier { tables, symbols_missing, .. }: &Earlier,
     choice: SnapshotChoice,
 ) -> Result<Warnings, Error> {
     let has = |wanted: &[Table]| wanted.iter().any(|table| tables.contains(table));

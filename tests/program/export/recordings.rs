@@ -144,3 +144,29 @@ fn traces_in_the_folder_of_the_dataset_are_told() {
     let ran = export(none.path(), &[none.path().to_str().unwrap()]);
     assert!(ran.code == 3 && ran.err.contains("the folder holds no trace"), "{ran:?}");
 }
+
+/// It named those of the last run alone.
+#[test]
+fn the_row_of_a_trace_names_all_tables_that_are_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let export = |more: &[&str]| {
+        let ran = export(folder.path(), &[&["resident-small.etl"], more].concat());
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let there = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut there: Vec<String> = there.filter(|name| !name.starts_with('.')).collect();
+        let mut told: Vec<String> =
+            rows(folder.path(), "traces")[0].1["tables"].split(',').map(str::to_owned).collect();
+        there.sort_unstable();
+        told.sort_unstable();
+        assert_eq!(told, there, "{more:?}");
+        there.len()
+    };
+    assert_eq!(export(&["--tables", "files"]), 3);
+    let all = export(&[]);
+    // Those of processors are not there: the trace has no context switch.
+    for tables in ["processes", "cpu,warnings"] {
+        assert_eq!(export(&["--tables", tables]), all);
+    }
+    assert_eq!(export(&["--pages"]), all + 2);
+    assert_eq!(export(&["--tables", "resident"]), all + 2);
+}
