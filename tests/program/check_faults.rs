@@ -321,3 +321,25 @@ fn faults_by_process_are_not_known_without_the_ends_of_threads() {
     assert!(found == "invalid" && reason.contains("20 ends of threads are in no record"), "{found} {reason}");
     assert_eq!(verdict(false, "max = \"100\"").0, "pass");
 }
+
+/// What lies in a module is an image. A budget of both needed VAMap, one of the module alone did not; and page files, which names tell, could
+/// be whatever nothing told.
+#[test]
+fn without_views_kinds_of_modules_and_page_files_are_known() {
+    let t = Session::windows10().t0;
+    let records = || [process(), vec![images(), names()], faults(t)].concat();
+    let of = |conditions: &str| judged(records(), "hard_faults", &format!("where = {{ {conditions} }}\nmax = \"100\""));
+    let (verdict, reason) = of("kind = \"image\"");
+    assert!(verdict == "invalid" && reason.contains("VAMap was not recorded"), "{verdict} {reason}");
+    for known in ["module = \"x.dll\"", "kind = \"image\", module = \"x.dll\""] {
+        assert_eq!(of(known), ("pass".to_owned(), String::new()), "{known}");
+    }
+    // Those in no module can be of any kind.
+    for unknown in ["!x.dll", "*"] {
+        let (verdict, reason) = of(&format!("kind = \"image\", module = \"{unknown}\""));
+        assert!(verdict == "invalid" && reason.contains("VAMap was not recorded"), "{verdict} {reason}");
+    }
+    let none = "where.kind = \"page_file\"\nmax = \"0\"\noptional = true";
+    let (verdict, reason) = judged(records(), "hard_faults", none);
+    assert_eq!((verdict.as_str(), reason.contains("no record names")), ("pass", false), "{reason}");
+}

@@ -51,7 +51,12 @@ fn of_unknown_kinds(conditions: &[Condition<Dimension>]) -> Option<Vec<Condition
         condition.dimension == Dimension::Kind && condition.patterns.could_pass(&[unknown])
     };
     let asks = conditions.iter().any(|condition| is_of_kinds(&condition));
-    if !asks || conditions.iter().any(is_chosen) {
+    // Page files are known by their names alone.
+    let is_of_page_files = |condition: &Condition<Dimension>| {
+        let others = HardKind::ALL.map(HardKind::name).into_iter().filter(|name| *name != HardKind::PageFile.name());
+        condition.dimension == Dimension::Kind && !condition.patterns.could_pass(&others.collect::<Vec<_>>())
+    };
+    if !asks || conditions.iter().any(|condition| is_chosen(condition) || is_of_page_files(condition)) {
         return None;
     }
     let copy = |condition: &Condition<Dimension>| Condition {

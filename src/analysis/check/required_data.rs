@@ -3,6 +3,7 @@
 use crate::analysis::category_rules::{Rule, RuleSet};
 use crate::analysis::check::budget::Conditions;
 use crate::analysis::check::driver_names::could_be_of_drivers;
+use crate::dimensions::label::NO_LABEL;
 use crate::dimensions::single_dimensions::{CATEGORY, CATEGORY_WPA, CLASS, CLASS_WPA, DETAIL, KIND, MODULE, RULE};
 use crate::error::{Damage, DamageLog};
 use crate::etl::EtlFile;
@@ -350,13 +351,17 @@ pub(super) struct Use {
 
 pub(super) fn use_of(recorded: &Recorded, exchange: &Exchange, conditions: &Conditions) -> Use {
     let by_name = conditions.by_name();
+    // What lies in a module of its process is an image, whatever the views are.
+    let is_of_modules =
+        by_name.iter().any(|(name, patterns)| *name == MODULE.name && !patterns.could_pass(&[NO_LABEL]));
+    let is_told_by_modules = |recorded: &Recorded| is_of_modules && recorded.keyword == VIEWS.keyword;
     let tells = |(name, patterns): &&(&'static str, &Patterns)| {
         let of = (recorded.dimensions)().contains(name);
         // The module of a fault is known by its process; of stacks by the stack itself.
         let of_fault = *name == MODULE.name
             && recorded.keyword == PROCESSES.keyword
             && matches!(conditions, Conditions::Faults(_));
-        of || of_fault || *name == KIND.name && splits_kinds(recorded, patterns)
+        of || of_fault || *name == KIND.name && splits_kinds(recorded, patterns) && !is_told_by_modules(recorded)
     };
     let by_detail = || by_name.iter().any(|(name, _)| *name == DETAIL.name);
     // What could be met is no match: whether anything in the trace meets a pattern, its rows say. Of a category several rules are: where
