@@ -268,7 +268,7 @@ impl<'r, S: KeptStack> Replay<'r, S> {
         let (etl, processors, scheduler, range) =
             (trace.etl(), &self.processors, &self.scheduler, self.scheduler.range);
         let services = query.needs_services().then(|| Services::new(trace.system(), trace.processes()));
-        let labels = Labels::new(&scheduler.instances.all, trace.processes(), services, stacks);
+        let labels = Labels::new(&scheduler.instances.all, trace.processes(), services, stacks).matching(query);
         let by_processor: Vec<ProcessorTimes> = processors.iter().map(times).collect();
         let (total, charged) = totals(processors, &by_processor);
         let missing = trace.missing(&CPU);

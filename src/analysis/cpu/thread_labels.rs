@@ -1,8 +1,8 @@
 //! Names of threads, their processes and the stacks of their switch-ins.
 
-use crate::analysis::cpu::query::Dimension;
+use crate::analysis::cpu::query::{CpuQuery, Dimension};
 use crate::analysis::cpu::replay::thread_counts::CountedOf;
-use crate::analysis::cpu::replay::thread_instances::{IDLE_INSTANCE, ThreadIndex, ThreadInstance};
+use crate::analysis::cpu::replay::thread_instances::{IDLE_INSTANCE, ThreadIndex, ThreadInstance, UNKNOWN_INSTANCE};
 use crate::analysis::cpu::switch_stacks::SwitchStacks;
 use crate::dimensions::process_dimensions::{ProcessCode, ProcessFacts};
 use crate::dimensions::stack_dimensions::StackFacet;
@@ -51,6 +51,18 @@ impl<'l> Labels<'l> {
         }
         labels.names = names;
         labels
+    }
+
+    /// The same, after all threads were asked for where conditions name threads: one that never ran is there, and ran for no time. Its
+    /// labels match as far as the conditions on processes before them hold.
+    pub(super) fn matching(self, query: &CpuQuery) -> Labels<'l> {
+        let is_of_thread = |dimension| matches!(dimension, Dimension::Process(_) | Dimension::Thread);
+        if query.conditions.iter().any(|condition| condition.dimension == Dimension::Thread) {
+            for id in (0..self.instances.len() as ThreadIndex).filter(|id| *id != UNKNOWN_INSTANCE) {
+                let _ = self.meets(&query.conditions, is_of_thread, CountedOf::thread(id, 0));
+            }
+        }
+        self
     }
 
     fn of_process(&self, facet: ProcessFacet, code: ProcessCode) -> Label {

@@ -259,8 +259,9 @@ impl ThreadInstances {
         let before = Ticks(i64::MIN);
         let mut idle = ThreadInstance::new(0, before);
         idle.process = Some(ProcessEvidence { process_id: 0, moment: Moment::FIRST, is_start: false });
+        // Read anew: an id alone is no answer to the user's patterns, where the thread's process does not meet them.
         let of_threads = query.conditions.iter().filter(|condition| condition.dimension == Dimension::Thread);
-        let conditions = of_threads.cloned().collect();
+        let conditions = of_threads.filter_map(|condition| Condition::parse(&condition.text()).ok()).collect();
         let mut instances = ThreadInstances {
             all: vec![idle, ThreadInstance::new(u32::MAX, before)],
             dense: Vec::new(),
