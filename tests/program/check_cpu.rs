@@ -260,7 +260,7 @@ fn waits_are_unknown_where_a_processor_has_no_switches() {
 }
 
 /// Verdict and reason of each budget of a trace against a baseline.
-fn against(baseline: &str, trace: &str, budgets: &str) -> Vec<(String, String)> {
+pub fn against(baseline: &str, trace: &str, budgets: &str) -> Vec<(String, String)> {
     let file = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(file.path(), budgets).expect("a file");
     let path = file.path().to_str().expect("UTF-8");

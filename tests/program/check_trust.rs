@@ -62,6 +62,25 @@ fn growth_against_a_saved_result_of_other_keywords_is_not_judged() {
     assert!(ran.code == 3 && ran.out.contains(reason), "{ran:?}");
 }
 
+/// Rows by list of the baseline have no dimension of those by process and category: what grew was one row without a label.
+#[test]
+fn what_grew_is_not_told_by_rows_that_cannot_be_compared() {
+    let folder = folder("[[budget]]\nname = \"x\"\nwhere.list = \"Active\"\nmax = \"1 pages\"\n");
+    for (by, told, grown_by) in [("list", true, vec!["process", "category"]), ("list,process", false, vec!["process"])]
+    {
+        let ran = run(&folder, &format!("resident resident-small.etl --group-by {by} --format json -o base.json"));
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let line = "resident-small.etl --budgets budgets.toml --baseline base.json";
+        let found = json(&check(&folder, &format!("{line} --format json")));
+        let of = budget_of(&found, 0);
+        let says = "what grew most is not known: rows of the baseline are by list, and none of process and category can be compared";
+        assert_eq!((&of["grown_by"], of["warnings"].to_string().contains(says)), (&grown_by.into(), told), "{of}");
+        assert!(of["grown"].as_array().is_some_and(|rows| rows.len() == 5), "{of}");
+        let table = check(&folder, line).out;
+        assert_eq!(table.contains("its largest parts, by process and category:"), told, "{table}");
+    }
+}
+
 /// A process with another id in the baseline counted as 0 there, and all of it as growth.
 #[test]
 fn a_condition_that_matches_nothing_in_the_baseline_gives_no_growth() {

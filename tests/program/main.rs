@@ -14,6 +14,7 @@ mod check_cpu;
 mod check_damage;
 mod check_faults;
 mod check_heaps;
+mod check_ids;
 mod check_keywords;
 mod check_limits;
 mod check_runs;

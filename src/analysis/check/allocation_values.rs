@@ -1,6 +1,7 @@
 //! The values of budgets of allocations: commit, pool or heap.
 
 use super::budget::{Analysis, Budget, Conditions, Measure};
+use super::id_owners::{IdOwners, owned_ids, owners};
 use super::measured_value::{Row, UnknownAmount, Value};
 use super::required_data::Evidence;
 use super::unknown_owners::{Unknown, of_unknown};
@@ -28,6 +29,8 @@ pub struct AllocationValues<'t> {
     of_budgets: BTreeMap<String, AllocationSet>,
     /// Those of processes that no record names, which can meet them too.
     of_unknown: BTreeMap<String, Vec<(UnknownAmount, AllocationSet)>>,
+    /// Whose the threads and heaps are that conditions name.
+    owners: BTreeMap<String, Vec<IdOwners>>,
     evidence: Evidence<'t>,
 }
 
@@ -65,6 +68,27 @@ fn together(
     Ok(all)
 }
 
+/// Whose the threads and heaps are that conditions name. The trace is gone through once more where any do.
+fn owners_of_ids(trace: &Trace, of: AllocationKind, own: &[Own<'_>]) -> BTreeMap<String, Vec<IdOwners>> {
+    let named: Vec<&Own<'_>> = own.iter().filter(|(_, conditions)| !owned_ids(conditions).is_empty()).collect();
+    if named.is_empty() {
+        return BTreeMap::new();
+    }
+    let heap = Some(Dimension::Heap).filter(|_| of == AllocationKind::Heap);
+    let by: Vec<Dimension> = [Dimension::Process, Dimension::Thread].into_iter().chain(heap).collect();
+    let symbols = named.first().map_or_else(SymbolFolders::default, |(budget, _)| budget.symbols.clone());
+    let conditions = vec![Condition::fixed(Dimension::Process, "!*")];
+    let query =
+        AllocationQuery { of: Some(of), group_by: by.clone(), conditions, symbols, ..AllocationQuery::default() };
+    let others: Vec<&[Condition<Dimension>]> = named.iter().map(|(_, conditions)| &conditions[..]).collect();
+    // Without an answer there is no value either.
+    let (_, sets) = AllocationSet::answer_with(trace, &query, &others).ok().unzip();
+    let of_each = |((budget, conditions), set): (&Own<'_>, AllocationSet)| {
+        (budget.name.clone(), owners(conditions, &by, set.rows.iter().map(|row| &row.labels[..])))
+    };
+    named.into_iter().zip(sets.into_iter().flatten()).map(of_each).collect()
+}
+
 /// The nanoseconds of a minute.
 const MINUTE: i128 = 60_000_000_000;
 
@@ -76,10 +100,12 @@ impl<'t> AllocationValues<'t> {
             _ => None,
         };
         let own = budgets.iter().filter_map(|budget| Some((budget, conditions_of(budget)?)));
-        let own = own.filter(|(_, conditions)| !conditions.is_empty());
+        let own: Vec<Own<'_>> = own.filter(|(_, conditions)| !conditions.is_empty()).collect();
+        let owners = owners_of_ids(trace, of, &own);
         // For what only the end of a piece tells, changes are kept until the end: those of the pieces that such budgets want.
         let is_late = |conditions: &[Condition<Dimension>]| conditions.iter().any(|c| c.dimension.is_known_at_end(of));
-        let (late, early): (Vec<Own<'_>>, Vec<Own<'_>>) = own.partition(|(_, conditions)| is_late(conditions));
+        let (late, early): (Vec<Own<'_>>, Vec<Own<'_>>) =
+            own.into_iter().partition(|(_, conditions)| is_late(conditions));
         let mut sets = Sets::default();
         let all = together(trace, of, Vec::new(), &early, &mut sets);
         if all.is_ok() && !late.is_empty() {
@@ -88,7 +114,7 @@ impl<'t> AllocationValues<'t> {
             let _ = together(trace, of, nothing, &late, &mut sets);
         }
         let Sets { of_budgets, of_unknown } = sets;
-        AllocationValues { of, all, of_budgets, of_unknown, evidence: Evidence::new(trace, of.needs()) }
+        AllocationValues { of, all, of_budgets, of_unknown, owners, evidence: Evidence::new(trace, of.needs()) }
     }
 
     /// What a reader of them has to know.
@@ -148,6 +174,7 @@ impl<'t> AllocationValues<'t> {
         let total_unknown = unknown_start(trace, all).filter(|_| budget.measure != Measure::GrowthPerMinute);
         Ok(Value {
             total_unknown,
+            owners: Some(self.owners.get(&budget.name).cloned().unwrap_or_default()),
             pages: amount(&selected.total).unsigned_abs(),
             total: amount(&all.total).unsigned_abs(),
             dimensions: selected.dimensions.iter().map(|dimension| dimension.name().to_owned()).collect(),

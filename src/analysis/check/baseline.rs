@@ -3,6 +3,8 @@
 use crate::analysis::check::baseline_rows::{are_merged, excluded_row, unlikely_rows};
 use crate::analysis::check::baseline_table::table_value;
 use crate::analysis::check::budget::{Analysis, Budget, Measure, RowSum};
+use crate::analysis::check::id_owners::IdOwners;
+use crate::analysis::check::other_ids::Sides;
 use crate::analysis::check::trace_values::{Row, TraceValues, Value};
 use crate::analysis::diff::side::SourceContent;
 use crate::dimensions::Label;
@@ -77,6 +79,12 @@ struct SavedBudget {
     /// Nanoseconds of the scenario, of what is held of a reference set; not known of older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     scenario_ns: Option<u64>,
+    /// Whose the ids of threads and heaps are that the conditions name; not known of older files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    owners: Vec<IdOwners>,
+    /// Why it has no value although each run has one: they are of different processes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    runs_differ: Option<String>,
     /// What of it is not known; nothing of older files.
     #[serde(default, skip_serializing_if = "SavedUnknown::is_nothing")]
     unknown: SavedUnknown,
@@ -228,6 +236,17 @@ pub fn runs_of_other_lengths(all_runs: &[Run], at: usize) -> Option<[&Run; 2]> {
     are_of_other_lengths(span(&shortest)?, span(&longest)?).then_some([shortest, longest])
 }
 
+/// Why runs are of different processes, threads or heaps, though the conditions of the budget `at` name them by the same id: there is no
+/// median and no spread of those.
+pub fn runs_of_other_processes(budget: &Budget, all_runs: &[Run], at: usize) -> Option<String> {
+    let values = all_runs.iter().filter_map(|run| Some((run.values.get(at)?.as_ref()?, &*run.trace)));
+    // An optional one without a match counts as 0.
+    let values: Vec<(&Value, &str)> = values.filter(|(value, _)| !value.has_no_match).collect();
+    let mut pairs =
+        (1..).zip(&values).flat_map(|(next, before)| values.iter().skip(next).map(move |now| (before, now)));
+    pairs.find_map(|(before, now)| Sides { before: *before, now: *now }.differ(&budget.filter))
+}
+
 /// Rows as they are saved. Two processes can have the same name and id, one after the other: then their rows are one.
 fn saved_rows(rows: &[Row], measure: Measure) -> Vec<SavedRow> {
     let mut saved: Vec<SavedRow> = Vec::new();
@@ -243,48 +262,55 @@ fn saved_rows(rows: &[Row], measure: Measure) -> Vec<SavedRow> {
     saved
 }
 
+impl SavedBudget {
+    /// Of the budget `at`: the median of the runs, and its rows.
+    fn new(budget: &Budget, all_runs: &[Run], at: usize) -> SavedBudget {
+        let runs_differ = runs_of_other_processes(budget, all_runs, at);
+        let values: Option<Vec<&Value>> = all_runs.iter().map(|run| run.values.get(at)?.as_ref()).collect();
+        let values = values.filter(|_| differing_run(all_runs, at).is_none() && runs_differ.is_none());
+        let several = values.as_ref().filter(|values| values.len() > 1);
+        let each = |of: fn(&Value) -> u64| several.iter().flat_map(|all| all.iter().map(|value| of(value))).collect();
+        let (runs, run_totals) = (each(|value| value.pages), each(|value| value.total));
+        let spans: Option<Vec<u64>> = several.and_then(|all| all.iter().map(|value| value.span_ns).collect());
+        let value = values.and_then(median);
+        let unrecorded = value.and_then(|value| value.unrecorded.clone());
+        let conditions = budget.filter.iter();
+        SavedBudget {
+            name: budget.name.clone(),
+            analysis: budget.analysis.name().to_owned(),
+            measure: budget.measure.name().to_owned(),
+            conditions: conditions
+                .map(|(dimension, patterns)| SavedCondition {
+                    dimension: (*dimension).to_owned(),
+                    patterns: patterns.clone(),
+                })
+                .collect(),
+            pages: value.map(|value| value.pages),
+            runs,
+            total_pages: value.map(|value| value.total),
+            run_totals,
+            dimensions: value.map(|value| value.dimensions.clone()).unwrap_or_default(),
+            rows: value.map(|value| saved_rows(&value.rows, budget.measure)).unwrap_or_default(),
+            no_match: value.is_some_and(|value| value.has_no_match),
+            unrecorded,
+            rows_without: value.and_then(|value| value.rows_without.clone()),
+            lacks_reasons: value.and_then(|value| value.lacks_reasons.clone()),
+            span_ns: value.and_then(|value| value.span_ns),
+            run_spans_ns: spans.unwrap_or_default(),
+            scenario_ns: value.and_then(|value| value.scenario_ns),
+            owners: value.and_then(|value| value.owners.clone()).unwrap_or_default(),
+            runs_differ,
+            unknown: value.map(SavedUnknown::of).unwrap_or_default(),
+        }
+    }
+}
+
 impl Saved {
     /// Makes it from the values of one run or of several.
     pub fn new(budgets: &[Budget], all_runs: &[Run]) -> Saved {
-        let budget = |(at, budget): (usize, &Budget)| {
-            let values: Option<Vec<&Value>> = all_runs.iter().map(|run| run.values.get(at)?.as_ref()).collect();
-            let values = values.filter(|_| differing_run(all_runs, at).is_none());
-            let several = values.as_ref().filter(|values| values.len() > 1);
-            let each =
-                |of: fn(&Value) -> u64| several.iter().flat_map(|all| all.iter().map(|value| of(value))).collect();
-            let (runs, run_totals) = (each(|value| value.pages), each(|value| value.total));
-            let spans: Option<Vec<u64>> = several.and_then(|all| all.iter().map(|value| value.span_ns).collect());
-            let value = values.and_then(median);
-            let unrecorded = value.and_then(|value| value.unrecorded.clone());
-            let conditions = budget.filter.iter();
-            SavedBudget {
-                name: budget.name.clone(),
-                analysis: budget.analysis.name().to_owned(),
-                measure: budget.measure.name().to_owned(),
-                conditions: conditions
-                    .map(|(dimension, patterns)| SavedCondition {
-                        dimension: (*dimension).to_owned(),
-                        patterns: patterns.clone(),
-                    })
-                    .collect(),
-                pages: value.map(|value| value.pages),
-                runs,
-                total_pages: value.map(|value| value.total),
-                run_totals,
-                dimensions: value.map(|value| value.dimensions.clone()).unwrap_or_default(),
-                rows: value.map(|value| saved_rows(&value.rows, budget.measure)).unwrap_or_default(),
-                no_match: value.is_some_and(|value| value.has_no_match),
-                unrecorded,
-                rows_without: value.and_then(|value| value.rows_without.clone()),
-                lacks_reasons: value.and_then(|value| value.lacks_reasons.clone()),
-                span_ns: value.and_then(|value| value.span_ns),
-                run_spans_ns: spans.unwrap_or_default(),
-                scenario_ns: value.and_then(|value| value.scenario_ns),
-                unknown: value.map(SavedUnknown::of).unwrap_or_default(),
-            }
-        };
         let trace = all_runs.first().map(|run| run.trace.clone()).unwrap_or_default();
-        let budgets = budgets.iter().enumerate().map(budget).collect();
+        let budgets = budgets.iter().enumerate();
+        let budgets = budgets.map(|(at, budget)| SavedBudget::new(budget, all_runs, at)).collect();
         let told = |of: fn(&Run) -> &Vec<String>| {
             let of_run = |run| of(run).iter().map(move |text| format!("{}: {text}", run.trace));
             all_runs.iter().flat_map(of_run).collect()
@@ -354,8 +380,11 @@ impl Saved {
         if alike.any(|other| (other.pages, &other.runs) != (saved.pages, &saved.runs)) {
             return Err("the baseline has two values of this measure and these conditions; save it again".to_owned());
         }
-        let pages =
-            saved.pages.ok_or("the value was invalid, or nothing met the conditions, when the baseline was saved")?;
+        let unknown = || match &saved.runs_differ {
+            Some(reason) => format!("the runs of the baseline differ: {reason}"),
+            None => "the value was invalid, or nothing met the conditions, when the baseline was saved".to_owned(),
+        };
+        let pages = saved.pages.ok_or_else(unknown)?;
         if let Some(reason) = saved.contradiction() {
             return Err(format!("{CONTRADICTS}: {reason}"));
         }
@@ -378,6 +407,7 @@ impl Saved {
             excluded,
             perhaps_excluded,
             lacks_reasons,
+            owners: Some(saved.owners.clone()).filter(|owners| !owners.is_empty()),
             ..value
         })
     }

@@ -1,6 +1,7 @@
 //! The values of budgets of processor time.
 
 use super::budget::{Budget, Measure};
+use super::id_owners::{owned_ids, owners};
 use super::measured_value::{Row, Value, length};
 use super::required_data::Evidence;
 use super::unknown_owners::rows_perhaps_excluded;
@@ -26,7 +27,10 @@ pub struct CpuValues<'t> {
 }
 
 fn answer(trace: &Trace, conditions: &[Condition<Dimension>], symbols: &SymbolFolders) -> Result<CpuUse, String> {
-    let query = CpuQuery { conditions: conditions.to_vec(), symbols: symbols.clone(), ..CpuQuery::default() };
+    // Rows by process are the sums of those by their threads.
+    let owned = owned_ids(conditions);
+    let group_by = if owned.is_empty() { vec![Dimension::PROCESS] } else { owned };
+    let query = CpuQuery { group_by, conditions: conditions.to_vec(), symbols: symbols.clone(), ..CpuQuery::default() };
     CpuUse::answer(trace, &query).map_err(|error| error.brief())
 }
 
@@ -86,7 +90,8 @@ impl<'t> CpuValues<'t> {
         let value = Value {
             pages: nanos(counted),
             total: nanos(all),
-            dimensions: counted.dimensions.iter().map(|dimension| dimension.name().to_owned()).collect(),
+            dimensions: vec![Dimension::PROCESS.name().to_owned()],
+            owners: Some(owners(conditions, &counted.dimensions, counted.rows.iter().map(|row| &row.labels[..]))),
             rows: counted_rows(counted, is_of_idle).map(row).collect(),
             doubts: doubts.into_iter().map(|doubt| doubt.text.clone()).collect(),
             span_ns: length(all.window_times),
@@ -173,7 +178,7 @@ fn unknown_ticks<'p>(processors: impl IntoIterator<Item = &'p ProcessorTimes>) -
 /// without a name. The idle threads are known.
 fn unowned_ticks(set: &CpuUse, measure: Measure) -> [u64; 2] {
     let ticks = |times: MissedTimes| match measure {
-        _ if set.is_of_idle && !set.rows.is_empty() => 0,
+        _ if set.is_of_idle && !by_process(set).is_empty() => 0,
         Measure::ReadyTime => times.ready,
         Measure::WaitTime => times.waited,
         _ => times.cpu,
@@ -182,10 +187,15 @@ fn unowned_ticks(set: &CpuUse, measure: Measure) -> [u64; 2] {
     [ticks(set.missed.without_process).saturating_add(unnamed), unnamed]
 }
 
+/// The rows by process.
+fn by_process(set: &CpuUse) -> &[CpuRow] {
+    if set.dimensions.len() > 1 { &set.subtotals } else { &set.rows }
+}
+
 /// The rows without the idle threads, which run where nothing else does, unless nothing else was asked for: as `pfnset cpu` adds up. A
 /// share of idle time is one of all time that is known, not of that of the other threads.
 fn counted_rows(set: &CpuUse, is_of_idle: bool) -> impl Iterator<Item = &CpuRow> {
-    set.rows.iter().filter(move |row| is_of_idle || !row.is_idle)
+    by_process(set).iter().filter(move |row| is_of_idle || !row.is_idle)
 }
 
 /// Ticks of a row that a measure counts.

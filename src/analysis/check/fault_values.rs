@@ -1,6 +1,7 @@
 //! The values of budgets of hard faults.
 
 use super::budget::{Budget, Conditions, Measure};
+use super::id_owners::{IdOwners, owned_ids, owners};
 use super::measured_value::{Row, UnknownAmount, Value, length};
 use super::required_data::Evidence;
 use super::unknown_owners::{Unknown, of_unknown, unknown};
@@ -22,7 +23,31 @@ pub struct FaultValues<'t> {
     of_budgets: BTreeMap<String, HardSet>,
     /// Those of processes and files that no record names, which can meet them too, or do so only for that.
     of_unknown: BTreeMap<String, Vec<(UnknownAmount, HardSet)>>,
+    /// Whose the threads are that conditions name.
+    owners: BTreeMap<String, Vec<IdOwners>>,
     evidence: Evidence<'t>,
+}
+
+/// A budget's name, and its conditions.
+type Own<'b> = (&'b String, &'b [Condition<Dimension>]);
+
+/// Whose the threads are that conditions name. The trace is gone through once more where any do.
+fn owners_of_threads(trace: &Trace, own: &[Own<'_>]) -> BTreeMap<String, Vec<IdOwners>> {
+    let by = vec![Dimension::Process, Dimension::Thread];
+    let named = own.iter().filter(|(_, conditions)| owned_ids(conditions) == by);
+    let (names, conditions): (Vec<&String>, Vec<&[Condition<Dimension>]>) = named.copied().unzip();
+    if names.is_empty() {
+        return BTreeMap::new();
+    }
+    let nothing = vec![Condition::fixed(Dimension::Process, "!*")];
+    let query = FaultQuery { group_by: by.clone(), conditions: nothing, ..FaultQuery::default() };
+    // Without an answer there is no value either.
+    let (_, sets) = FaultSet::answer_with(trace, &query, &conditions).ok().unzip();
+    let all = names.into_iter().zip(conditions).zip(sets.into_iter().flatten());
+    let of_each = |((name, conditions), set): ((&String, &[Condition<Dimension>]), HardSet)| {
+        (name.clone(), owners(conditions, &by, set.rows.iter().map(|(labels, _)| &labels[..])))
+    };
+    all.map(of_each).collect()
 }
 
 /// The conditions again, for faults of files without a name, where they choose faults of page files: these are known by their names alone.
@@ -74,7 +99,8 @@ impl<'t> FaultValues<'t> {
             Conditions::Faults(conditions) if !conditions.is_empty() => Some((&budget.name, &conditions[..])),
             _ => None,
         });
-        let own: Vec<(&String, &[Condition<Dimension>])> = own.collect();
+        let own: Vec<Own<'_>> = own.collect();
+        let owners = owners_of_threads(trace, &own);
         let query = FaultQuery { group_by: vec![Dimension::Process, Dimension::File], ..FaultQuery::default() };
         let unknown = own.iter().flat_map(|(name, conditions)| {
             let of_files = of_unnamed_files(conditions).map(|conditions| Unknown {
@@ -113,7 +139,7 @@ impl<'t> FaultValues<'t> {
         let of_names = all.iter().flat_map(|set| &set.warnings).find(|warning| warning.code == NAMES_MISSING);
         of_names.into_iter().for_each(|doubt| evidence.add_unknown(&FILES, "file names", doubt.text.clone()));
         of_threads.into_iter().for_each(|doubt| evidence.add_unknown(&PROCESSES, THREADS, doubt.text.clone()));
-        FaultValues { all, of_budgets, of_unknown, evidence }
+        FaultValues { all, of_budgets, of_unknown, owners, evidence }
     }
 
     /// What a reader of them has to know.
@@ -169,6 +195,7 @@ impl<'t> FaultValues<'t> {
             dimensions: all.dimensions.iter().map(|dimension| dimension.name().to_owned()).collect(),
             rows: rows.iter().map(row).collect(),
             span_ns: length(all.window_times),
+            owners: Some(self.owners.get(&budget.name).cloned().unwrap_or_default()),
             ..Value::default()
         }
         .with_unowned(unowned))

@@ -31,9 +31,11 @@ fn is_process(dimension: &str) -> bool {
     dimension == ProcessFacet::Process.name()
 }
 
-/// The dimensions that both have, and the rows that grew most; without a baseline, and where nothing grew, the largest. Where rows do not
+/// The dimensions that both have, and the rows that grew most; without a baseline, and where nothing grew or no dimension is that of both, the
+/// largest. Where rows do not
 /// `add_up`, as those of peaks do not, each stays apart, and what several processes of one name have is not compared.
 pub fn grown(value: &Value, baseline: Option<&Value>, add_up: bool) -> (Vec<String>, Vec<Grown>) {
+    let baseline = baseline.filter(|baseline| not_comparable(value, baseline).is_none());
     let dimensions = shared_dimensions(value, baseline);
     let all = compared(value, baseline, &dimensions);
     let is_one = |sides: &[Vec<(Vec<String>, i64)>; 2]| sides.iter().all(|rows| rows.len() < 2);
@@ -58,6 +60,17 @@ pub fn grown(value: &Value, baseline: Option<&Value>, add_up: bool) -> (Vec<Stri
     grown.sort_by(|a, b| (b.growth(), b.pages).cmp(&(a.growth(), a.pages)).then_with(|| a.labels.cmp(&b.labels)));
     grown.truncate(MOST);
     (dimensions, grown)
+}
+
+/// Why the rows of both cannot be compared: those of a saved result are by what it was grouped by.
+pub(super) fn not_comparable(value: &Value, baseline: &Value) -> Option<String> {
+    let [own, earlier] = [value, baseline].map(|of| of.dimensions.join(" and "));
+    shared_dimensions(value, Some(baseline)).is_empty().then(|| {
+        format!(
+            "what grew most is not known: rows of the baseline are by {earlier}, and none of {own} can be compared; write it grouped by one of \
+             these too, or save a baseline"
+        )
+    })
 }
 
 /// The dimensions that both have.

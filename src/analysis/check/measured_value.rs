@@ -1,10 +1,8 @@
 //! What was measured for a budget.
 
-use crate::analysis::resident::page_dimensions::Dimension;
-use crate::dimensions::single_dimensions::{HEAP, THREAD};
-use crate::dimensions::{Dimension as _, Label, ProcessFacet};
+use super::id_owners::IdOwners;
+use crate::dimensions::Label;
 use crate::units::{Nanos, are_of_other_lengths};
-use std::collections::BTreeSet;
 
 /// A part of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,6 +58,8 @@ pub struct Value {
     pub(crate) perhaps_excluded: u64,
     /// Pages of processes without heap ranges, by which it can be greater or less because they count as VirtualAlloc.
     pub(crate) of_heaps: i64,
+    /// Whose the ids of threads and heaps are that the conditions name; `None` where that is not known.
+    pub(crate) owners: Option<Vec<IdOwners>>,
     /// True when nothing meets the conditions, and a name may be wrong.
     pub(crate) has_no_match: bool,
 }
@@ -166,15 +166,8 @@ impl Value {
         are_of_other_lengths(shortest, longest).then_some((shortest, longest))
     }
 
-    /// Why its growth against a baseline says nothing: that counts other pages, or another process.
-    pub(super) fn is_of_others(&self, earlier: &Value, filter: &[(&'static str, String)]) -> Option<String> {
-        let reasons = || self.other_reasons(earlier);
-        let other = || self.other_process(earlier, filter).or_else(|| self.other_run(earlier, filter));
-        self.differs_from(earlier).or_else(reasons).or_else(other)
-    }
-
     /// That one of both lacks accesses of a reason, of which its trace has no record.
-    fn other_reasons(&self, earlier: &Value) -> Option<String> {
+    pub(super) fn other_reasons(&self, earlier: &Value) -> Option<String> {
         let (now, before) = (self.lacks_reasons.as_ref()?, earlier.lacks_reasons.as_ref()?);
         let only = |one: &[String], other: &[String]| one.iter().find(|reason| !other.contains(reason)).cloned();
         let told = |reason: String, has: &str, has_not: &str| {
@@ -184,116 +177,8 @@ impl Value {
         gone.or_else(|| only(before, now).map(|reason| told(reason, "this trace", "the baseline")))
     }
 
-    /// The labels of the processes of its rows.
-    fn processes(&self) -> BTreeSet<String> {
-        let at = self.dimensions.iter().position(|dimension| dimension == Dimension::PROCESS.name());
-        let labels = at.into_iter().flat_map(|at| self.rows.iter().filter_map(move |row| row.labels.get(at)));
-        labels.map(Label::to_string).collect()
-    }
-
-    /// That conditions by the id of a thread or the handle of a heap chose those of other processes: two starts of a machine share none.
-    fn other_run(&self, earlier: &Value, filter: &[(&'static str, String)]) -> Option<String> {
-        let (dimension, patterns) = filter.iter().find(|(name, _)| [THREAD.name, HEAP.name].contains(name))?;
-        let (now, before) = (self.processes(), earlier.processes());
-        let are_others = !now.is_empty() && !before.is_empty() && now.is_disjoint(&before);
-        are_others.then(|| {
-            format!(
-                "{dimension} {patterns} is of {} in the baseline and of {} in the trace: ids of threads and heaps are those of one run",
-                names(&before),
-                names(&now)
-            )
-        })
-    }
-
-    /// That conditions by a process id chose other processes: two starts of a machine share no ids. `filter`: the conditions.
-    fn other_process(&self, earlier: &Value, filter: &[(&'static str, String)]) -> Option<String> {
-        let [process, pid] = [Dimension::PROCESS, Dimension::Process(ProcessFacet::Pid)].map(|known| known.name());
-        let of_process = |(dimension, _): &&(&'static str, String)| [process, pid].contains(dimension);
-        let (_, patterns) = filter.iter().find(of_process)?;
-        let ids: BTreeSet<&str> = patterns.split(';').filter_map(|pattern| process_id(pattern.trim())).collect();
-        let [now, before] = [self, earlier].map(Value::processes);
-        // Of sums over time only those who have some are rows: who is none of them may have run all the same.
-        let may_be_none = self.span_ns.is_some() || ids.len() == 1;
-        ids.into_iter().find_map(|id| {
-            let own = |labels: &BTreeSet<String>| -> BTreeSet<String> {
-                labels.iter().filter(|label| process_id(label) == Some(id)).cloned().collect()
-            };
-            let [now, before] = [&now, &before].map(own);
-            let are_others = match (now.is_empty(), before.is_empty()) {
-                (false, false) => now.is_disjoint(&before),
-                (true, true) => false,
-                _ => !may_be_none,
-            };
-            are_others.then(|| {
-                format!(
-                    "process id {id} is {} in the baseline and {} in the trace: name the process",
-                    names(&before),
-                    names(&now)
-                )
-            })
-        })
-    }
-
     /// True when nothing meets the conditions, and a name may be wrong.
     pub fn has_no_match(&self) -> bool {
         self.has_no_match
-    }
-}
-
-/// The id by which a pattern or a label means one process: `12`, `a.exe (12)`.
-fn process_id(text: &str) -> Option<&str> {
-    let in_brackets = text.strip_suffix(')').and_then(|text| text.rsplit_once(" (")).map(|(_, id)| id);
-    let id = in_brackets.unwrap_or(text);
-    (!id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit())).then_some(id)
-}
-
-fn names(labels: &BTreeSet<String>) -> String {
-    if labels.is_empty() { "no process".to_owned() } else { labels.iter().cloned().collect::<Vec<_>>().join(", ") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A row of a page for each of these processes.
-    fn of_processes<const N: usize>(labels: [&str; N]) -> Value {
-        Value {
-            dimensions: vec![Dimension::PROCESS.name().to_owned()],
-            rows: labels.map(|label| Row { labels: vec![Label::name(label)], pages: 1 }).to_vec(),
-            ..Value::default()
-        }
-    }
-
-    #[test]
-    fn an_id_of_another_process_is_no_baseline() {
-        let [a, b] = ["a.exe (12)", "b.exe (12)"].map(|label| of_processes([label]));
-        let filter = |patterns: &str| [(Dimension::PROCESS.name(), patterns.to_owned())];
-        let told = a.other_process(&b, &filter("12")).expect("another process");
-        assert_eq!(told, "process id 12 is b.exe (12) in the baseline and a.exe (12) in the trace: name the process");
-        assert_eq!(a.other_process(&a, &filter("12")), None);
-        assert_eq!(a.other_process(&b, &filter("a.exe")), None);
-        assert_eq!(a.other_process(&Value::default(), &filter("12")), None);
-        // Id by id: others of the list can be the same.
-        let [now, before] = [of_processes(["System (4)", "a.exe (12)"]), of_processes(["System (4)", "b.exe (12)"])];
-        assert_eq!(now.other_process(&before, &filter("4;12")).as_ref(), Some(&told));
-        assert_eq!(now.other_process(&now, &filter("4;12")), None);
-        let told =
-            now.other_process(&of_processes(["System (4)"]), &filter("System (4);a.exe (12)")).expect("another start");
-        assert_eq!(told, "process id 12 is no process in the baseline and a.exe (12) in the trace: name the process");
-        let sums = Value { span_ns: Some(1), ..now };
-        assert_eq!(sums.other_process(&of_processes(["System (4)"]), &filter("System (4);a.exe (12)")), None);
-    }
-
-    #[test]
-    fn a_thread_or_a_heap_of_another_process_is_no_baseline() {
-        let [a, b, none] = [of_processes(["a.exe (12)"]), of_processes(["a.exe (16)"]), Value::default()];
-        for name in [THREAD.name, HEAP.name] {
-            let filter = [(name, "196".to_owned())];
-            let told = a.is_of_others(&b, &filter).expect("another run");
-            let says = "196 is of a.exe (16) in the baseline and of a.exe (12) in the trace: ";
-            assert!(told.starts_with(&format!("{name} {says}")), "{told}");
-            assert_eq!([a.is_of_others(&a, &filter), a.is_of_others(&none, &filter)], [None, None]);
-        }
-        assert_eq!(a.is_of_others(&b, &[(Dimension::PROCESS.name(), "a.exe".to_owned())]), None);
     }
 }

@@ -13,8 +13,10 @@ pub mod budgets_file;
 mod cpu_values;
 mod driver_names;
 mod fault_values;
+mod id_owners;
 pub mod largest_growth;
 mod measured_value;
+mod other_ids;
 mod reference_values;
 mod required_data;
 pub mod suggested_budgets;
@@ -29,7 +31,7 @@ pub mod verdict;
 use crate::trace::trust::warning::{OF_TRACE, Warning, Warnings};
 use crate::units::first_of;
 use budget::{Budget, RowSum};
-use largest_growth::{Grown, grown};
+use largest_growth::{Grown, grown, not_comparable};
 pub(crate) use measured_value::Spread;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -316,6 +318,7 @@ fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Resu
     let lacking = [(LimitKind::MaxGrowth.name(), no_growth), ("a share", no_share)];
     result.cannot_judge(lacking.into_iter().chain(undecided));
     if result.verdict == Verdict::Fail {
+        result.warnings.extend(earlier.value.and_then(|earlier| not_comparable(value, earlier)));
         let add_up = matches!(budget.measure.sum_of_rows(), RowSum::Equal | RowSum::Rounded);
         (result.dimensions, result.grown) = grown(value, earlier.value, add_up);
     }

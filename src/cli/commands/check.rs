@@ -1,6 +1,8 @@
 //! `pfnset check`.
 
-use crate::analysis::check::baseline::{Baseline, Run, Saved, differing_run, runs_of_other_lengths};
+use crate::analysis::check::baseline::{
+    Baseline, Run, Saved, differing_run, runs_of_other_lengths, runs_of_other_processes,
+};
 use crate::analysis::check::budget::{Analysis, Budget};
 use crate::analysis::check::suggested_budgets::suggest;
 use crate::analysis::check::trace_values::{TraceValues, Value};
@@ -402,6 +404,14 @@ fn save(to: &Path, budgets: &[Budget], runs: &[Run]) -> anyhow::Result<()> {
             to.display(),
             budget.name,
             run.trace
+        ));
+    }
+    let of_others = |(at, budget)| Some((budget, runs_of_other_processes(budget, runs, at)?));
+    for (budget, reason) in budgets.iter().enumerate().filter_map(of_others) {
+        messages::write(&format!(
+            "--save-baseline: {} has no value of \"{}\": its runs differ: {reason}; with this baseline it is invalid",
+            to.display(),
+            budget.name
         ));
     }
     let lengths =
