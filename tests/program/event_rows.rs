@@ -114,6 +114,24 @@ fn windows_filters_and_heads_choose_rows() {
     assert!(ran.code == 0 && ran.out.is_empty() && ran.err.contains("matches nothing"), "{ran:?}");
 }
 
+/// A circular file keeps the records of its session, which are before the first one of the others: a window without a begin has them.
+#[test]
+fn a_window_without_a_begin_has_all_that_is_before_its_end() {
+    let session = Session { processors: 1, ..Session::windows10() };
+    let t0 = session.t0;
+    let records = (1..20).map(|n| Rec::event(P8, [7; 16], n, 0, vec![0; 4]).at(t0 + u64::from(n) * 10_000));
+    let file = file_of(&Trace::new(session).push_all(records).circular(8000).finish());
+    let path = file.path().to_str().expect("UTF-8");
+    let all = rows(path, &[]);
+    assert!(all.iter().any(|row| row["event"] == "EventTrace: Header"), "{all:?}");
+    assert_eq!(rows(path, &["--to", "100"]), all);
+    assert_eq!(rows(path, &["--from", "0", "--to", "100"]), all);
+    for middle in ["0.0045", "0.010", "0.0185"] {
+        let sides = [rows(path, &["--to", middle]), rows(path, &["--from", middle])].concat();
+        assert_eq!(sides, all, "{middle}");
+    }
+}
+
 /// Each condition against the rows themselves.
 #[test]
 fn conditions_are_those_of_the_rows() {

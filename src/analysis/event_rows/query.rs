@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::load::event_row::EventRow;
 use crate::load::schemas::UserManifest;
 use crate::model::window::{Bound, Ends, Window};
+use crate::moment::Moment;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
 use crate::units::{Nanos, Ticks};
@@ -78,6 +79,10 @@ impl EventRowQuery {
             return Ok(None);
         }
         let mut window = Window::between(ends, self.from.as_ref(), self.to.as_ref(), clock)?;
+        if self.from.is_none() {
+            // A circular file keeps its header and the records of its session, which stand before the first one of the others.
+            window.from = Moment::FIRST;
+        }
         if self.to.is_none() {
             // The end of the window is not inside, but the last record is.
             window.to.time = Ticks(window.to.time.0.saturating_add(1));
