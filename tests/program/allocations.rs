@@ -164,6 +164,21 @@ fn screens() {
     insta::assert_snapshot!("timeline", out(&["allocations", TRACE, "-q", "--timeline", "1"]));
 }
 
+/// Rows were in the order of the 95th percentile: the row of the rest could have a longer life than all that were shown.
+#[test]
+fn longest_lives_come_first() {
+    for of in ["commit", "pool", "heap"] {
+        for by in ["process", "thread"] {
+            let line =
+                ["allocations", TRACE, "-q", "--of", of, "--sort", "lifetime", "--group-by", by, "--format", "json"];
+            let set: Value = serde_json::from_str(&out(&line)).expect("JSON");
+            let rows = set["rows"].as_array().expect("rows");
+            let longest: Vec<u64> = rows.iter().map(|row| row["lifetime"]["max_ns"].as_u64().unwrap_or(0)).collect();
+            assert!(longest.len() > 1 && longest.is_sorted_by(|a, b| a >= b), "{of} {by}: {longest:?}");
+        }
+    }
+}
+
 /// With the last line, which repeats what makes the numbers wrong, and the prompt 24 lines.
 #[test]
 fn first_screens_fit() {

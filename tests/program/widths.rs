@@ -119,7 +119,7 @@ fn the_column_that_rows_are_ordered_by_is_shown() {
         // Who groups a timeline asks for its groups.
         ("cpu cpu-compressed.etl --timeline 50ms --group-by process", "burn.exe ("),
         ("allocations alloc-x86.etl --of pool --sort pieces", "Allocations"),
-        ("allocations alloc-x86.etl --of pool --sort lifetime", "Lives, p95"),
+        ("allocations alloc-x86.etl --of pool --sort lifetime", "Longest life"),
         ("allocations alloc-x86.etl --of pool --sort oldest", "Oldest/s"),
         ("allocations alloc-x86.etl --of pool --preset lifetimes --sort impacting", "Impacting"),
         ("processes resident-small.etl --sort start", "Start s"),

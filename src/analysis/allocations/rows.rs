@@ -87,7 +87,7 @@ pub fn compare(order: AllocationOrder, a: &Figures, b: &Figures) -> Ordering {
         AllocationOrder::Allocated => by(|f| (signed(f.allocated().bytes), f.allocated().count)),
         AllocationOrder::Peak => by(|f| (f.peak.map_or(0, |(bytes, _)| signed(bytes)), f.at_end().count)),
         AllocationOrder::Pieces => by(|f| (0, f.allocated().count)),
-        AllocationOrder::Lifetime => by(|f| (f.lifetime.p95.into(), f.lifetime.count)),
+        AllocationOrder::Lifetime => by(|f| (f.lifetime.max.into(), f.lifetime.count)),
         AllocationOrder::Absent => by(|f| (f.at_snapshot.absent().into(), f.at_snapshot.committed)),
         AllocationOrder::Oldest => a.oldest.unwrap_or(LAST).cmp(&b.oldest.unwrap_or(LAST)),
     }

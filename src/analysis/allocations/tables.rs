@@ -249,7 +249,8 @@ const P50: Of = Measured::shown("p50", |figures, set| percentile(figures, set.ns
 const P95: Of = Measured::shown("p95", |figures, set| percentile(figures, set.ns(figures.lifetime.p95)));
 const P99: Of = Measured::shown("p99", |figures, set| percentile(figures, set.ns(figures.lifetime.p99)));
 /// Among sizes it needs to be told of what it is.
-const LIVES_P95: Of = Measured::shown("Lives, p95", |figures, set| percentile(figures, set.ns(figures.lifetime.p95)));
+const LONGEST_LIFE: Of =
+    Measured::shown("Longest life", |figures, set| duration(figures, set.ns(figures.lifetime.max)));
 const MAX: Of = Measured::shown("Longest", |figures, set| duration(figures, set.ns(figures.lifetime.max)));
 const COMMITTED: Of = Measured::shown("Committed", |figures, _| of_pages(figures.at_snapshot.committed));
 const RESIDENT: Of = Measured::shown("In RAM", |figures, _| of_pages(figures.at_snapshot.resident));
@@ -269,8 +270,8 @@ fn ordered_by(view: AllocationView, order: AllocationOrder) -> Option<Of> {
         AllocationOrder::Allocated => ALLOCATED,
         AllocationOrder::Peak => PEAK,
         AllocationOrder::Pieces => ALLOCATIONS,
-        AllocationOrder::Lifetime if view == AllocationView::Lifetimes => P95,
-        AllocationOrder::Lifetime => LIVES_P95,
+        AllocationOrder::Lifetime if view == AllocationView::Lifetimes => MAX,
+        AllocationOrder::Lifetime => LONGEST_LIFE,
         AllocationOrder::Absent => ABSENT,
         AllocationOrder::Oldest => OLDEST,
     })
