@@ -36,7 +36,7 @@ pub enum Error {
         /// The archive as the user named it.
         path: PathBuf,
         /// What is in the way.
-        reason: String,
+        reason: Reason,
     },
     /// The file is readable but is no table of raw samples of counters.
     #[error("{}, line {line}: {reason}", path.display())]
@@ -113,16 +113,18 @@ impl Error {
     }
 }
 
-/// How a table of WPA is read; an error can advise to change it.
+/// How a table of WPA is read, and how much is unpacked; an error can advise to change it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Setting {
     /// What each column is.
     ColumnMap,
     /// How numbers are written.
     Locale,
+    /// How much may be unpacked.
+    UnpackLimit,
 }
 
-/// Why a table is not understood.
+/// Why a table is not understood, or an archive not unpacked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reason {
     /// What is wrong, where, and what to do.

@@ -5,12 +5,13 @@ use crate::error::{Error, Setting};
 /// The message of an error, with the flags of the setting that it names.
 pub fn with_flags(error: &anyhow::Error) -> String {
     let setting = match error.downcast_ref::<Error>() {
-        Some(Error::NotUnderstood { reason, .. }) => reason.setting,
+        Some(Error::NotUnderstood { reason, .. } | Error::NotUnpacked { reason, .. }) => reason.setting,
         _ => None,
     };
     match setting {
         Some(Setting::ColumnMap) => format!("{error:#} (column map: --map)"),
         Some(Setting::Locale) => format!("{error:#} (locale of the numbers: --locale, or --decimal and --group)"),
+        Some(Setting::UnpackLimit) => format!("{error:#} (--unpack-limit allows more)"),
         None => format!("{error:#}"),
     }
 }

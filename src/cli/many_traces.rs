@@ -7,6 +7,7 @@ use crate::answer::{Answer, Units};
 use crate::cli::args::{Common, OutputFormat, refuse};
 use crate::cli::duplicate_traces::once;
 use crate::cli::exit::{self, Exit};
+use crate::cli::flags_in_errors::with_flags;
 use crate::cli::recorded_together::{RecordedTogether, without_each};
 use crate::cli::recordings::Recording;
 use crate::cli::trace_paths::{in_argument, passed_over};
@@ -131,6 +132,6 @@ impl TraceQuestion<'_> {
 fn brief(error: &anyhow::Error) -> String {
     match error.downcast_ref::<Error>() {
         Some(known @ (Error::MissingEvents(_) | Error::MissingPart(_))) => known.brief(),
-        _ => format!("{error:#}").lines().collect::<Vec<_>>().join(" "),
+        _ => with_flags(error).lines().collect::<Vec<_>>().join(" "),
     }
 }

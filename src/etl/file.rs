@@ -87,9 +87,10 @@ impl EtlFile {
         let input = Input::open(path, limits)?;
         let was_packed = input.was_packed();
         Self::from_input(input).map_err(|reason| match was_packed {
-            true => {
-                Error::NotUnpacked { path: path.into(), reason: format!("what it holds is no .etl file: {reason}") }
-            }
+            true => Error::NotUnpacked {
+                path: path.into(),
+                reason: format!("what it holds is no .etl file: {reason}").into(),
+            },
             false => Error::NotEtl { path: path.into(), reason },
         })
     }

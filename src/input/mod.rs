@@ -81,7 +81,7 @@ impl Input {
         if !path.exists() {
             refuse_remote(path)?;
         }
-        let not_unpacked = |reason| Error::NotUnpacked { path: path.into(), reason };
+        let not_unpacked = |reason| Error::NotUnpacked { path: path.into(), reason: limits.reason(reason) };
         let (file, member) = split_member(path);
         let packed = match file.as_os_str() == STANDARD_INPUT {
             true => Input::streamed(&mut io::stdin().lock(), limits).map_err(not_unpacked)?,
@@ -113,8 +113,8 @@ impl Input {
         let unreadable = |source| Error::Unreadable { path: path.into(), source };
         let before = Mapping::check(file).map_err(unreadable)?;
         let mut open = File::open(file).map_err(unreadable)?;
-        let input =
-            Input::streamed(&mut open, limits).map_err(|reason| Error::NotUnpacked { path: path.into(), reason })?;
+        let not_unpacked = |reason| Error::NotUnpacked { path: path.into(), reason: limits.reason(reason) };
+        let input = Input::streamed(&mut open, limits).map_err(not_unpacked)?;
         let after = open.metadata().map_err(unreadable)?.len();
         let copied = if input.unpacked { after } else { input.bytes().len() as u64 };
         match after.min(copied) < before {

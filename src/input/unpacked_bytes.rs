@@ -1,6 +1,7 @@
 //! The bytes unpacked so far: in memory, then in a temporary file; never more than the limits allow.
 
 use super::map::Mapping;
+use crate::error::{Reason, Setting};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::panic::resume_unwind;
@@ -43,6 +44,14 @@ pub struct UnpackLimits {
     /// Another thread sets it to stop all reading. Unpacking then ends with an error; what reads an opened trace unwinds, with a
     /// payload that is no panic of this library.
     pub stop: Arc<AtomicBool>,
+}
+
+impl UnpackLimits {
+    /// The reason why unpacking ended, with the setting that allows more where the limit is in the way.
+    pub(super) fn reason(&self, text: String) -> Reason {
+        let is_beyond = self.unpacked.load(Ordering::Relaxed) > self.most;
+        Reason { text, setting: is_beyond.then_some(Setting::UnpackLimit) }
+    }
 }
 
 impl Default for UnpackLimits {

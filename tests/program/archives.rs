@@ -124,7 +124,7 @@ fn standard_input_may_be_a_trace_or_an_archive() {
         assert!(ran.code == 3 && ran.out.is_empty() && ran.err.contains(says), "{ran:?}");
     };
     for size in ["100KiB", "100kb", "100 K", "102400", "102400B"] {
-        refused(gzip(&trace()), &["--unpack-limit", size], "limit of 102400 bytes");
+        refused(gzip(&trace()), &["--unpack-limit", size], "limit of 102400 bytes (--unpack-limit allows more)");
     }
     refused(gzip(&vec![0; 300 << 20]), &[], "more than 200 times its size");
     refused(gzip(&gzip(&trace())), &[], "it holds a gzip file");
@@ -262,8 +262,15 @@ fn what_is_made_to_fill_the_disk_is_refused() {
     let zeros = gzip(&vec![0; 1 << 20]).repeat(257);
     refused("zeros.gz", &zeros, &[], "more than 200 times its size");
     for limit in ["300kib", "300 KiB", "307200"] {
-        refused("t.gz", &gzip(&trace), &["--unpack-limit", limit], "the limit of 307200 bytes");
+        refused(
+            "t.gz",
+            &gzip(&trace),
+            &["--unpack-limit", limit],
+            "the limit of 307200 bytes (--unpack-limit allows more)",
+        );
     }
+    let each = resident(&folder.path().join("t.gz"), &["--each", "--unpack-limit", "307200"]);
+    assert!(each.code == 3 && each.out.replace("\n", " ").contains("--unpack-limit"), "{each:?}");
     refused("twice.gz", &gzip(&gzip(&trace)), &[], "it holds a gzip file");
     let inner = [("t.etl.gz", &gzip(&trace)[..])];
     refused("outer.zip", &zip(&inner, zip::CompressionMethod::Stored), &[], "it holds a gzip file");
