@@ -24,6 +24,28 @@ fn shares_of_samples_and_exact_shares_name_what_they_are_of() {
     assert!(csv.starts_with("process,") && !csv.contains("Samples % is"), "{csv}");
 }
 
+/// A record can stand for several samples: elsewhere samples are records, and the line said nothing of it.
+#[test]
+fn samples_of_which_one_record_stands_for_several_are_told() {
+    let session = Session { processors: 1, ..Session::windows10() };
+    let t0 = session.t0;
+    let switch = |n: u64| Switch { new: [44, 0][n as usize % 2], old: [0, 44][n as usize % 2], ..Switch::default() };
+    let records = (0..8).map(|n| switch(n).rec(P8, 4).at(t0 + (n + 1) * 100_000));
+    let sample = |n: u64, count: u8| {
+        let mut record = perf::sample(P8, 0x1000, 44, 0);
+        record.payload[12] = count;
+        record.at(t0 + n * 50_000 + 20_000)
+    };
+    for (count, base) in
+        [(1, "Samples % is of 7 samples, Exact"), (3, "Samples % is of 21 samples in 7 records, Exact")]
+    {
+        let trace = Trace::new(session.clone()).push_all(records.clone()).push_all((4..11).map(|n| sample(n, count)));
+        let file = file_of(&trace.finish());
+        let shown = words(&["cpu", file.path().to_str().expect("a path"), "--preset", "sampling", "-q"]);
+        assert!(shown.contains(base), "{shown}");
+    }
+}
+
 /// Time of which nothing is known and threads that no event describes are one row beside samples, and two elsewhere.
 #[test]
 fn what_the_row_unknown_holds_is_said() {

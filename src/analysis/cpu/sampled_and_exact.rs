@@ -29,8 +29,10 @@ pub struct SampledTime {
 /// What samples and clock ticks say, by process.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Sampling {
-    /// All samples in the window.
+    /// All samples in the window: a record stands for as many as its field Count says.
     pub samples: u64,
+    /// Their records.
+    pub records: u64,
     /// Sum of the squares of how many samples each record stands for.
     squares: u64,
     /// All clock ticks in the window; without any, nothing is charged to anybody, and nothing can be compared.
@@ -77,7 +79,8 @@ impl Sampling {
             }
         }
         let ticks = rows.values().fold(0u64, |sum, row| sum.saturating_add(row.ticks));
-        Sampling { samples: samples.all, squares: samples.squares, ticks, rows: rows.into_iter().collect() }
+        let (records, squares) = (samples.records, samples.squares);
+        Sampling { samples: samples.all, records, squares, ticks, rows: rows.into_iter().collect() }
     }
 
     /// The 95 % interval of the share that so many samples have. A record can stand for several samples, which are then not independent: n is

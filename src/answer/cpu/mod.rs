@@ -7,7 +7,7 @@ pub(crate) use by_samples::answer as answer_by_samples;
 
 use crate::analysis::cpu::query::CpuOrder;
 use crate::analysis::cpu::switch_stacks::{RecordShare, StackShare};
-use crate::analysis::cpu::{CpuUse, ProcessorUse, SERIES};
+use crate::analysis::cpu::{CpuUse, ProcessorUse, SERIES, Sampling};
 use crate::answer::answer_type::{Answer, Units};
 use crate::answer::numbers::{self, TimeUnit};
 use crate::answer::rows::{Records, Rows};
@@ -183,9 +183,13 @@ fn bases(set: &CpuUse, unit: TimeUnit) -> String {
             format!(", {share:.1} % of it not known; where no samples are of that time, shares of samples are larger")
         }
     };
+    let Sampling { samples, records, .. } = set.sampling;
+    // A record stands for as many samples as its field Count says; elsewhere samples are records.
+    let of_records =
+        if records == samples { String::new() } else { format!(" in {}", counted(records, "record", "records")) };
     format!(
-        "Samples % is of {}, Exact % of {} × {} processors{not_known}",
-        counted(set.sampling.samples, "sample", "samples"),
+        "Samples % is of {}{of_records}, Exact % of {} × {} processors{not_known}",
+        counted(samples, "sample", "samples"),
         unit.show(set.ns(set.window_ticks)),
         set.by_processor.len(),
     )

@@ -6,8 +6,10 @@ use crate::analysis::stacks::SampleGaps;
 /// Samples in the window.
 #[derive(Debug, Clone, Default)]
 pub struct SampleCounts {
-    /// All samples.
+    /// All samples: a record can stand for several.
     pub all: u64,
+    /// Their records.
+    pub records: u64,
     /// Sum of the squares of how many samples each record stands for.
     pub squares: u64,
     /// In deferred procedure calls.
@@ -31,6 +33,7 @@ impl SampleCounts {
     /// Adds a record that stands for `count` samples.
     pub fn add(&mut self, event: &ProcessorEvent, count: u64) {
         self.all += count;
+        self.records += 1;
         self.squares = self.squares.saturating_add(count.saturating_mul(count));
         match event.state & 3 {
             0 => {}
