@@ -133,3 +133,34 @@ fn flags_without_an_effect_are_refused() {
         assert_eq!(ran.code, 0, "{line}: {ran:?}");
     }
 }
+
+/// Markdown, `--each` and tables of chosen columns had no word of it.
+#[test]
+fn every_form_says_above_its_tables_that_nothing_meets_the_conditions() {
+    let (pages, threads) = ("No page meets the conditions of --where", "No thread meets the conditions of --where");
+    let any = "Nothing meets the conditions of --where";
+    for (line, says) in [
+        ("resident resident-small.etl", pages),
+        ("resident resident-small.etl --all", pages),
+        ("resident resident-small.etl --columns pages", pages),
+        ("resident resident-small.etl --group-by class --wpa", pages),
+        ("cpu cpu-compressed.etl", threads),
+        ("cpu cpu-compressed.etl --columns cpu", threads),
+        ("cpu cpu-compressed.etl --preset waits", threads),
+        ("refset refset-small.etl --columns pages", any),
+        ("memory refset-proved.etl --group-by process", any),
+        ("faults faults-x86.etl --columns faults", any),
+        ("allocations alloc-x86.etl --columns pieces", any),
+        ("stacks stacks-keys.etl --columns self", any),
+        ("processes resident-small.etl", any),
+    ] {
+        let words: Vec<&str> = line.split(' ').collect();
+        let can_be_each = ["resident", "refset", "memory"].contains(&words[0]) && !words.contains(&"--all");
+        let each = if can_be_each { &[&[][..], &["--each"]][..] } else { &[&[][..]] };
+        for (form, each) in ["table", "markdown"].iter().flat_map(|form| each.iter().map(move |each| (form, each))) {
+            let more = ["-q", "--where", "process=nonesuch.exe", "--format", form];
+            let ran = run(&[&words[..], &more, each].concat());
+            assert!(ran.code == 0 && ran.out.matches(says).count() == 1, "{line} {form} {each:?}: {ran:?}");
+        }
+    }
+}

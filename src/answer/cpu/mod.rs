@@ -81,9 +81,6 @@ pub fn answer(set: &CpuUse, display: CpuDisplay) -> Answer<'_> {
     if view != CpuView::Summary {
         screen.push(Block::Blank);
     }
-    if !set.filter.is_empty() && set.rows.is_empty() {
-        screen.extend([Block::Text(without_rows(set, unit)), Block::Blank]);
-    }
     let rows = rows(set, display, title);
     let has_own_rows = !matches!(view, CpuView::Summary | CpuView::Rows | CpuView::Timeline);
     match view {
@@ -115,9 +112,12 @@ pub fn answer(set: &CpuUse, display: CpuDisplay) -> Answer<'_> {
         let more = numbers::count(more);
         screen.push(Block::Line(format!("{more} smaller groups are not shown: --format csv has all")));
     }
+    // Above the tables of every form, also of those with chosen columns, which have no screen.
+    let is_without_rows = !set.filter.is_empty() && set.rows.is_empty();
     Answer {
         facts: json::facts(set, &warnings),
         warnings,
+        headline: is_without_rows.then(|| without_rows(set, unit)).into_iter().collect(),
         tables: vec![rows],
         screen: Some(screen),
         units: Units { time: unit, ..Units::default() },

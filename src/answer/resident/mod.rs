@@ -18,6 +18,7 @@ pub fn answer<'a>(set: &'a ResidentSet, view: &ResidentView, unit: Unit, is_firs
     let tables = set.snapshots.iter().map(table).collect();
     Answer {
         warnings: set.warnings.clone(),
+        headline: has_no_match(set).then(|| NO_MATCH.to_owned()).into_iter().collect(),
         facts: facts(set),
         tables,
         screen: Some(screen(set, view, unit, is_first_screen)),
@@ -64,7 +65,7 @@ fn screen(set: &ResidentSet, view: &ResidentView, unit: Unit, is_first_screen: b
         if number > 0 {
             screen.push(Block::Blank);
         }
-        match is_first_screen && (snapshot.selected > 0 || snapshot.pages == 0) {
+        match is_first_screen && !is_empty(snapshot) {
             true => {
                 screen.extend(first_screen::screen(set, view, snapshot, unit));
                 screen.extend(stacks::in_short(set, snapshot).map(Block::Line));
@@ -102,12 +103,26 @@ fn title(set: &ResidentSet, snapshot: &SnapshotSet, view: &ResidentView) -> Stri
     )
 }
 
+/// That conditions choose nothing of a snapshot.
+const NO_MATCH: &str =
+    "No page meets the conditions of --where; pfnset resident TRACE --group-by DIMENSION lists the labels";
+
+/// True for a snapshot of which conditions choose no page.
+fn is_empty(snapshot: &SnapshotSet) -> bool {
+    snapshot.selected == 0 && snapshot.pages > 0
+}
+
+/// True where they choose none of any snapshot: every form says so above its tables, also those that have no screen.
+fn has_no_match(set: &ResidentSet) -> bool {
+    !set.snapshots.is_empty() && set.snapshots.iter().all(is_empty)
+}
+
 fn rows(set: &ResidentSet, number: usize, snapshot: &SnapshotSet, view: &ResidentView) -> Vec<Block> {
     let mut rows = vec![Block::Title(title(set, snapshot, view))];
     rows.push(Block::Blank);
-    if snapshot.selected == 0 && snapshot.pages > 0 {
-        let labels = "pfnset resident TRACE --group-by DIMENSION lists the labels";
-        rows.push(Block::Line(format!("No page meets the conditions of --where; {labels}")));
+    if is_empty(snapshot) {
+        // Above all is said what is true of all snapshots.
+        rows.extend((!has_no_match(set)).then(|| Block::Line(NO_MATCH.to_owned())));
         rows.extend(stacks::in_short(set, snapshot).map(Block::Text));
         return rows;
     }
