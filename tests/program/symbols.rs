@@ -308,6 +308,33 @@ fn offsets_of_several_builds_in_one_row_are_told() {
     for apart in processes.into_iter().chain([&["--group-by", "module"][..], &["--group-by", "process"]]) {
         assert_eq!(told(apart), [""; 0], "{apart:?}");
     }
+    // An offset chooses other code in each build, also where rows are by process.
+    for chosen in [
+        ["--leaf", "crash.exe+0x2a6e", "--group-by", "module"],
+        ["--where", "function=CRASH.exe+0x2a6e", "--group-by", "process"],
+    ] {
+        let all = told(&chosen);
+        let chosen_in = "and 1 offset is chosen in several builds; names out of their PDBs tell them apart";
+        assert!(all.len() == 1 && all[0].starts_with(says) && all[0].ends_with(chosen_in), "{chosen:?}: {all:?}");
+    }
+    assert_eq!(told(&["--where", "function=crash.exe*", "--group-by", "process"]), [""; 0]);
+    let one_build = ["--where", "function=crash.exe+0x2a6e", "--where", "process=208", "--group-by", "process"];
+    assert_eq!(told(&one_build), [""; 0]);
     // Folded frames have no offsets: what is left is of another module.
     assert!(told(&["--fold", "crash.exe"]).iter().all(|text| !text.contains("crash.exe")));
+}
+
+/// Processes of a comparison are those of one name: advice to have rows by process was of no use there.
+#[test]
+fn differences_by_process_add_up_builds_too() {
+    let trace = trace();
+    for by in ["function", "process,function", "process,stack"] {
+        let ran = run(&["diff", &trace, &trace, "--of", "samples", "--group-by", by, "--format", "csv"]);
+        let of_both = |says: &str| assert_eq!(ran.err.matches(says).count(), 2, "{by}: {}", ran.err);
+        of_both("3 builds of crash.exe: equal offsets are different code");
+        of_both("of several builds in one row");
+        of_both("; names out of their PDBs tell them apart");
+    }
+    let ran = run(&["diff", &trace, &trace, "--of", "samples", "--group-by", "process,module", "--format", "csv"]);
+    assert!(!ran.err.contains(" builds of "), "{}", ran.err);
 }
