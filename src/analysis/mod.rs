@@ -19,6 +19,7 @@ pub mod pages;
 pub mod processes;
 #[cfg(feature = "cli")]
 pub(crate) mod profile_memory_tracks;
+pub(crate) mod recording_end;
 pub mod refset;
 #[cfg(feature = "cli")]
 pub(crate) mod report;

@@ -1,5 +1,6 @@
 //! Points in time at equal distances from the window's start: clock ticks, and the edges of a timeline's steps.
 
+use crate::analysis::recording_end::begun_inside;
 use crate::error::Error;
 use crate::etl::clock::Clock;
 use crate::model::window::{Bound, Ends, Window};
@@ -63,15 +64,7 @@ impl TickRange {
     /// The same; also for a window that begins after that end.
     pub fn of_recording(trace: &Trace, from: Option<&Bound>, to: Option<&Bound>) -> Result<(Window, TickRange), Error> {
         let (window, range) = TickRange::of_trace(trace, from, to)?;
-        match recording_end(trace).filter(|end| from.is_some() && *end < range.from) {
-            Some(end) => {
-                let [from, end] = [range.from, end].map(|time| trace.time(time).seconds());
-                Err(Error::Usage(format!(
-                    "the window begins at {from:.6} s, but the recording ends at {end:.6} s: records after it are of its stop or of a merge"
-                )))
-            }
-            None => Ok((window, range)),
-        }
+        begun_inside(trace, from, window).map(|window| (window, range))
     }
 
     /// How many of these times are before a window whose begin is not named: before the stamp of the log-file header's record. A merge of
@@ -108,17 +101,6 @@ impl TickRange {
         let (a, b) = (self.clip(a), self.clip(b));
         if a < b { b.0.wrapping_sub(a.0) as u64 } else { 0 }
     }
-}
-
-/// When the recording ended by the file's header, where the trace has records more than a hundredth of its length after that; the
-/// header's times are those of a clock that can be set.
-pub fn recording_end(trace: &Trace) -> Option<Ticks> {
-    let (etl, last) = (trace.etl(), trace.survey().last()?);
-    let length = etl.header.end_time?.0.checked_sub(etl.header.start_time.0).filter(|length| *length > 0)?;
-    let end = etl.clock.ticks_at(Nanos(i128::from(length) * 100));
-    let beyond = i128::from(last.0) - i128::from(end.0);
-    let whole = i128::from(last.0) - i128::from(etl.clock.origin.0);
-    (beyond > 0 && beyond * 100 > whole).then_some(end)
 }
 
 /// Points at `from + ⌊k × interval × frequency⌋`, k ≥ 0.

@@ -63,6 +63,43 @@ fn the_window_after_the_end_of_the_recording_is_told() {
     assert!(!run(&["faults", TRACE, "--format", "csv"]).err.contains("after the end of the recording"));
 }
 
+/// `stacks` answered with no event, where `faults` refused the same window.
+#[test]
+fn every_command_judges_its_window_by_the_end_of_the_recording() {
+    for (line, seconds) in [
+        ("faults faults-x86.etl", 0.4),
+        ("stacks faults-x86.etl --of hard-fault", 0.4),
+        ("stacks stacks-keys.etl", 0.001),
+        ("cpu cpu-compressed.etl", 0.1),
+        ("allocations alloc-x86.etl", 2.0),
+        ("refset refset-small.etl", 0.02),
+        ("memory resident-small.etl", 1.0),
+    ] {
+        let mut words: Vec<&str> = line.split(' ').collect();
+        let whole: Value = serde_json::from_str(&out(&["info", words[1], "-q", "--format", "json"])).expect("JSON");
+        let last = whole["session"]["duration_s"].as_f64().expect("a time");
+        let mut bytes = std::fs::read(crate::program::fixtures().join(words[1])).expect("a trace");
+        let end = u64::from_le_bytes(bytes[120..128].try_into().expect("8 bytes")) - (seconds * 1e7) as u64;
+        bytes[120..128].copy_from_slice(&end.to_le_bytes());
+        let file = etl_writer::file_of(&bytes);
+        words[1] = file.path().to_str().expect("UTF-8");
+        let [inside, outside] = [1.5, 0.5].map(|times| format!("{:.6}", last - seconds * times));
+        let refused = run(&[&words[..], &["--from", &outside, "--to", "99"]].concat());
+        let says = format!("the window begins at {outside} s, but the recording ends at ");
+        assert!(refused.code == 2 && refused.out.is_empty() && refused.err.contains(&says), "{line}: {refused:?}");
+        if line.starts_with("cpu") {
+            continue; // that the window goes on behind the last context switch is told, and how far
+        }
+        let beyond = run(&[
+            &words[..],
+            &["--from", &inside, "--to", &format!("{:.6}", last - seconds / 4.0), "--format", "csv"],
+        ]
+        .concat());
+        let says = "after the end of the recording by the file's header";
+        assert!(beyond.code == 0 && beyond.err.matches(says).count() == 1, "{line}: {beyond:?}");
+    }
+}
+
 #[test]
 fn rows_add_up_to_their_totals() {
     for by in ["process", "thread", "file", "process,file,kind,disk", "priority", "operation,module"] {

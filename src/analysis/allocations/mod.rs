@@ -51,11 +51,12 @@ pub use tables::AllocationView;
 pub use timeline::TimelineStep;
 pub(crate) use warnings::{ALLOCATIONS_MISSING, FAR_FROM_RUNDOWN, FREES_DIFFER, FREES_UNKNOWN, SNAPSHOT_IMPOSSIBLE};
 
+use crate::analysis::recording_end::{beyond_recording, recording_end};
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::resident::warnings::of_snapshots;
 use crate::analysis::stacks::{EventStacks, StackTexts};
-use crate::analysis::time_grid::{Grid, TickRange, recording_end};
+use crate::analysis::time_grid::{Grid, TickRange};
 use crate::dimensions::{Condition, Dimension as _};
 use crate::error::Error;
 use crate::event::hooks::{STACK, STACK_KEY_KERNEL};
@@ -207,7 +208,7 @@ impl AllocationSet {
         let of = kind(trace, query)?;
         let asked = snapshot_asked_for(trace, of, query)?;
         let etl = trace.etl();
-        let (window, range) = TickRange::of_trace(trace, query.from.as_ref(), query.to.as_ref())?;
+        let (window, range) = TickRange::of_recording(trace, query.from.as_ref(), query.to.as_ref())?;
         let grid = match query.timeline {
             Some(step) => Grid::of_timeline(range, step, &etl.clock)?,
             None => Grid::new(range.from, curve_step(range, &etl.clock), etl.clock.frequency_hz),
@@ -322,6 +323,7 @@ impl Whole {
         warnings.add(warnings::warnings_at_end(of, total.doubtful_bytes, replayed.check));
         let told = told.iter().filter(|_| stacks.is_any());
         warnings.extend(symbols_missing(of.needs().name, told.cloned()));
+        warnings.extend(beyond_recording(of.needs().name, trace, range.from, range.to));
         AllocationSet {
             warnings,
             missing,

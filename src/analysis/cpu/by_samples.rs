@@ -6,6 +6,7 @@ use crate::analysis::cpu::all_samples::{Sample, beyond_capacity, samples};
 use crate::analysis::cpu::query::{CpuOrder, CpuQuery, Dimension};
 use crate::analysis::cpu::sampled_and_exact::interval;
 use crate::analysis::cpu::thread_labels::names_one;
+use crate::analysis::recording_end::named_beyond_recording;
 use crate::analysis::stacks::{
     NO_SAMPLES, Names, Owners, ProfileIntervals, SampleCoverage, SamplesByProcessor, Texts, TimeOfSamples,
 };
@@ -209,8 +210,7 @@ impl SampledUse {
         let rows_by = |dimensions: &[Dimension]| groups(&chosen, dimensions, &labels, is_of_idle);
         let mut warnings = trust.warnings();
         warnings.push(estimates);
-        let early = range.count_before(query.from.as_ref(), samples.iter().map(|sample| sample.moment.time));
-        warnings.extend(before_start(CPU.name, &[(early, ["sample", "samples"])]));
+        warnings.extend(of_window(trace, query, &samples, range));
         let time = TimeOfSamples { records: all.events, time_ns: all.time_ns };
         warnings.extend(time.beyond_capacity(trace, CPU.name, range));
         warnings.extend(coverage.warnings(clock, CPU.name));
@@ -254,6 +254,15 @@ impl SampledUse {
         let (low, high) = interval(counts.events, self.all.events);
         ((high - low) / 2.0 * self.all.time_ns as f64).round() as u64
     }
+}
+
+/// What of the trace is not in the window, and what of the window is not in the recording.
+fn of_window(trace: &Trace, query: &CpuQuery, samples: &[Sample], range: TickRange) -> Vec<Warning> {
+    let early = range.count_before(query.from.as_ref(), samples.iter().map(|sample| sample.moment.time));
+    let before = before_start(CPU.name, &[(early, ["sample", "samples"])]);
+    let named = (query.from.as_ref(), query.to.as_ref());
+    let beyond = named_beyond_recording(CPU.name, trace, named, (range.from, range.to));
+    before.into_iter().chain(beyond).collect()
 }
 
 /// `top` rows of each level; the first `sums` levels are of all threads.

@@ -24,6 +24,7 @@ pub(crate) use rows::{HardFigures, HardSet};
 pub(crate) use timeline::FaultStep;
 pub(crate) use warnings::WAITS_OVERLAP;
 
+use crate::analysis::recording_end::beyond_recording;
 use crate::analysis::stacks::{Owners, Texts};
 use crate::analysis::time_grid::{Grid, TickRange};
 use crate::dimensions::Condition;
@@ -91,7 +92,7 @@ impl FaultSet {
         warnings.extend(warnings::early(early, &records, range, query.from.as_ref()));
         let (disk, unfinished) = (counted.request_figures(&requests), counted.unfinished(&unfinished));
         warnings.extend(warnings::of_figures(&figures, &disk, (unfinished, warnings::has_no_completion(&records))));
-        warnings.extend(of_times.into_iter().chain(warnings::beyond_recording(trace, range)));
+        warnings.extend(of_times.into_iter().chain(beyond_recording(FAULTS.name, trace, range.from, range.to)));
         warnings.add(query.ranges.map(|_| warnings::of_ranges(trace, snapshot)).unwrap_or_default());
         let set = FaultSet {
             warnings,

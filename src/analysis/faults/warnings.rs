@@ -6,7 +6,7 @@ use super::hard_faults::{Hard, Overlaps};
 use super::rows::{HardFigures, RequestFigures};
 use crate::analysis::resident::warnings::of_snapshots;
 use crate::analysis::stacks::Owners;
-use crate::analysis::time_grid::{TickRange, before_start, recording_end};
+use crate::analysis::time_grid::{TickRange, before_start};
 use crate::etl::clock::Clock;
 use crate::event::disk_io::DiskEvent;
 use crate::load::fault_records::FaultRecords;
@@ -15,7 +15,7 @@ use crate::trace::Trace;
 use crate::trace::analysis_needs::FAULTS;
 use crate::trace::trust::readiness::{of_names, undescribed};
 use crate::trace::trust::warning::{Warning, Warnings};
-use crate::units::{Nanos, count, counted};
+use crate::units::{count, counted};
 
 /// Codes about disk requests.
 pub(super) const OF_REQUESTS: [&str; 4] =
@@ -180,20 +180,6 @@ pub(super) fn early(hard: u64, records: &FaultRecords, range: TickRange, from: O
     let requests = range.count_before(from, ends.map(|event| event.moment.time));
     let things = [(hard, ["hard fault", "hard faults"]), (requests, ["disk request", "disk requests"])];
     before_start(FAULTS.name, &things)
-}
-
-/// The part of the window after the end of the recording: no faults there are no news.
-pub(super) fn beyond_recording(trace: &Trace, range: TickRange) -> Option<Warning> {
-    let end = recording_end(trace)?;
-    let [from, to, end] = [range.from, range.to, end].map(|time| trace.time(time));
-    let beyond = Nanos(to.0 - end.max(from).0);
-    let text = format!(
-        "the window goes on for {:.3} s after the end of the recording by the file's header ({:.6} s): no fault and no request is there, \
-         because none were recorded",
-        beyond.seconds(),
-        end.seconds()
-    );
-    (beyond.0 > 0).then(|| Warning::note(FAULTS.name, "window_beyond_recording", text))
 }
 
 /// What casts doubt on the pages of the sequence.

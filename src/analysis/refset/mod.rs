@@ -32,6 +32,7 @@ pub use totals::timeline::{PeakAndAverage, Timeline, TimelineGroup};
 pub use totals::working_set_check::{MemInfoWsCheck, MemInfoWsDifference};
 pub(crate) use unrecorded::UnrecordedReason;
 
+use crate::analysis::recording_end::{begun_inside, named_beyond_recording};
 use crate::analysis::resident::consistency_checks::Checks;
 use crate::analysis::rundown_contradictions::RundownContradictions;
 use crate::analysis::stacks::StackTexts;
@@ -212,6 +213,8 @@ impl ReferenceSet {
         set.unverified = set.verification.is_none().then(|| unverified(trace));
         set.stack_texts = stacks.map(AccessStacks::into_texts).unwrap_or_default();
         set.add_warnings(trace, query.max_residue, told.unwrap_or_default());
+        let (named, ends) = ((query.from.as_ref(), query.to.as_ref()), (set.window.from.time, set.window.to.time));
+        set.warnings.extend(named_beyond_recording(REFERENCE_SET.name, trace, named, ends));
         set.warnings.extend(contradictions.warning(REFERENCE_SET.name, "categories are by the events"));
         set.warnings.extend(set.outside_chosen(&query.conditions));
         set.warnings.extend(of_names(&of_files, &REFERENCE_SET));
@@ -307,6 +310,7 @@ fn scenario<'t>(trace: &'t Trace, query: &Query) -> Result<(Window, AveragingSpa
         ..whole
     };
     let window = Window::new(ends, query.from.as_ref(), query.to.as_ref(), &trace.etl().clock)?;
+    let window = begun_inside(trace, query.from.as_ref(), window)?;
     let span = AveragingSpan::new(&window, ends.last.time);
     Ok((window, span, sequence))
 }

@@ -77,6 +77,7 @@ pub use symbol_use::SymbolUse;
 pub(crate) use text_interner::Texts;
 pub use tree::{Root, TreeQuery, TreeRow};
 
+use crate::analysis::recording_end::begun_inside;
 use crate::analysis::table::Group;
 use crate::dimensions::Condition;
 use crate::error::{Error, Missing};
@@ -313,7 +314,8 @@ impl StackSet {
 /// so windows side by side count each event once.
 pub(crate) fn window(trace: &Trace, query: &StackQuery) -> Result<Window, Error> {
     let ends = Ends::of_trace(trace.etl(), trace.survey(), &trace.system().marks);
-    let mut window = Window::between(ends, query.from.as_ref(), query.to.as_ref(), &trace.etl().clock)?;
+    let window = Window::between(ends, query.from.as_ref(), query.to.as_ref(), &trace.etl().clock)?;
+    let mut window = begun_inside(trace, query.from.as_ref(), window)?;
     let at = |time| Moment { time, order: 0 };
     window.from = if query.from.is_some() { at(window.from.time) } else { Moment::FIRST };
     window.to = if query.to.is_some() { at(window.to.time) } else { Moment::LAST };

@@ -2,6 +2,7 @@
 
 use crate::analysis::cpu::query::CpuQuery;
 use crate::analysis::cpu::replay::processor::ProcessorSetup;
+use crate::analysis::recording_end::begun_inside;
 use crate::analysis::time_grid::{Grid, TickRange};
 use crate::error::Error;
 use crate::etl::EtlFile;
@@ -30,6 +31,7 @@ pub fn window(trace: &Trace, query: &CpuQuery) -> Result<Option<Window>, Error> 
         ..Ends::of_trace(trace.etl(), trace.survey(), &trace.system().marks)
     };
     let window = Window::between(ends, query.from.as_ref(), query.to.as_ref(), &trace.etl().clock)?;
+    let window = begun_inside(trace, query.from.as_ref(), window)?;
     // Its end is outside, so nothing is between the two.
     if query.from.is_some() && window.from.time == window.to.time {
         let at = trace.time(window.from.time).seconds();

@@ -1,0 +1,62 @@
+//! Windows beyond the end of the recording by the file's header: what the machine did then was not recorded. Records there are of
+//! providers' rundowns or of a merge. All analyses judge their windows here; rows of events show these records.
+
+use crate::error::Error;
+use crate::model::window::{Bound, Window};
+use crate::trace::Trace;
+use crate::trace::trust::warning::Warning;
+use crate::units::{Nanos, Ticks};
+
+/// When the recording ended by the file's header, where the trace has records more than a hundredth of its length after that; the
+/// header's times are those of a clock that can be set.
+pub fn recording_end(trace: &Trace) -> Option<Ticks> {
+    let (etl, last) = (trace.etl(), trace.survey().last()?);
+    let length = etl.header.end_time?.0.checked_sub(etl.header.start_time.0).filter(|length| *length > 0)?;
+    let end = etl.clock.ticks_at(Nanos(i128::from(length) * 100));
+    let beyond = i128::from(last.0) - i128::from(end.0);
+    let whole = i128::from(last.0) - i128::from(etl.clock.origin.0);
+    (beyond > 0 && beyond * 100 > whole).then_some(end)
+}
+
+/// The window, unless the user named a begin that is after the end of the recording.
+///
+/// # Errors
+/// A usage error for such a window.
+pub fn begun_inside(trace: &Trace, from: Option<&Bound>, window: Window) -> Result<Window, Error> {
+    match recording_end(trace).filter(|end| from.is_some() && *end < window.from.time) {
+        Some(end) => {
+            let [from, end] = [window.from.time, end].map(|time| trace.time(time).seconds());
+            Err(Error::Usage(format!(
+                "the window begins at {from:.6} s, but the recording ends at {end:.6} s: records after it are of its stop or of a merge"
+            )))
+        }
+        None => Ok(window),
+    }
+}
+
+/// The part of a window after the end of the recording: that nothing is there is no news.
+pub fn beyond_recording(analysis: &'static str, trace: &Trace, from: Ticks, to: Ticks) -> Option<Warning> {
+    let end = recording_end(trace)?;
+    // A window without an end goes on to the last record.
+    let last = Ticks(trace.survey().last()?.0.saturating_add(1));
+    let [from, to, end] = [from, to.min(last), end].map(|time| trace.time(time));
+    let beyond = Nanos(to.0 - end.max(from).0);
+    let text = format!(
+        "the window goes on for {:.3} s after the end of the recording by the file's header ({:.6} s): what the machine did then was not \
+         recorded; records there are of its stop or of a merge",
+        beyond.seconds(),
+        end.seconds()
+    );
+    (beyond.0 > 0).then(|| Warning::note(analysis, "window_beyond_recording", text))
+}
+
+/// The same for a window of which the user named an end, where others show none.
+pub fn named_beyond_recording(
+    analysis: &'static str,
+    trace: &Trace,
+    (from, to): (Option<&Bound>, Option<&Bound>),
+    ends: (Ticks, Ticks),
+) -> Option<Warning> {
+    let is_named = from.is_some() || to.is_some();
+    is_named.then(|| beyond_recording(analysis, trace, ends.0, ends.1)).flatten()
+}
