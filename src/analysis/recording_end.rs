@@ -2,20 +2,29 @@
 //! providers' rundowns or of a merge. All analyses judge their windows here; rows of events show these records.
 
 use crate::error::Error;
+use crate::etl::EtlFile;
 use crate::model::window::{Bound, Window};
 use crate::trace::Trace;
 use crate::trace::trust::warning::Warning;
 use crate::units::{Nanos, Ticks};
 
 /// When the recording ended by the file's header, where the trace has records more than a hundredth of its length after that; the
-/// header's times are those of a clock that can be set.
+/// header's times are those of a clock that can be set. Of several files, by that which ended last.
 pub fn recording_end(trace: &Trace) -> Option<Ticks> {
     let (etl, last) = (trace.etl(), trace.survey().last()?);
-    let length = etl.header.end_time?.0.checked_sub(etl.header.start_time.0).filter(|length| *length > 0)?;
-    let end = etl.clock.ticks_at(Nanos(i128::from(length) * 100));
+    let begun = |file: &EtlFile| file.header_stamp().map_or(Nanos(0), |stamp| etl.clock.nanos(stamp));
+    let further = etl.further().map(|(_, file, _)| session_end(file, begun(file)));
+    let ends: Option<Vec<Ticks>> = std::iter::once(session_end(etl, Nanos(0))).chain(further).collect();
+    let end = ends?.into_iter().max()?;
     let beyond = i128::from(last.0) - i128::from(end.0);
     let whole = i128::from(last.0) - i128::from(etl.clock.origin.0);
     (beyond > 0 && beyond * 100 > whole).then_some(end)
+}
+
+/// When a session ended that began then, by its length in the header.
+fn session_end(file: &EtlFile, begun: Nanos) -> Option<Ticks> {
+    let length = file.header.end_time?.0.checked_sub(file.header.start_time.0).filter(|length| *length > 0)?;
+    Some(file.clock.ticks_at(Nanos(begun.0 + i128::from(length) * 100)))
 }
 
 /// The window, unless the user named a begin that is after the end of the recording.

@@ -287,3 +287,20 @@ fn events_of_heaps_and_short_ones_that_two_files_hold_are_told() {
     let (_, warnings) = codes("info", &[copied, others]);
     assert!(!warnings.iter().any(|text| text.contains("SAME EVENTS")), "{warnings:?}");
 }
+
+/// The recording ends with the session that ends last: a window after the end of the kernel's session was refused, though the other one had events there.
+#[test]
+fn a_recording_ends_with_its_last_session() {
+    let folder = tempfile::tempdir().unwrap();
+    let half = (session().end_time - session().start_time) / 2;
+    let short = Session { end_time: session().start_time + half, ..session() };
+    let early = |rec: &Rec| rec.time < short.t0 + half;
+    let kernel = Trace::new(short.clone()).push_all(records(1, Vec::new()).into_iter().filter(early)).finish();
+    let kernel = put(folder.path(), "kernel.etl", &kernel);
+    let later = Rec::event(session().pointer, [9; 16], 5, 0, vec![1; 16]).at(session().t0 + half + half / 2);
+    let user = put(folder.path(), "user.etl", &Trace::new(beside()).push(later).finish());
+    let [kernel, user] = [&kernel, &user].map(|path| path.to_str().unwrap());
+    let from = format!("{:.3}", half as f64 / 1e7 * 1.2);
+    let ran = run(&["allocations", kernel, user, "--from", &from]);
+    assert!(!ran.err.contains("the recording ends at"), "{ran:?}");
+}
