@@ -2,7 +2,7 @@
 //!
 //! The recorder empties the working sets at its start mark and logs the active pages right after it, so the reference set
 //! starts from an empty state there. Its marks are recognized by words in their text. If none is recognized, the first and
-//! the last mark are used; without marks the window is the whole trace.
+//! the last mark are used, at which nothing need have been emptied; without marks the window is the whole trace.
 
 use crate::error::Error;
 use crate::etl::EtlFile;
@@ -97,8 +97,8 @@ pub(crate) struct Ends<'t> {
     pub last_is: Option<&'static str>,
     /// Last moment of the trace: a window that begins after it is a mistake, not an empty one.
     pub end: Moment,
-    /// Stamp of the first page of the active rundown; before it the working sets were empty.
-    pub rundown: Option<Ticks>,
+    /// Stamps of the first and the last page of the active rundown; before it the working sets were empty.
+    pub rundown: Option<(Ticks, Ticks)>,
 }
 
 impl Ends<'_> {
@@ -124,11 +124,7 @@ impl Window {
     ) -> Result<Window, Error> {
         let (start, stop) = recorder_marks(ends.marks);
         let text = |mark: Option<&At<Box<str>>>| mark.map(|mark| mark.value.to_string());
-        let resets = match start {
-            Some(start) => ends.marks.iter().filter(|mark| mark.value == start.value).map(|mark| mark.moment).collect(),
-            // Without a start mark, the active rundown shows when the working sets were emptied.
-            None => ends.rundown.map(|time| Moment { time, order: 0 }).into_iter().collect(),
-        };
+        let resets = resets(ends, start);
         let mut window = Window {
             from: start.map_or(Moment { time: ends.first, order: 0 }, |mark| mark.moment),
             to: stop.map_or(ends.last, |mark| mark.moment),
@@ -247,6 +243,12 @@ impl Window {
         self.resets.iter().copied().filter(|&reset| self.origin == Origin::Marks && reset >= self.to)
     }
 
+    /// The mark with which the window begins, where the working sets were not emptied at it.
+    pub(crate) fn not_emptied_at(&self) -> Option<&str> {
+        let is_of_marks = self.origin == Origin::Marks && !self.resets.contains(&self.from);
+        self.from_mark.as_deref().filter(|_| is_of_marks)
+    }
+
     /// Start marks inside the window, which begins with one or where a user says.
     pub(crate) fn starts_inside(&self, marks: &[TextMark]) -> Vec<Moment> {
         // Without marks it is the active rundown that tells when the working sets were emptied.
@@ -284,6 +286,22 @@ impl Window {
         points.push(self.to.time);
         points.dedup();
         Ok(points)
+    }
+}
+
+/// When the working sets were emptied: at the recorder's start marks. Any other mark can be one at which they were not: there the active rundown tells
+/// it, which follows at once.
+fn resets(Ends { marks, rundown, .. }: Ends<'_>, start: Option<&TextMark>) -> Vec<Moment> {
+    let again = |start: &TextMark| -> Vec<Moment> {
+        marks.iter().filter(|mark| mark.value == start.value).map(|mark| mark.moment).collect()
+    };
+    match (start, rundown) {
+        (Some(start), _) if is_recorders(start) => again(start),
+        (Some(start), Some((first, last))) if start.moment.time <= first => {
+            again(start).into_iter().filter(|mark| mark.time <= last).collect()
+        }
+        (_, Some((first, _))) => vec![Moment { time: first, order: 0 }],
+        (_, None) => Vec::new(),
     }
 }
 
@@ -327,13 +345,18 @@ fn is_stop(mark: &TextMark) -> bool {
     has_word(&mark.value, [stop, end])
 }
 
+/// True for a mark of a recorder of reference sets.
+fn is_recorders(mark: &TextMark) -> bool {
+    let [.., refset, referenceset] = RECORDER_WORDS;
+    has_word(&mark.value, [refset, referenceset])
+}
+
 /// The recorder's start and stop mark.
 pub(crate) fn recorder_marks(marks: &[TextMark]) -> (Option<&TextMark>, Option<&TextMark>) {
-    let [start, begin, _, _, refset, referenceset] = RECORDER_WORDS;
-    let has = |mark: &TextMark, either: [&str; 2]| has_word(&mark.value, either);
-    let is_start = |mark: &&TextMark| has(mark, [start, begin]);
+    let [start, begin, ..] = RECORDER_WORDS;
+    let is_start = |mark: &&TextMark| has_word(&mark.value, [start, begin]);
     let is_stop = |mark: &&TextMark| is_stop(mark);
-    let own = |mark: &&TextMark| has(mark, [refset, referenceset]);
+    let own = |mark: &&TextMark| is_recorders(mark);
     let by_words = marks.iter().find(|mark| own(mark) && is_start(mark)).or_else(|| marks.iter().find(is_start));
     if let Some(start) = by_words {
         let later = || marks.iter().filter(|mark| mark.moment > start.moment);

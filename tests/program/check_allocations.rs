@@ -1,9 +1,10 @@
 //! Budgets of allocations: values are those of `allocations`, and what nobody tells is not 0.
 
-use crate::program::{out, run};
+use crate::program::{fixtures, out, run};
 use etl_writer::payloads::{file, pool};
 use etl_writer::{Ptr::P8, Rec, Session, Trace, file_of};
 use serde_json::Value;
+use std::fs;
 
 const KEYS: &str = "stacks-keys.etl";
 const X86: &str = "alloc-x86.etl";
@@ -307,4 +308,22 @@ fn commit_of_processes_without_a_name_decides_where_it_can() {
         [of("min", own - 1), of("min", own + unknown), of("min", own + unknown + 1)],
         ["pass", "invalid", "fail"]
     );
+}
+
+/// Blocks of heaps count from the start of the recording on: a short one hid growth beside a long one, without a word.
+#[test]
+fn lengths_of_recordings_of_heaps_are_told() {
+    let folder = crate::check::folder(&budget("heap", "outstanding", "max_growth = \"5 %\""));
+    fs::copy(fixtures().join("alloc-x86.etl"), folder.path().join("alloc.etl")).expect("a trace");
+    let check = |line: &str| crate::check::check(&folder, line);
+    assert_eq!(check("alloc.etl --budgets budgets.toml --save-baseline base.json").code, 0);
+    let path = folder.path().join("base.json");
+    let says = "sums grow with the time";
+    let line = "alloc.etl --budgets budgets.toml --baseline base.json --format json";
+    assert!(!check(line).out.contains(says));
+    let mut saved: Value = serde_json::from_slice(&fs::read(&path).expect("a baseline")).expect("JSON");
+    let span = &mut saved["budgets"][0]["span_ns"];
+    *span = (span.as_u64().expect("a length") * 10).into();
+    fs::write(&path, saved.to_string()).expect("a baseline");
+    assert!(check(line).out.contains(says));
 }

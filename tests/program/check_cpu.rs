@@ -353,3 +353,27 @@ fn ready_delays_without_records_of_threads_are_told() {
     let says = "no record of threads is in the trace (keyword ProcessThread): ";
     assert!(results[0]["verdict"] == "pass" && results[0]["warnings"].to_string().contains(says), "{}", results[0]);
 }
+
+/// A part of all was taken of the time that is known: it failed and passed, though that of a processor without context switches can be in all.
+#[test]
+fn a_share_of_all_is_not_known_beside_a_silent_processor() {
+    let trace = crate::program::fixtures().join("cpu-compressed.etl");
+    let trace = trace.to_str().expect("UTF-8");
+    let of = |name: &str, limit: &str| budget(name, "cpu_ms", &format!("where.process = \"System\"\n{limit}"));
+    let budgets = [
+        of("max", "max = \"4 %\""),
+        of("min", "min = \"4.5 %\""),
+        of("most", "max = \"50 %\""),
+        of("least", "min = \"0.1 %\""),
+        of("too much", "max = \"2 %\""),
+        of("time", "min = \"1 ms\""),
+    ];
+    let (_, results) = check(trace, &budgets.concat());
+    let verdicts: Vec<&str> = results.iter().map(|result| result["verdict"].as_str().expect("a text")).collect();
+    assert_eq!(verdicts, ["invalid", "invalid", "pass", "pass", "fail", "pass"], "{results:?}");
+    let reason = results[0]["reason"].as_str().expect("a reason");
+    assert!(
+        reason.contains("which threads ran is unknown for 299.949 ms in all, so max is 29.343 ms to 41.341 ms"),
+        "{reason}"
+    );
+}

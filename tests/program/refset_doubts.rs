@@ -190,8 +190,9 @@ fn marks_beyond_those_of_the_window_are_told() {
         "no mark says when the scenario starts, though \"RefSetTraceStop\" at 4.000 s says when it stops: the window";
     assert!(alone.len() == 1 && alone[0] == format!("{says} is the whole trace"), "{alone:?}");
     let other = of(&[(10, "hello"), (40, stop)]);
-    assert!(other.len() == 1 && other[0] == format!("{says} begins with the first mark, \"hello\""), "{other:?}");
-    assert_eq!(of(&[(10, "render"), (40, "sent")]), none);
+    assert!(other.len() == 2 && other[0] == format!("{says} begins with the first mark, \"hello\""), "{other:?}");
+    let of_user = of(&[(10, "render"), (40, "sent")]);
+    assert!(of_user.len() == 1 && of_user[0].ends_with("working sets were not emptied there"), "{of_user:?}");
     // The working sets are emptied there, whose pages were held until then.
     let inside = of(&[(10, start), (20, start), (30, start), (40, stop)]);
     let says =
@@ -229,4 +230,34 @@ fn conditions_on_pages_of_no_working_set_are_told() {
         ran.out.replace("\n  ", " ").contains(says)
     };
     assert_eq!(["category = \"NonPagedPool\"", "category = \"Image\""].map(judged), [true, false]);
+}
+
+/// Two marks of the user were those of the recorder: all that was held before the first was forgotten.
+#[test]
+fn working_sets_are_not_emptied_at_marks_of_the_user() {
+    let of = |marks: &[(u64, &str)]| {
+        let page = |at: u64, kind| Identity::private(0x10 + at, 8, 0x10000 + 0x1000 * at).rec(P8, 4, kind).by(16, 8);
+        let t0 = Session::windows10().t0;
+        let named = Process::new(8, "a.exe").rec(P8, 4, process::DC_START).at(t0 + 1);
+        let active = [11, 12].map(|at| page(at, pages::IN_MEMORY_ACTIVE).at(t0 + 1000 * at));
+        let accesses = [15, 25, 35].map(|at| page(at, pages::ACCESS).at(t0 + 1000 * at));
+        let marks = marks.iter().map(|&(at, text)| perf::mark(P8, text).at(t0 + 1000 * at));
+        let mut all: Vec<Rec> = [named].into_iter().chain(active).chain(accesses).chain(marks).collect();
+        all.sort_by_key(|rec| rec.time);
+        Trace::new(Session { processors: 1, ..Session::windows10() }).push_all(all).finish()
+    };
+    let found = |marks: &[(u64, &str)]| {
+        let ran = with("refset", &of(marks), &["--format", "json"]);
+        let json: Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran:?}"));
+        let held = json["held_at_stop"].as_u64().expect("pages");
+        (held, ran.out.contains("working sets were not emptied there"))
+    };
+    assert_eq!(found(&[(10, "RefSetTraceStart"), (30, "RefSetTraceStop")]), (4, false));
+    assert_eq!(found(&[(10, "RefSetTraceStart"), (20, "load-begin"), (30, "RefSetTraceStop")]), (4, false));
+    assert_eq!(found(&[(20, "load-begin"), (30, "load-end")]), (4, true));
+    assert_eq!(found(&[(20, "click"), (30, "click")]), (4, true));
+    // A mark that empties them, whatever its text is.
+    assert_eq!(found(&[(10, "load-begin"), (30, "load-end")]), (4, false));
+    // The recorder's tells it itself.
+    assert_eq!(found(&[(20, "RefSetTraceStart"), (30, "RefSetTraceStop")]), (1, false));
 }

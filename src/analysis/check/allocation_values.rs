@@ -2,7 +2,7 @@
 
 use super::budget::{Analysis, Budget, Conditions, Measure};
 use super::id_owners::{IdOwners, owned_ids, owners};
-use super::measured_value::{Row, UnknownAmount, Value};
+use super::measured_value::{Row, UnknownAmount, Value, length};
 use super::required_data::Evidence;
 use super::unknown_owners::{Unknown, of_unknown};
 use super::unrecorded::unrecorded_ends;
@@ -172,8 +172,11 @@ impl<'t> AllocationValues<'t> {
             UnknownAmount { amount, ..*of }
         });
         let total_unknown = unknown_start(trace, all).filter(|_| budget.measure != Measure::GrowthPerMinute);
+        // Blocks of heaps count from the start of the recording on: a sum over time.
+        let is_since_start = self.of == AllocationKind::Heap && budget.measure != Measure::GrowthPerMinute;
         Ok(Value {
             total_unknown,
+            span_ns: length(all.window_times).filter(|_| is_since_start),
             owners: Some(self.owners.get(&budget.name).cloned().unwrap_or_default()),
             pages: amount(&selected.total).unsigned_abs(),
             total: amount(&all.total).unsigned_abs(),

@@ -87,6 +87,7 @@ impl<'t> CpuValues<'t> {
             pages: i64::try_from(counted.ns(ticks(row, budget.measure))).unwrap_or(i64::MAX),
         };
         let [unowned, unnamed] = unowned_ticks(counted, budget.measure);
+        let unknown = |ticks| if budget.measure == Measure::CpuTime { all.ns(ticks) } else { 0 };
         let value = Value {
             pages: nanos(counted),
             total: nanos(all),
@@ -97,11 +98,8 @@ impl<'t> CpuValues<'t> {
             span_ns: length(all.window_times),
             unowned: counted.ns(unowned),
             unnamed: counted.ns(unnamed),
-            unknown_ns: if budget.measure == Measure::CpuTime {
-                all.ns(unknown_ticks(chosen(all, conditions)))
-            } else {
-                0
-            },
+            unknown_ns: unknown(unknown_ticks(chosen(all, conditions))),
+            total_unknown_ns: unknown(unknown_ticks(&all.by_processor)),
             ..Value::default()
         };
         Ok(Value { excluded: rows_perhaps_excluded(&value, &budget.conditions), ..value })

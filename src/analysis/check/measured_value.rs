@@ -22,6 +22,8 @@ pub struct Value {
     pub total: u64,
     /// Why that is not known, though the value is: then no limit is a part of it.
     pub(crate) total_unknown: Option<String>,
+    /// Nanoseconds in which it is not known which threads ran, so that all can be more by them.
+    pub(crate) total_unknown_ns: u64,
     /// Dimensions of the rows.
     pub dimensions: Vec<String>,
     /// The parts of the value; parts of a peak have their own peaks.

@@ -3,7 +3,7 @@
 use super::budget::{Budget, Limit, WHOLE};
 use super::measured_value::{Spread, Value};
 use super::unknown_owners::{Bounds, rows_perhaps_excluded};
-use super::verdict::{LimitKind, LimitResult, Verdict, order};
+use super::verdict::{LimitKind, LimitResult, Verdict, judge, order};
 
 /// A limit, and why it is not decided.
 type Reason = (&'static str, Option<String>);
@@ -25,10 +25,16 @@ pub(super) fn undecided(
         LimitKind::Min => reached(limit, bounds),
         LimitKind::MaxGrowth => bounds.may_outgrow(limit, most_of_runs),
     };
+    let most = judge(budget, value.pages, value.total.saturating_add(value.total_unknown_ns), None);
+    let of_whole = |limit: &LimitResult| {
+        let most = most.iter().find(|other| other.kind == limit.kind)?;
+        bounds.of_whole(limit, most, value.total_unknown_ns)
+    };
     let (mut undecided, mut doubts) = (Vec::new(), Vec::new());
     for limit in limits.iter_mut() {
         let before = earlier.filter(|_| limit.kind == LimitKind::MaxGrowth);
         let reason = beyond(limit, &bounds)
+            .or_else(|| of_whole(limit))
             .or_else(|| bounds.less(limit, scale(value.excluded)))
             .or_else(|| before.and_then(|earlier| of_growth(limit, budget, value, earlier, false)));
         if reason.is_some() {

@@ -245,6 +245,20 @@ impl Bounds {
         })
     }
 
+    /// Why a limit in percent is not known: time of unknown threads can be a part of all. `most`: the limit where all of that time, `unknown`, is; in
+    /// the unit of the measure.
+    pub fn of_whole(&self, limit: &LimitResult, most: &LimitResult, unknown: u64) -> Option<String> {
+        let fails = |limit: &LimitResult| limit.verdict == Verdict::Fail;
+        (fails(limit) != fails(most)).then(|| {
+            let unknown = unknown.saturating_mul(self.measure.unit().scale());
+            let [from, to] = [limit, most].map(|limit| u64::try_from(limit.limit).unwrap_or(0));
+            let text = self.texts(&[(self.value, from), (self.value, to)]);
+            let (kind, unknown) = (limit.kind.name(), text(unknown));
+            let [value, from, to] = [self.value, from, to].map(&text);
+            format!("which threads ran is unknown for {unknown} in all, so {kind} is {from} to {to}, and the value is {value}")
+        })
+    }
+
     /// Why it is not known whether it is within a limit, by the verdict without that: `excluded` of it the conditions would exclude if it had
     /// another name; in the unit of limits.
     pub fn less(&self, limit: &LimitResult, excluded: u64) -> Option<String> {

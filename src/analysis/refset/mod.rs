@@ -306,7 +306,7 @@ fn scenario<'t>(trace: &'t Trace, query: &Query) -> Result<(Window, AveragingSpa
     let ends = Ends {
         last: sequence.map_or(whole.last, |sequence| sequence.first),
         last_is: sequence.map(|_| "the page sequence after the scenario"),
-        rundown: trace.survey().kernel_span(IN_MEMORY_ACTIVE).map(|span| span.0),
+        rundown: trace.survey().kernel_span(IN_MEMORY_ACTIVE),
         ..whole
     };
     let window = Window::new(ends, query.from.as_ref(), query.to.as_ref(), &trace.etl().clock)?;

@@ -67,6 +67,13 @@ impl ReferenceSet {
             let text = format!("no mark says when the scenario stops: the window ends with {end}");
             warnings.push(note("no_stop_mark", text));
         }
+        warnings.extend(window.not_emptied_at().map(|mark| {
+            let text = format!(
+                "the window begins with the mark \"{mark}\", which is none of a recorder of reference sets, and no page was logged as active after it: \
+                 working sets were not emptied there"
+            );
+            note("not_emptied", text)
+        }));
         let stops = window.later_stops(marks);
         if let (Some(first), Some(mark)) = (stops.first(), &window.to_mark) {
             let times = stops.len() as u64;

@@ -85,6 +85,7 @@ const CODES: &[(&str, bool)] = &[
     ("accesses_missing", true),
     ("accesses_unrecorded", false),
     ("outside_chosen", false),
+    ("not_emptied", false),
     ("residue", true),
     ("nothing_matches", true),
     ("uses_differ", true),
