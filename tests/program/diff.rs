@@ -384,6 +384,8 @@ fn what_a_side_does_not_have_is_wrong_usage() {
     let folder = folder();
     write(&folder, "wpa.csv", GROUPED);
     write(&folder, "names.csv", "Process Name,Page Count\napp.exe,3\n");
+    let by_category = run(&folder, &["resident", "one.etl", "--group-by", "category", "--format", "json"]).out;
+    write(&folder, "by_category.json", &by_category);
     for (arguments, says) in [
         (&["one.etl", "wpa.csv", "--group-by", "list"][..], "RIGHT (wpa.csv) has no list; it has category, class"),
         (&["wpa.csv", "one.etl", "--where", "process=a*"], "LEFT (wpa.csv) has no process"),
@@ -392,6 +394,7 @@ fn what_a_side_does_not_have_is_wrong_usage() {
         (&["one.etl", "wpa.csv", "--apart"], "both sides must be traces"),
         (&["one.etl", "one.etl", "--apart", "--match", "pid"], "--apart is for --match name"),
         (&["one.etl", "names.csv", "--match", "pid"], "names of processes without ids"),
+        (&["one.etl", "by_category.json", "--match", "pid"], "is for rows by process"),
         (&["one.etl", "wpa.csv", "--refset"], "the file is a resident set"),
         (&["one.etl", "wpa.csv", "--top", "3", "--format", "json"], "--top is for table"),
         (&["one.etl", "wpa.csv", "-o", "wpa.csv"], "is the input itself"),

@@ -371,9 +371,7 @@ impl Diff {
             }
             Question::Stacks(query) => query.stacks.group_by.contains(&StackDimension::Process),
         };
-        let reason = "is for rows by process, as in --group-by process";
-        refuse("--apart", &[(self.apart && !by_process, reason)])?;
-        refuse("--match", &[(self.matching.is_some() && !by_process, reason)])?;
+        self.refuse_matching(by_process)?;
         let reason = "names functions: it is for rows or conditions by function or module, with --allocations and --of also by stack";
         refuse("--symbols", &[(!self.symbols.symbols.is_empty() && !has_names, reason)])?;
         if let Question::Pages(query) = &mut question
@@ -383,6 +381,13 @@ impl Diff {
         }
         self.rows.check(self.common.format)?;
         Ok(question)
+    }
+
+    /// Flags that match processes have no effect on other rows.
+    fn refuse_matching(&self, by_process: bool) -> Result<(), Error> {
+        let reason = "is for rows by process, as in --group-by process";
+        refuse("--apart", &[(self.apart && !by_process, reason)])?;
+        refuse("--match", &[(self.matching.is_some() && !by_process, reason)])
     }
 
     /// Runs the command.
@@ -424,6 +429,8 @@ impl Diff {
         let common = &self.common;
         let [left, right] = sides;
         let mut found = self.with_bar(sides, || Comparison::new(left, right, query))?;
+        // What the sides have decided it.
+        self.refuse_matching(found.dimensions.contains(&Dimension::PROCESS))?;
         found.warnings.extend(together);
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
         self.print(|listed| diff::answer(&found, self.rows.unit(), listed))?;

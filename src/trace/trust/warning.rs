@@ -406,7 +406,10 @@ mod tests {
             ))
         };
         let lines = table.lines().skip(2).take_while(|line| line.starts_with('|'));
-        let told: BTreeMap<String, bool> = lines.filter_map(row).collect();
+        let rows: Vec<(String, bool)> = lines.filter_map(row).collect();
+        let count = rows.len();
+        let told: BTreeMap<String, bool> = rows.into_iter().collect();
+        assert_eq!(told.len(), count, "each code has one row");
         let own: BTreeMap<String, bool> =
             CODES.iter().map(|(code, is_grave)| ((*code).to_owned(), *is_grave)).collect();
         assert_eq!(told, own);
