@@ -82,6 +82,10 @@ impl Pattern {
         self.has_matched.store(false, Ordering::Relaxed);
     }
 
+    fn anew(&self) -> Pattern {
+        Pattern { has_matched: Arc::default(), ..self.clone() }
+    }
+
     fn matches_whole(&self, text: &str) -> bool {
         self.matcher.matches(text) || self.also.as_ref().is_some_and(|label| label.matches(text))
     }
@@ -154,6 +158,12 @@ impl Patterns {
         self.has_passed.store(false, Ordering::Relaxed);
     }
 
+    /// The same patterns with notes of their own: what they match is no answer to whoever wrote these.
+    pub(crate) fn anew(&self) -> Patterns {
+        let anew = |patterns: &[Pattern]| patterns.iter().map(Pattern::anew).collect();
+        Patterns { wanted: anew(&self.wanted), unwanted: anew(&self.unwanted), has_passed: Arc::default() }
+    }
+
     /// True when there are patterns and nothing has passed them.
     pub fn select_nothing(&self) -> bool {
         self.all().next().is_some() && !self.has_passed.load(Ordering::Relaxed)
@@ -222,6 +232,8 @@ mod tests {
         assert!(!p.select_nothing());
         p.forget();
         assert!(p.select_nothing() && copy.select_nothing());
+        let anew = p.anew();
+        assert!(anew.matches("ab") == p.could_pass(&["ab"]) && p.select_nothing(), "notes of its own");
         let none = Patterns::new("a*;!ab*");
         assert!(
             !none.matches("abc") && none.select_nothing() && !none.could_pass(&["abc"]) && none.could_pass(&["ac"])

@@ -56,6 +56,11 @@ impl<D: Dimension> Condition<D> {
         Ok(Condition { dimension, patterns, is_users: true })
     }
 
+    /// The same condition for a question of our own beside the user's: what it matches there is no answer to the user's patterns.
+    pub(crate) fn anew(&self) -> Condition<D> {
+        Condition { dimension: self.dimension, patterns: self.patterns.anew(), is_users: false }
+    }
+
     /// True when one of the labels is wanted and none is excluded, by its text for programs or that for people. A row that is
     /// grouped by one label may be filtered by several: the innermost frame of a stack names the row, any frame can match.
     pub fn matches<'l>(&self, labels: impl IntoIterator<Item = &'l Label>) -> bool {
@@ -82,6 +87,21 @@ impl<D: Dimension> Condition<D> {
     /// The same without labels that can be but that nothing has: of these, nothing is a true 0.
     pub(crate) fn maybe_misspelled(conditions: &[Condition<D>]) -> Vec<String> {
         Condition::told_of(conditions, false)
+    }
+
+    /// A line for what leaves nothing of several conditions that nothing meets together, though each label can be.
+    pub(crate) fn unmet_together(conditions: &[Condition<D>]) -> Vec<String> {
+        if conditions.len() < 2 { Vec::new() } else { Condition::unmatched(conditions) }
+    }
+
+    /// What rows leave unmet and what is there without a row then meets, as `meet` asks: nothing of a process or on a processor that is
+    /// there is a true 0, and is told where other conditions stand before it.
+    pub(crate) fn met_without_rows(conditions: &[Condition<D>], meet: impl FnOnce()) -> Vec<String> {
+        let deciding = conditions.iter().position(|condition| condition.patterns.select_nothing());
+        let unmet = if deciding == Some(0) { Vec::new() } else { Condition::unmet_together(conditions) };
+        meet();
+        let still = Condition::unmatched(conditions);
+        unmet.into_iter().filter(|line| !still.contains(line)).collect()
     }
 
     fn told_of(conditions: &[Condition<D>], tells_empty: bool) -> Vec<String> {

@@ -18,6 +18,7 @@ mod check_ids;
 mod check_keywords;
 mod check_limits;
 mod check_runs;
+mod check_together;
 mod check_trust;
 mod check_unnamed;
 mod cli;

@@ -256,15 +256,12 @@ impl Conditions {
 
     /// The same of several conditions that nothing meets together, though each label can be: some can never come together.
     pub(crate) fn unmet_together(&self) -> Vec<String> {
-        fn lines<D: crate::dimensions::Dimension>(all: &[Condition<D>]) -> Vec<String> {
-            if all.len() < 2 { Vec::new() } else { Condition::unmatched(all) }
-        }
         match self {
-            Conditions::Resident(all) => lines(all),
-            Conditions::Reference(all) => lines(all),
-            Conditions::Faults(all) => lines(all),
-            Conditions::Cpu(all) => lines(all),
-            Conditions::Allocations(all) => lines(all),
+            Conditions::Resident(all) => Condition::unmet_together(all),
+            Conditions::Reference(all) => Condition::unmet_together(all),
+            Conditions::Faults(all) => Condition::unmet_together(all),
+            Conditions::Cpu(all) => Condition::unmet_together(all),
+            Conditions::Allocations(all) => Condition::unmet_together(all),
         }
     }
 }

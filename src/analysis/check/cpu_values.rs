@@ -70,8 +70,12 @@ impl<'t> CpuValues<'t> {
         match_processes(trace, conditions);
         let own = match conditions {
             [] => None,
-            _ => Some(answer(trace, conditions, &budget.symbols)?),
+            _ => Some(answer(trace, &processors_last(conditions), &budget.symbols)?),
         };
+        let mut of_chosen = 0;
+        let unmet = Condition::met_without_rows(&processors_last(conditions), || {
+            of_chosen = unknown_ticks(chosen(all, conditions));
+        });
         let of_stacks = |doubt: &&Warning| ["no_stacks", "stacks_incomplete"].contains(&doubt.code);
         let doubts: Vec<&Warning> = own.iter().flat_map(|own| &own.warnings).filter(of_stacks).collect();
         if let Some(none) = doubts.iter().find(|doubt| doubt.code == "no_stacks") {
@@ -94,16 +98,25 @@ impl<'t> CpuValues<'t> {
             dimensions: vec![Dimension::PROCESS.name().to_owned()],
             owners: Some(owners(conditions, &counted.dimensions, counted.rows.iter().map(|row| &row.labels[..]))),
             rows: counted_rows(counted, is_of_idle).map(row).collect(),
-            doubts: doubts.into_iter().map(|doubt| doubt.text.clone()).collect(),
+            doubts: (doubts.into_iter().map(|doubt| doubt.text.clone()))
+                .chain(unmet.into_iter().filter(|_| counted.rows.is_empty()))
+                .collect(),
             span_ns: length(all.window_times),
             unowned: counted.ns(unowned),
             unnamed: counted.ns(unnamed),
-            unknown_ns: unknown(unknown_ticks(chosen(all, conditions))),
+            unknown_ns: unknown(of_chosen),
             total_unknown_ns: unknown(unknown_ticks(&all.by_processor)),
             ..Value::default()
         };
         Ok(Value { excluded: rows_perhaps_excluded(&value, &budget.conditions), ..value })
     }
+}
+
+/// The conditions with those on processors last: a thread is there also where it never ran on these.
+fn processors_last(conditions: &[Condition<Dimension>]) -> Vec<Condition<Dimension>> {
+    let (of_processors, others): (Vec<_>, Vec<_>) =
+        conditions.iter().cloned().partition(|condition| condition.dimension == Dimension::Processor);
+    [others, of_processors].concat()
 }
 
 /// Why records that are missing make a measure unknown.

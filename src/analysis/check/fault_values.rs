@@ -57,14 +57,10 @@ fn of_unnamed_files(conditions: &[Condition<Dimension>]) -> Option<Vec<Condition
     };
     let kind = conditions.iter().find(is_of_page_files)?;
     let others = conditions.iter().filter(|condition| condition.dimension != Dimension::Kind);
-    let copy = |condition: &Condition<Dimension>| Condition {
-        patterns: condition.patterns.clone(),
-        ..Condition::fixed(condition.dimension, "")
-    };
     // Those of a kind that is chosen count already.
     let rest = HardKind::ALL.map(HardKind::name).into_iter().filter(|name| !kind.patterns.could_pass(&[name]));
     let rest = Condition::fixed(Dimension::Kind, &rest.collect::<Vec<_>>().join(";"));
-    Some(others.map(copy).chain([rest, unknown(Dimension::File)]).collect())
+    Some(others.map(Condition::anew).chain([rest, unknown(Dimension::File)]).collect())
 }
 
 /// The conditions again, for faults of which nothing tells what lies there, where they choose kinds or modules: these can be of any.
@@ -84,11 +80,7 @@ fn of_unknown_kinds(conditions: &[Condition<Dimension>]) -> Option<Vec<Condition
     if !asks || conditions.iter().any(|condition| is_chosen(condition) || is_of_page_files(condition)) {
         return None;
     }
-    let copy = |condition: &Condition<Dimension>| Condition {
-        patterns: condition.patterns.clone(),
-        ..Condition::fixed(condition.dimension, "")
-    };
-    let others = conditions.iter().filter(|condition| !is_of_kinds(condition)).map(copy);
+    let others = conditions.iter().filter(|condition| !is_of_kinds(condition)).map(Condition::anew);
     Some(others.chain([Condition::fixed(Dimension::Kind, unknown)]).collect())
 }
 
@@ -163,9 +155,12 @@ impl<'t> FaultValues<'t> {
         }
         // A process without any fault is there, and has none.
         let of_processes = conditions.iter().filter(|condition| condition.dimension == Dimension::Process);
-        for condition in of_processes {
-            trace.processes().instances.iter().for_each(|process| _ = condition.patterns.matches(&process.label()));
-        }
+        let meet_processes = || {
+            for condition in of_processes {
+                trace.processes().instances.iter().for_each(|process| _ = condition.patterns.matches(&process.label()));
+            }
+        };
+        let doubts = Condition::met_without_rows(conditions, meet_processes);
         let (hard, rows) = match self.of_budgets.get(&budget.name) {
             Some(own) => (&own.hard, &own.rows),
             None => (&all.hard, &all.hard_rows),
@@ -194,6 +189,7 @@ impl<'t> FaultValues<'t> {
             total_unknown: unknown(&all.hard),
             dimensions: all.dimensions.iter().map(|dimension| dimension.name().to_owned()).collect(),
             rows: rows.iter().map(row).collect(),
+            doubts: if hard.events == 0 { doubts } else { Vec::new() },
             span_ns: length(all.window_times),
             owners: Some(self.owners.get(&budget.name).cloned().unwrap_or_default()),
             ..Value::default()

@@ -31,7 +31,7 @@ pub(super) fn of_heaps(conditions: &[Condition<Dimension>]) -> Option<Movable> {
     let [heaps, regions] = [0, 1].map(takes);
     let replaced = |condition: &Condition<Dimension>| match labels(condition) {
         Some([_, region]) => Condition::fixed(condition.dimension, region),
-        None => Condition { patterns: condition.patterns.clone(), ..Condition::fixed(condition.dimension, "") },
+        None => condition.anew(),
     };
     let conditions = conditions.iter().map(replaced).collect();
     (heaps != regions).then_some(Movable { conditions, is_more: heaps })

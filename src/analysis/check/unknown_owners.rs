@@ -56,7 +56,7 @@ pub(super) fn of_unknown<D: Dimension>(conditions: &[Condition<D>]) -> Vec<Unkno
         let condition = |(place, condition): (usize, &Condition<D>)| match replaced.contains(&place) {
             true if is_session(condition) => Condition::fixed(condition.dimension, "*"),
             true => unknown_but(condition),
-            false => Condition { patterns: condition.patterns.clone(), ..Condition::fixed(condition.dimension, "") },
+            false => condition.anew(),
         };
         let is_of_files =
             replaced.iter().filter_map(|place| conditions.get(*place)).any(|of| is_unknown(of, &of_files));
@@ -77,16 +77,12 @@ pub(super) fn of_unknown<D: Dimension>(conditions: &[Condition<D>]) -> Vec<Unkno
 /// The conditions, and that a process or a file whose name they exclude is not known: `!svchost.exe` takes what may be of it.
 fn of_excluded<D: Dimension>(conditions: &[Condition<D>]) -> impl Iterator<Item = Unknown<D>> {
     let of_files = of_files();
-    let copy = |condition: &Condition<D>| Condition {
-        patterns: condition.patterns.clone(),
-        ..Condition::fixed(condition.dimension, "")
-    };
     let names = [of_processes(), of_files.clone()].concat();
     let excludes = move |condition: &&Condition<D>| {
         names.contains(&condition.dimension.name()) && !is_session(condition) && excludes_named(&condition.patterns)
     };
     conditions.iter().filter(excludes).map(move |excluding| Unknown {
-        conditions: conditions.iter().map(copy).chain([unknown(excluding.dimension)]).collect(),
+        conditions: conditions.iter().map(Condition::anew).chain([unknown(excluding.dimension)]).collect(),
         is_of_files: of_files.contains(&excluding.dimension.name()),
         is_excluded: true,
     })

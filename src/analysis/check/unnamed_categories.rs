@@ -21,7 +21,7 @@ pub(super) fn of_unnamed(conditions: &[Condition<Dimension>]) -> Option<Vec<Cond
     let is_any = without_names.iter().any(Option::is_some);
     let condition = |(condition, label): (&Condition<Dimension>, Option<&str>)| match label {
         Some(label) => Condition::fixed(condition.dimension, label),
-        None => Condition { patterns: condition.patterns.clone(), ..Condition::fixed(condition.dimension, "") },
+        None => condition.anew(),
     };
     let replaced = conditions.iter().zip(without_names).map(condition);
     is_any.then(|| replaced.chain([unknown(Dimension::FILE)]).collect())
