@@ -127,3 +127,10 @@ const NO_SESSION: &str = "no session";
 const NO_SERVICE: &str = "no service";
 /// A name or a command line that no event has.
 const UNKNOWN: &str = "Unknown";
+
+/// The id by which a pattern or a label means one process: `12`, `a.exe (12)`.
+pub(crate) fn named_process_id(text: &str) -> Option<&str> {
+    let in_brackets = text.strip_suffix(')').and_then(|text| text.rsplit_once(" (")).map(|(_, id)| id);
+    let id = in_brackets.unwrap_or(text);
+    (!id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit())).then_some(id)
+}

@@ -121,6 +121,33 @@ fn sessions_of_unnamed_processes_are_not_known() {
     assert_eq!(verdicts("resident-small.etl", &[("session = \"n/a\"", "max = \"1 GiB\"")])[0].0, "pass");
 }
 
+/// A process without a name has another id than the one that a budget is of, and the budget was invalid. Where the id of its key is not known, nobody
+/// knows.
+#[test]
+fn unnamed_processes_of_another_id_are_not_meant() {
+    let judged = |process: &str, limit: &str| {
+        let of = "analysis = \"heap\"\nmeasure = \"peak\"";
+        let folder = folder(&format!("[[budget]]\nname = \"a\"\n{of}\nwhere.process = {process}\n{limit}\n"));
+        fs::copy(fixtures().join("alloc-x86.etl"), folder.path().join("alloc-x86.etl")).expect("a fixture");
+        let found = json(&check(&folder, "alloc-x86.etl --budgets budgets.toml --format json -q"));
+        found["traces"][0]["budgets"][0].clone()
+    };
+    // Another one without a name is 576.
+    for process in ["444", "\"svchost.exe (444)\"", "\"svchost.exe\""] {
+        let value = judged(process, "max = \"1 GiB\"")["value"].as_u64().expect("a value");
+        let budget = judged(process, &format!("max = \"{value} B\""));
+        let verdict = if process.contains("44") { "watch" } else { "invalid" };
+        assert_eq!(budget["verdict"], verdict, "{budget}");
+    }
+    for conditions in ["process = 780", "pid = 780", "process = \"lsass.exe (780)\""] {
+        let (verdict, reason) = verdicts("resident-small.etl", &[(conditions, "max = \"190 pages\"")]).remove(0);
+        assert!(
+            verdict == "invalid" && reason.contains("no record names the process of 20,480 bytes"),
+            "{conditions}: {verdict}"
+        );
+    }
+}
+
 /// Half of the page records were gone, the lists differed from the kernel's counters by half, and budgets passed at half of their value.
 #[test]
 fn pages_far_from_the_counters_of_the_kernel_are_no_value() {

@@ -3,6 +3,7 @@
 
 use super::id_owners::{IdOwners, named_ids};
 use super::measured_value::Value;
+use crate::dimensions::process_dimensions::named_process_id;
 use crate::dimensions::single_dimensions::{HEAP, THREAD};
 use crate::dimensions::{Dimension as _, ProcessFacet};
 use std::collections::BTreeSet;
@@ -45,11 +46,11 @@ impl Sides<'_> {
         let [process, pid] = [ProcessFacet::Process, ProcessFacet::Pid].map(|facet| facet.name());
         let of_process = filter.iter().filter(|(dimension, _)| [process, pid].contains(dimension));
         let ids = of_process.flat_map(|(_, patterns)| patterns.split(';'));
-        let ids: BTreeSet<&str> = ids.filter_map(|pattern| process_id(pattern.trim())).collect();
+        let ids: BTreeSet<&str> = ids.filter_map(|pattern| named_process_id(pattern.trim())).collect();
         let [now, before] = [self.now.0, self.before.0].map(processes);
         ids.iter().find_map(|id| {
             let own = |labels: &BTreeSet<String>| -> BTreeSet<String> {
-                labels.iter().filter(|label| process_id(label) == Some(id)).cloned().collect()
+                labels.iter().filter(|label| named_process_id(label) == Some(id)).cloned().collect()
             };
             let [now, before] = [&now, &before].map(own);
             are_others(&now, &before, self.may_be_none(ids.len())).then(|| {
@@ -111,13 +112,6 @@ fn processes(value: &Value) -> BTreeSet<String> {
     let at = value.dimensions.iter().position(|dimension| dimension == ProcessFacet::Process.name());
     let labels = at.into_iter().flat_map(|at| value.rows.iter().filter_map(move |row| row.labels.get(at)));
     labels.map(String::from).collect()
-}
-
-/// The id by which a pattern or a label means one process: `12`, `a.exe (12)`.
-fn process_id(text: &str) -> Option<&str> {
-    let in_brackets = text.strip_suffix(')').and_then(|text| text.rsplit_once(" (")).map(|(_, id)| id);
-    let id = in_brackets.unwrap_or(text);
-    (!id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit())).then_some(id)
 }
 
 fn names(labels: &BTreeSet<String>) -> String {

@@ -4,6 +4,7 @@
 use super::budget::{Conditions, Limit, Measure, MeasureUnit, WHOLE};
 use super::measured_value::{Row, UnknownAmount, Value};
 use super::verdict::{LimitKind, LimitResult, Verdict};
+use crate::dimensions::process_dimensions::named_process_id;
 use crate::dimensions::single_dimensions::{DETAIL, KIND, MODULE};
 use crate::dimensions::{Condition, Dimension, FileFacet, NO_LABEL, ProcessFacet};
 use crate::pattern::{Pattern, Patterns};
@@ -11,6 +12,9 @@ use crate::units::{count, counted, milliseconds, needs_nanoseconds};
 
 /// What labels of processes and files that no record names begin with.
 const UNKNOWN: &str = "Unknown*";
+
+/// Those of them that tell no process id.
+const WITHOUT_ID: &str = "Unknown;Unknown (0x*";
 
 /// Labels of what is not known: of a process id or a file object, of other facts.
 const LABELS: [&str; 2] = ["Unknown (1)", "Unknown"];
@@ -81,8 +85,12 @@ fn of_excluded<D: Dimension>(conditions: &[Condition<D>]) -> impl Iterator<Item 
     let excludes = move |condition: &&Condition<D>| {
         names.contains(&condition.dimension.name()) && !is_session(condition) && excludes_named(&condition.patterns)
     };
+    let perhaps = |excluding: &Condition<D>| {
+        let labels = perhaps_of(excluding.dimension.name(), unwanted(&excluding.patterns));
+        Condition { patterns: Patterns::of_labels(&labels), ..Condition::fixed(excluding.dimension, "") }
+    };
     conditions.iter().filter(excludes).map(move |excluding| Unknown {
-        conditions: conditions.iter().map(Condition::anew).chain([unknown(excluding.dimension)]).collect(),
+        conditions: conditions.iter().map(Condition::anew).chain([perhaps(excluding)]).collect(),
         is_of_files: of_files.contains(&excluding.dimension.name()),
         is_excluded: true,
     })
@@ -90,8 +98,11 @@ fn of_excluded<D: Dimension>(conditions: &[Condition<D>]) -> impl Iterator<Item 
 
 /// True for patterns that exclude names and take what has none.
 fn excludes_named(patterns: &Patterns) -> bool {
-    let unwanted = patterns.all().skip(patterns.wanted().len()).any(|pattern| !is_of_none(pattern));
-    unwanted && patterns.could_pass(&LABELS)
+    unwanted(patterns).any(|pattern| !is_of_none(pattern)) && patterns.could_pass(&LABELS)
+}
+
+fn unwanted(patterns: &Patterns) -> impl Iterator<Item = &Pattern> {
+    patterns.all().skip(patterns.wanted().len())
 }
 
 /// Dimensions of what a process is.
@@ -125,8 +136,29 @@ fn is_of_none(pattern: &Pattern) -> bool {
 fn unknown_but<D: Dimension>(condition: &Condition<D>) -> Condition<D> {
     let is_named = |pattern: &&Pattern| pattern.text.to_ascii_lowercase().starts_with(OF_NONE[0]);
     let named = condition.patterns.all().filter(is_named).map(|pattern| format!(";!{}", pattern.text));
-    let patterns = Patterns::of_labels(&[UNKNOWN.to_owned()].into_iter().chain(named).collect::<String>());
+    // An id alone chooses a process without a name, too.
+    let is_process = condition.dimension.name() == ProcessFacet::Process.name();
+    let ids = condition
+        .patterns
+        .wanted()
+        .iter()
+        .filter(|pattern| is_process && named_process_id(&pattern.text) == Some(&pattern.text));
+    let chosen = ids.map(|pattern| format!(";!Unknown ({})", pattern.text));
+    let unknown = perhaps_of(condition.dimension.name(), condition.patterns.wanted().iter());
+    let patterns = Patterns::of_labels(&[unknown].into_iter().chain(named).chain(chosen).collect::<String>());
     Condition { patterns, ..Condition::fixed(condition.dimension, "") }
+}
+
+/// Labels of what is not known and can be what these patterns name. A process with an id but no name is none of another id; of a key that is no
+/// id nobody knows.
+fn perhaps_of<'p>(dimension: &str, patterns: impl Iterator<Item = &'p Pattern>) -> String {
+    let has_ids = [ProcessFacet::Process.name(), ProcessFacet::Pid.name()].contains(&dimension);
+    let named = patterns.filter(|pattern| !is_of_none(pattern));
+    let ids: Option<Vec<&str>> = named.map(|pattern| named_process_id(&pattern.text)).collect();
+    match ids.filter(|ids| has_ids && !ids.is_empty()) {
+        Some(ids) => ids.into_iter().fold(WITHOUT_ID.to_owned(), |all, id| format!("{all};Unknown ({id})")),
+        None => UNKNOWN.to_owned(),
+    }
 }
 
 /// What is not known of a dimension, as `--where` takes it: what belongs to nobody or to several is none of it.
@@ -137,11 +169,14 @@ pub(super) fn unknown<D: Dimension>(dimension: D) -> Condition<D> {
 /// What of the rows of a value is of processes that no record names, which conditions take only because they exclude others: `!svchost.exe`.
 pub(super) fn rows_perhaps_excluded(value: &Value, conditions: &Conditions) -> u64 {
     let (of_processes, conditions) = (of_processes(), conditions.by_name());
-    if !conditions.iter().any(|(name, patterns)| of_processes.contains(name) && excludes_named(patterns)) {
+    let excluding =
+        conditions.iter().filter(|(name, patterns)| of_processes.contains(name) && excludes_named(patterns));
+    let perhaps: Vec<String> = excluding.map(|(name, patterns)| perhaps_of(name, unwanted(patterns))).collect();
+    if perhaps.is_empty() {
         return 0;
     }
     let Some(at) = value.dimensions.iter().position(|name| name == ProcessFacet::Process.name()) else { return 0 };
-    let unknown = Patterns::of_labels(UNKNOWN);
+    let unknown = Patterns::of_labels(&perhaps.join(";"));
     let is_unknown = |row: &&Row| row.labels.get(at).is_some_and(|label| unknown.matches(label.as_str()));
     let sum = value.rows.iter().filter(is_unknown).map(|row| u64::try_from(row.pages).unwrap_or(0));
     sum.fold(0, u64::saturating_add).min(value.pages)
@@ -409,6 +444,18 @@ mod tests {
         assert_eq!(asked(&["session=0"]), with(&[("session=* process=Unknown*", false)]), "has no label of its own");
         let rest = "process=Unknown*;!Unknown (0x1f)";
         assert_eq!(asked(&["process=a.exe;Unknown (0x1f)"]), with(&[(rest, false)]), "what is chosen already");
+        let without_id = |more: &str| format!("process=Unknown;Unknown (0x*{more}");
+        for (of_ids, rest) in [
+            ("process=4;8", ";Unknown (4);Unknown (8);!Unknown (4);!Unknown (8)"),
+            ("process=a.exe (4)", ";Unknown (4)"),
+            ("process=4;Unknown (0x1f)", ";Unknown (4);!Unknown (0x1f);!Unknown (4)"),
+        ] {
+            assert_eq!(asked(&[of_ids]), with(&[(&without_id(rest), false)]), "of another id it is not");
+        }
+        assert_eq!(asked(&["pid=4"]), with(&[("pid=Unknown;Unknown (0x*;Unknown (4)", false)]));
+        assert_eq!(asked(&["process=4;a.exe"]), with(&[("process=Unknown*;!Unknown (4)", false)]));
+        let excluding = format!("process=!4 {}", without_id(";Unknown (4)"));
+        assert_eq!(asked(&["process=!4"]), with(&[(&excluding, false)]));
         assert_eq!(asked(&["detail=*b.dll"]), with(&[("detail=Unknown*", true)]), "names of files too");
         assert_eq!(
             asked(&["process=a.exe", "category=MapFile"]),

@@ -8,6 +8,7 @@ use crate::analysis::cpu::replay::thread_counts::ThreadCounts;
 use crate::analysis::cpu::replay::thread_instances::{IDLE_INSTANCE, ThreadIndex};
 use crate::analysis::cpu::switch_stacks::KeptStack;
 use crate::analysis::cpu::thread_labels::Labels;
+use crate::dimensions::process_dimensions::named_process_id;
 use crate::dimensions::{Condition, ProcessFacet};
 use crate::pattern::Pattern;
 use crate::trace::Trace;
@@ -88,7 +89,7 @@ const fn is_of_process(dimension: Dimension) -> bool {
 
 /// False where a condition is by process ids alone, and not by this one.
 fn can_be(id: u32, conditions: &[Condition<Dimension>]) -> bool {
-    let number = |pattern: &Pattern| pattern.text.parse::<u32>().ok();
+    let number = |pattern: &Pattern| named_process_id(&pattern.text)?.parse::<u32>().ok();
     conditions.iter().all(|condition| {
         let is_of_ids = matches!(condition.dimension, Dimension::Process(ProcessFacet::Process | ProcessFacet::Pid));
         let wanted = condition.patterns.wanted();
