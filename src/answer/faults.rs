@@ -50,8 +50,9 @@ pub fn answer(set: &FaultSet, view: FaultView, top: Option<usize>, time: TimeUni
     let shows_all = matches!(view, FaultView::Summary | FaultView::Timeline);
     let not_counted = set.not_counted.clone().filter(|_| shows_all);
     let not_counted = not_counted.map(|text| Warning::note(FAULTS.name, "records_left_out", text));
+    let missing = set.soft.missing.iter().filter(|_| view == FaultView::Soft);
     Answer {
-        warnings: set.warnings.iter().cloned().chain(not_counted).collect(),
+        warnings: set.warnings.iter().chain(missing).cloned().chain(not_counted).collect(),
         facts: facts(set),
         tables: vec![table.titled(title.clone()).into()],
         screen: match view {
@@ -73,8 +74,8 @@ fn facts(set: &FaultSet) -> Facts<'_> {
         .is("unfinished", set.unfinished)
         .has("rows", Fact::table(|| set.disk_table(None)));
     let soft = Facts::default()
-        .is("events", set.soft_events())
-        .is("hard_markers", set.hard_markers)
+        .is("events", set.soft.known(set.soft_events()))
+        .is("hard_markers", set.soft.known(set.soft.hard_markers))
         .has("rows", Fact::table(|| set.soft_table(None)));
     let facts = Facts::of_trace()
         .doubts(&set.warnings)

@@ -289,6 +289,13 @@ pub(crate) static STACK_EVENTS: AnalysisNeeds = AnalysisNeeds {
 
 pub(crate) static HARD_FAULTS: Recorded =
     Recorded::of_events("HardFaults", "HARD_FAULTS", "hard faults (HardFault)", &[HARD_FAULT]);
+/// Few traces have them, and no number of other faults needs them.
+pub(crate) static SOFT_FAULTS: Recorded = Recorded::of_events(
+    "AllFaults",
+    "ALL_FAULTS",
+    "soft faults",
+    &[TRANSITION_FAULT, DEMAND_ZERO_FAULT, COPY_ON_WRITE, GUARD_PAGE_FAULT, HARD_PAGE_FAULT, ACCESS_VIOLATION],
+);
 /// Either is enough to begin with.
 static FAULTS_OR_DISK: Recorded = Recorded {
     others: &[HARD_FAULT, DISK_READ, DISK_WRITE, DISK_FLUSH],

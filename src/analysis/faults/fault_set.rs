@@ -10,6 +10,24 @@ use crate::trace::trust::warning::{Warning, Warnings};
 use crate::units::Nanos;
 use std::collections::BTreeMap;
 
+/// Faults that needed no disk.
+#[derive(Debug)]
+pub struct SoftFaults {
+    /// By process and kind.
+    pub rows: Vec<SoftRow>,
+    /// Records among them that only announce a hard fault.
+    pub hard_markers: u64,
+    /// That the trace has none of their records, where that is so. Few traces have them, so it is told where they are asked for.
+    pub missing: Warnings,
+}
+
+impl SoftFaults {
+    /// A number of them; unknown where the trace has none of their records.
+    pub(crate) fn known(&self, number: u64) -> Option<u64> {
+        self.missing.is_empty().then_some(number)
+    }
+}
+
 /// What `pfnset faults` shows.
 #[derive(Debug)]
 pub struct FaultSet {
@@ -39,10 +57,8 @@ pub struct FaultSet {
     pub(crate) filter: Vec<(&'static str, String)>,
     /// Ranges of files, if asked for.
     pub ranges: Option<RangeSet>,
-    /// Soft faults by process and kind.
-    pub soft: Vec<SoftRow>,
-    /// Markers of hard faults among the soft ones.
-    pub hard_markers: u64,
+    /// Faults that needed no disk.
+    pub soft: SoftFaults,
     /// The timeline, if asked for.
     pub timeline: Option<Vec<FaultStep>>,
     /// Hard faults before the window of the whole trace, which are in no number.
@@ -57,15 +73,15 @@ impl FaultSet {
         self.warnings.iter().filter(|warning| !warning.is_of(&OF_REQUESTS))
     }
 
-    /// Soft faults of all kinds.
+    /// Soft faults of all kinds that are there.
     pub fn soft_events(&self) -> u64 {
-        self.soft.iter().map(|row| row.events).sum()
+        self.soft.rows.iter().map(|row| row.events).sum()
     }
 
     /// Soft faults by kind, most first.
     pub fn soft_kinds(&self) -> Vec<(&'static str, u64)> {
         let mut by_kind: BTreeMap<&'static str, u64> = BTreeMap::new();
-        self.soft.iter().for_each(|row| *by_kind.entry(row.kind_name()).or_default() += row.events);
+        self.soft.rows.iter().for_each(|row| *by_kind.entry(row.kind_name()).or_default() += row.events);
         let mut kinds: Vec<(&'static str, u64)> = by_kind.into_iter().collect();
         kinds.sort_by_key(|(_, events)| std::cmp::Reverse(*events));
         kinds

@@ -15,7 +15,7 @@ mod tables;
 mod timeline;
 mod warnings;
 
-pub use fault_set::FaultSet;
+pub use fault_set::{FaultSet, SoftFaults};
 pub use query::{Dimension, FaultQuery, RangeQuery};
 #[cfg(feature = "cli")]
 pub(crate) use query::{HardKind, Of};
@@ -109,8 +109,7 @@ impl FaultSet {
             not_counted: query.told_of_none(),
             filter: Condition::written(&query.conditions),
             ranges,
-            soft: soft.0,
-            hard_markers: soft.1,
+            soft,
             timeline: grid.map(|grid| timeline::steps(trace, range, grid, &hard, &requests)),
             by_file: counted.hard_rows_by_file(&hard, &query.group_by),
         };
@@ -118,14 +117,9 @@ impl FaultSet {
     }
 }
 
-/// Soft faults that meet the conditions, by process and kind, and the number of markers of hard ones.
-fn soft(
-    records: &FaultRecords,
-    owners: &Owners<'_>,
-    trace: &Trace,
-    counted: &rows::Rows<'_>,
-) -> (Vec<rows::SoftRow>, u64) {
-    let mut markers = 0;
+/// Soft faults that meet the conditions.
+fn soft(records: &FaultRecords, owners: &Owners<'_>, trace: &Trace, counted: &rows::Rows<'_>) -> SoftFaults {
+    let mut hard_markers = 0;
     let mut by_label: BTreeMap<(String, FaultKind), u64> = BTreeMap::new();
     for (((id, instance), kind), count) in &records.soft {
         let process = instance.and_then(|index| trace.processes().instances.get(index));
@@ -134,7 +128,7 @@ fn soft(
             continue;
         }
         if *kind == FaultKind::Hard {
-            markers += count;
+            hard_markers += count;
             continue;
         }
         *by_label.entry((label, *kind)).or_default() += count;
@@ -142,5 +136,5 @@ fn soft(
     let row = |((process, kind), events)| rows::SoftRow { process, kind, events };
     let mut rows: Vec<rows::SoftRow> = by_label.into_iter().map(row).collect();
     rows.sort_by(|a, b| (b.events, &a.process, a.kind_name()).cmp(&(a.events, &b.process, b.kind_name())));
-    (rows, markers)
+    SoftFaults { rows, hard_markers, missing: warnings::missing_soft(trace) }
 }

@@ -216,19 +216,20 @@ impl FaultSet {
     pub fn soft_table(&self, top: Option<usize>) -> Table {
         let record =
             |row: &SoftRow| vec![Value::text(&*row.process), Value::text(row.kind_name()), Value::count(row.events)];
-        let shown = top.unwrap_or(self.soft.len()).min(self.soft.len());
-        let (shown, rest) = self.soft.split_at(shown);
+        let rows = &self.soft.rows;
+        let (shown, rest) = rows.split_at(top.unwrap_or(rows.len()).min(rows.len()));
         let mut lines: Vec<Line> = shown.iter().map(|row| Line::new(record(row))).collect();
         if !rest.is_empty() {
             let events = rest.iter().map(|row| row.events).sum();
             lines.push(Line::new([Value::More(rest.len() as u64, "more"), Value::Nothing, Value::count(events)]));
         }
-        let total = Line::new([Value::text("Total"), Value::Nothing, Value::count(self.soft_events())]);
+        let all = self.soft.known(self.soft_events()).map_or(Value::Unknown, Value::count);
+        let total = Line::new([Value::text("Total"), Value::Nothing, all]);
         lines.push(Line { ruled: true, ..total });
         Table {
             title: None,
             fields: SOFT_FIELDS.map(Field::new).to_vec(),
-            records: self.soft.iter().map(record).collect(),
+            records: rows.iter().map(record).collect(),
             columns: vec![Column::text("Process"), Column::label("Kind").fit(Fit::Stays), Column::number("Faults")],
             lines,
         }

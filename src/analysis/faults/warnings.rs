@@ -12,8 +12,8 @@ use crate::event::disk_io::DiskEvent;
 use crate::load::fault_records::FaultRecords;
 use crate::model::window::Bound;
 use crate::trace::Trace;
-use crate::trace::analysis_needs::FAULTS;
-use crate::trace::trust::readiness::{of_names, undescribed};
+use crate::trace::analysis_needs::{FAULTS, SOFT_FAULTS};
+use crate::trace::trust::readiness::{lacking, of_names, undescribed};
 use crate::trace::trust::warning::{Warning, Warnings};
 use crate::units::{count, counted};
 
@@ -68,6 +68,13 @@ pub(super) fn warnings(
     all.extend(trace.trust().not_there_for(FAULTS.name, &trace.missing(&FAULTS)));
     all.extend(undescribed(trace.survey(), trace.processes(), &FAULTS));
     all
+}
+
+/// That the trace has no soft faults, and how to record them.
+pub(super) fn missing_soft(trace: &Trace) -> Warnings {
+    let without = "soft faults; a WPR profile with this keyword or xperf -on PROC_THREAD+ALL_FAULTS records them";
+    let missing = lacking(trace.survey(), &SOFT_FAULTS, without);
+    trace.trust().not_there_for(FAULTS.name, missing.as_slice())
 }
 
 /// What the figures leave out.

@@ -74,10 +74,7 @@ pub(crate) fn readiness(survey: &Survey) -> Vec<Readiness> {
 /// Judges one analysis.
 pub(crate) fn judge(survey: &Survey, analysis: &AnalysisNeeds) -> Readiness {
     let masks = survey.masks_ever_on();
-    let need = |recorded: &Recorded, without, required| {
-        let Recorded { keyword, xperf, events, .. } = *recorded;
-        Need { keyword, xperf, events, without, required, was_on: group_mask_bits::has(&masks, keyword) }
-    };
+    let need = |recorded: &Recorded, without, required| need(&masks, recorded, without, required);
     let is_missing = |recorded: &Recorded| records(survey, recorded) == 0;
     let instead = analysis.instead.filter(|(recorded, _)| !is_missing(recorded));
     let required = is_missing(analysis.required).then(|| match instead {
@@ -108,6 +105,16 @@ pub(crate) fn judge(survey: &Survey, analysis: &AnalysisNeeds) -> Readiness {
             .collect(),
         note: (level == ReadinessLevel::Partial && !unknown.is_empty()).then(|| unknown.texts().join("; ")),
     }
+}
+
+fn need(masks: &[u32; 8], recorded: &Recorded, without: &'static str, required: bool) -> Need {
+    let Recorded { keyword, xperf, events, .. } = *recorded;
+    Need { keyword, xperf, events, without, required, was_on: group_mask_bits::has(masks, keyword) }
+}
+
+/// What is not known without these records; `None` where the trace has some.
+pub(crate) fn lacking(survey: &Survey, recorded: &Recorded, without: &'static str) -> Option<Need> {
+    (records(survey, recorded) == 0).then(|| need(&survey.masks_ever_on(), recorded, without, false))
 }
 
 /// Stacks can be records of their own or parts of their events, which are not counted apart.
