@@ -1,7 +1,8 @@
 //! Windows of time and the steps in them: an empty window is told, and rows of different times look different.
 
 use crate::program::{out, run};
-use etl_writer::payloads::thread::Switch;
+use etl_writer::payloads::process::{self, Process};
+use etl_writer::payloads::thread::{self, Switch, Thread};
 use etl_writer::{Ptr::P8, Session, Trace, file_of};
 use serde_json::Value;
 
@@ -73,4 +74,29 @@ fn times_of_a_timeline_are_told_apart() {
     assert_eq!(times("2us"), ["0.100000", "0.100002", "0.100004"]);
     let close = times("500ns");
     assert_eq!((close.len(), &close[..3]), (12, &["0.100000000", "0.100000500", "0.100001000"].map(str::to_owned)[..]));
+}
+
+/// Thread 44 waits from 2 ms to 6 ms and from 7 ms to 9 ms. The mean had the time of both, and the number of those that began in the window.
+#[test]
+fn the_mean_of_waits_is_of_those_that_are_counted() {
+    let session = Session { processors: 1, ..Session::windows10() };
+    let t0 = session.t0;
+    let switch =
+        |(at, new, old): (u64, u32, u32)| Switch { new, old, state: 5, ..Switch::default() }.rec(P8, 4).at(t0 + at);
+    let mut records = vec![
+        Process::new(40, "app.exe").rec(P8, 4, process::DC_START).at(t0 + 1),
+        Thread { pid: 40, tid: 44, ..Thread::default() }.rec(P8, 3, thread::DC_START).at(t0 + 2),
+    ];
+    let steps = [(10_000, 44, 0), (20_000, 0, 44), (60_000, 44, 0), (70_000, 0, 44), (90_000, 44, 0), (100_000, 0, 44)];
+    records.extend(steps.map(switch));
+    let file = file_of(&Trace::new(session).push_all(records).finish());
+    let path = file.path().to_str().expect("UTF-8");
+    let waits = |more: &[&str]| {
+        let text = run(&[&["cpu", path, "-q", "--preset", "waits", "--format", "csv"], more].concat()).out;
+        let row = text.lines().find(|line| line.starts_with("app.exe")).unwrap_or_else(|| panic!("{text}"));
+        row.split(',').skip(2).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(waits(&["--from", "0.004", "--to", "0.0095"]), ["1", "4000000", "2000000"]);
+    assert_eq!(waits(&["--from", "0.004", "--to", "0.005"]), ["0", "1000000", ""]);
+    assert_eq!(waits(&["--from", "0.001", "--to", "0.0095"]), ["2", "6000000", "3000000"]);
 }

@@ -70,7 +70,7 @@ const DELAYS: [Of<DelayStatistics>; 7] = [
 const WAITS: [Of<WaitTime>; 3] = [
     Of::<WaitTime>::new("count", "Waits", |wait, _| Value::count(wait.count)),
     Of::<WaitTime>::new("total_ns", "Time", |wait, set| set.time(wait.ticks)),
-    Of::<WaitTime>::new("mean_ns", "Mean", |wait, set| set.mean(wait.ticks, wait.count)).alone().leaves(0),
+    Of::<WaitTime>::new("mean_ns", "Mean", |wait, set| set.mean(wait.of_begun(), wait.count)).alone().leaves(0),
 ];
 
 const STATES: [Of<StateTimes>; 5] = [

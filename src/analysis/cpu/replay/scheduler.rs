@@ -339,7 +339,7 @@ impl<'p, S: KeptStack> Scheduler<'p, S> {
         let instance = self.instances.get_mut(id);
         (instance.wait, instance.wait_processor) = (reason, processor);
         if self.range.holds(time) {
-            self.waited(id, processor, reason, WaitTime { count: 1, ticks: 0 });
+            self.waited(id, processor, reason, WaitTime::BEGUN);
         }
         if let Some(early_ready) = early_ready {
             self.open_waits.ends_at_once(id);
@@ -468,7 +468,7 @@ impl<'p, S: KeptStack> Scheduler<'p, S> {
     #[inline(always)]
     pub(crate) fn set(&mut self, id: ThreadIndex, state: State, time: Ticks) {
         let instance = self.instances.get_mut(id);
-        let ticks = self.range.between(instance.since, time);
+        let (ticks, is_earlier) = (self.range.between(instance.since, time), instance.since < self.range.from);
         let (before, wait, processor) = (instance.state, instance.wait, instance.wait_processor);
         if let Some(sum) = instance.profile.get_mut(before as usize) {
             *sum = sum.saturating_add(ticks);
@@ -478,7 +478,7 @@ impl<'p, S: KeptStack> Scheduler<'p, S> {
         }
         (instance.state, instance.since) = (state, time);
         if before == State::Waiting && ticks > 0 {
-            self.waited(id, processor, wait, WaitTime { count: 0, ticks });
+            self.waited(id, processor, wait, WaitTime::time(ticks, is_earlier));
         }
     }
 

@@ -13,12 +13,30 @@ pub struct WaitTime {
     pub count: u64,
     /// Their time in the window, and that of waits that began before it.
     pub ticks: u64,
+    /// The part of that time that is of waits that began before the window.
+    pub of_earlier: u64,
+}
+
+impl WaitTime {
+    /// A wait that begins.
+    pub const BEGUN: WaitTime = WaitTime { count: 1, ticks: 0, of_earlier: 0 };
+
+    /// Time of a wait that has been counted, or that began before the window.
+    pub const fn time(ticks: u64, is_earlier: bool) -> WaitTime {
+        WaitTime { count: 0, ticks, of_earlier: if is_earlier { ticks } else { 0 } }
+    }
+
+    /// Time in the window of the waits that began in it.
+    pub const fn of_begun(&self) -> u64 {
+        self.ticks.saturating_sub(self.of_earlier)
+    }
 }
 
 impl std::ops::AddAssign for WaitTime {
     fn add_assign(&mut self, other: WaitTime) {
         self.count += other.count;
         self.ticks = self.ticks.saturating_add(other.ticks);
+        self.of_earlier = self.of_earlier.saturating_add(other.of_earlier);
     }
 }
 

@@ -89,7 +89,7 @@ impl<S: KeptStack> Scheduler<'_, S> {
         (instance.state, instance.since, instance.has_records) = (State::Waiting, time, true);
         (instance.wait, instance.wait_processor) = (WaitReason::START, processor);
         if self.range.holds(time) {
-            self.waited(id, processor, WaitReason::START, WaitTime { count: 1, ticks: 0 });
+            self.waited(id, processor, WaitReason::START, WaitTime::BEGUN);
         }
     }
 
