@@ -197,3 +197,22 @@ fn conditions_that_no_counter_meets_together_are_said() {
         assert!(ran.code == 0 && ran.err.is_empty() && !ran.out.contains("Nothing meets"), "{line}: {ran:?}");
     }
 }
+
+/// A session met the condition that no process met: the rows of processes were empty, and nothing said so.
+#[test]
+fn sessions_that_are_not_shown_meet_no_condition() {
+    let (file, _) = generate_memory(&MemorySpec::default(), Cursor::new(Vec::new())).expect("memory is large enough");
+    let file = file_of(&file.into_inner());
+    let path = file.path().to_str().expect("a plain name");
+    let sessions = out(&["memory", path, "-q", "--group-by", "session", "--format", "csv"]);
+    let sessions: Vec<&str> = sessions.lines().skip(1).filter_map(|line| line.split(',').next()).collect();
+    let mut told = 0;
+    for session in &sessions {
+        let conditions = ["--where", "process=p5-0*", "--where", &format!("session={session}")];
+        let ran = run(&[&["memory", path, "--group-by", "process", "--format", "csv"], &conditions[..]].concat());
+        let says = format!("session \"{session}\" matches nothing of what process=p5-0* lets pass");
+        assert_eq!(ran.err.contains(&says), ran.out.lines().count() == 1, "{ran:?}");
+        told += usize::from(ran.err.contains(&says));
+    }
+    assert!(told > 0, "{sessions:?}");
+}

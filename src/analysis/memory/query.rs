@@ -81,4 +81,20 @@ impl MemoryQuery {
         let mut of_it = self.conditions.iter().filter(|condition| condition.dimension == dimension);
         of_it.all(|condition| condition.matches([label]))
     }
+
+    /// The same without a note that a pattern has matched.
+    pub(super) fn could_select(&self, dimension: MemoryDimension, label: &Label) -> bool {
+        let mut of_it = self.conditions.iter().filter(|condition| condition.dimension == dimension);
+        of_it.all(|condition| condition.patterns.could_pass(&[label.as_str(), label.shown()]))
+    }
+
+    /// True where sessions are among what conditions choose: not beside rows of processes, nor for people without rows by session.
+    pub(super) fn shows_sessions(&self) -> bool {
+        let is_of_process = |condition: &Condition<_>| condition.dimension == MemoryDimension::Process;
+        match self.group_by {
+            Some(MemoryDimension::Session) => true,
+            Some(MemoryDimension::Process) => false,
+            _ => self.all_samples && !self.conditions.iter().any(is_of_process),
+        }
+    }
 }

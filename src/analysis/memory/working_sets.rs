@@ -244,7 +244,10 @@ fn sound(
 
 fn passes(track: &MemoryTrack, query: &MemoryQuery) -> bool {
     let session = track.session.map_or_else(|| Label::nothing().shown_as("no session"), Label::number);
-    let is_session = matches!(track.owner, TrackOwner::Session(_));
-    (is_session || query.selects(MemoryDimension::Process, &track.label))
-        && query.selects(MemoryDimension::Session, &session)
+    match track.owner {
+        // What nobody sees meets no condition: then a message says that the shown processes do not.
+        TrackOwner::Session(_) if !query.shows_sessions() => query.could_select(MemoryDimension::Session, &session),
+        TrackOwner::Session(_) => query.selects(MemoryDimension::Session, &session),
+        _ => query.selects(MemoryDimension::Process, &track.label) && query.selects(MemoryDimension::Session, &session),
+    }
 }
