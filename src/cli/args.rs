@@ -266,10 +266,10 @@ impl RowArgs {
 /// The window of commands whose numbers can be of a part of the trace.
 #[derive(Debug, Args)]
 pub struct WindowArgs {
-    /// Begin of the window: seconds since trace start, or the text of a mark
+    /// Begin of the window: seconds since trace start, or the text of a mark (the first that matches)
     #[arg(long, value_name = "SECONDS|MARK")]
     pub from: Option<Bound>,
-    /// End of the window (exclusive): seconds since trace start, or the text of a mark after its begin
+    /// End of the window (exclusive): seconds since trace start, or the text of a mark (the first after its begin that matches)
     #[arg(long, value_name = "SECONDS|MARK")]
     pub to: Option<Bound>,
 }

@@ -41,7 +41,7 @@ pub struct RowsArgs {
     pub fields: Option<String>,
     #[command(flatten)]
     pub window: WindowArgs,
-    /// With --rows: only records around this moment
+    /// With --rows: only records around this moment (of marks the first that matches)
     #[arg(long, value_name = "SECONDS|MARK", requires = "rows", conflicts_with_all = ["from", "to"])]
     pub around: Option<Bound>,
     /// With --around: how far before and after the moment [default: 10ms]
