@@ -14,6 +14,9 @@ pub(crate) const NO_LABEL: &str = "n/a";
 /// What stands for the idle threads where rows are of many threads, in any dimension.
 pub(crate) const IDLE: &str = "[idle]";
 
+/// The process of the idle threads: no record has to name it.
+pub(crate) const IDLE_PROCESS: &str = "Idle (0)";
+
 /// What a label stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LabelKind {

@@ -18,6 +18,6 @@ pub use condition::Condition;
 pub(crate) use dimension_trait::dimensions;
 pub use dimension_trait::{Dimension, Facet, Values};
 pub use file_dimensions::FileFacet;
-pub(crate) use label::{IDLE, NO_LABEL};
+pub(crate) use label::{IDLE, IDLE_PROCESS, NO_LABEL};
 pub use label::{Label, LabelKind};
 pub use process_dimensions::ProcessFacet;

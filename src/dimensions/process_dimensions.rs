@@ -2,7 +2,7 @@
 //! with a [`ProcessCode`], and has all these dimensions.
 
 use crate::dimensions::dimension_trait::{Dimension as _, Facet, Values, dimensions};
-use crate::dimensions::label::{Label, NO_LABEL};
+use crate::dimensions::label::{IDLE_PROCESS, Label, NO_LABEL};
 use crate::model::page_owner_key::KeyReading;
 use crate::model::process::{Instance, Processes};
 use crate::model::services::Services;
@@ -73,7 +73,7 @@ impl ProcessFacet {
             (_, ProcessCode::UnknownKey(key)) => Label::unknown(facts.reading.unknown_label(key)),
             (_, ProcessCode::UnknownId(id)) => Label::unknown(format!("Unknown ({id})")),
             (_, ProcessCode::Unknown) => Label::unknown("Unknown"),
-            (ProcessFacet::Process, ProcessCode::Idle) => Label::name("Idle (0)"),
+            (ProcessFacet::Process, ProcessCode::Idle) => Label::name(IDLE_PROCESS),
             (ProcessFacet::ProcessName, ProcessCode::Idle) => Label::name("Idle"),
             (ProcessFacet::Pid, ProcessCode::Idle) => Label::number(0u32),
             (ProcessFacet::Process | ProcessFacet::ProcessName, ProcessCode::System) => Label::name("System"),

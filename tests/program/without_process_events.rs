@@ -184,3 +184,15 @@ fn growth_against_a_trace_with_threads_is_not_judged() {
         assert_eq!((found["verdict"] != "invalid", !told), (is_judged, is_judged), "{line}: {found}");
     }
 }
+
+/// No record has to name the process of the idle threads: `cpu` called it Idle (0), and `stacks` Unknown (0).
+#[test]
+fn the_process_of_the_idle_threads_needs_no_record() {
+    let session = Session { processors: 1, ..Session::windows10() };
+    let t0 = session.t0;
+    let met = |(number, thread): (u64, u32)| sample(P8, 0xffff_f800_0000_1000, thread, 0).at(t0 + 10_000 * number);
+    let records = [(1, 0), (2, 0), (3, 44)].map(met).to_vec();
+    let bytes = Trace::new(session).push_all(records).finish();
+    let rows = with("stacks", &bytes, &["-q", "--group-by", "process", "--format", "csv"]).out;
+    assert!(rows.contains("\nIdle (0),") && !rows.contains("Unknown (0)"), "{rows}");
+}

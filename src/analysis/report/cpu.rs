@@ -5,6 +5,7 @@ use crate::analysis::cpu::replay::processor::ProcessorUse;
 use crate::analysis::cpu::{CpuUse, TimelineStep};
 use crate::analysis::report::downsampling::{step_of, thinned};
 use crate::analysis::table::{Column, Line, Table, Value};
+use crate::dimensions::IDLE_PROCESS;
 use crate::error::Error;
 use crate::trace::Trace;
 use crate::units::Nanos;
@@ -17,8 +18,6 @@ const STEPS: i128 = 300;
 const MOST_STEPS: usize = 600;
 /// Processes with a colour of their own.
 const PROCESSES: usize = 8;
-/// The process whose time is that of idle processors.
-const IDLE: &str = "Idle (0)";
 /// Most rows of the table.
 const MOST_ROWS: usize = 200;
 /// Most processes of the picture of delays.
@@ -109,7 +108,7 @@ fn delays(set: &CpuUse) -> Vec<ReadyDelay> {
 
 fn shares(steps: &[&TimelineStep], processors: u64) -> Vec<(String, Vec<f64>)> {
     let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
-    for (name, ticks) in steps.iter().flat_map(|step| &step.groups).filter(|(name, _)| *name != IDLE) {
+    for (name, ticks) in steps.iter().flat_map(|step| &step.groups).filter(|(name, _)| *name != IDLE_PROCESS) {
         *sums.entry(name).or_default() += ticks;
     }
     let mut order: Vec<(&str, u64)> = sums.into_iter().collect();
@@ -127,7 +126,7 @@ fn shares(steps: &[&TimelineStep], processors: u64) -> Vec<(String, Vec<f64>)> {
     if others > 0 {
         let rest = |step: &TimelineStep| {
             let shown: u64 = order.iter().map(|(name, _)| of(name, step)).sum();
-            step.groups.values().sum::<u64>().saturating_sub(shown).saturating_sub(of(IDLE, step))
+            step.groups.values().sum::<u64>().saturating_sub(shown).saturating_sub(of(IDLE_PROCESS, step))
         };
         let values = steps.iter().map(|step| percent(step, rest(step))).collect();
         shares.push((format!("+ {others} more"), values));
@@ -154,7 +153,7 @@ mod tests {
             queue_mean: 0.0,
             groups: names
                 .iter()
-                .chain([&IDLE.to_owned()])
+                .chain([&IDLE_PROCESS.to_owned()])
                 .enumerate()
                 .map(|(n, name)| (name.clone(), n as u64 * scale))
                 .collect(),

@@ -1,5 +1,6 @@
 //! Which process an event is of, as a label.
 
+use crate::dimensions::IDLE_PROCESS;
 use crate::event::Phase;
 use crate::load::stacks::first_walk::ThreadRecord;
 use crate::load::stacks::stack_events::Owner;
@@ -190,7 +191,11 @@ impl<'t> Owners<'t> {
     pub fn label(&self, process_id: Option<u32>, moment: Moment) -> String {
         let Some(id) = process_id else { return NO_PROCESS_KNOWN.to_owned() };
         let found = self.instance(id, moment).and_then(|index| self.processes.instances.get(index));
-        found.map_or_else(|| format!("Unknown ({id})"), |process| process.label())
+        match (found, id) {
+            (Some(process), _) => process.label(),
+            (None, 0) => IDLE_PROCESS.to_owned(),
+            (None, _) => format!("Unknown ({id})"),
+        }
     }
 }
 
