@@ -23,12 +23,13 @@ pub(crate) const SCHEMA: (&str, u32) = ("pfnset.memory", 2);
 pub fn answer(set: &MemorySet, view: MemoryView, unit: Unit) -> Answer<'_> {
     // One unit suits all tables.
     let unit = unit.for_largest(set.largest_bytes());
-    let title = title(set, unit);
+    let title = |unit: Option<Unit>| title(set, unit);
     Answer {
         warnings: set.warnings.clone(),
         facts: facts(set),
-        screen: Some(screen(set, view, &title, unit)),
-        tables: vec![set.table(view).titled(title).into()],
+        screen: Some(screen(set, view, &title(Some(unit)), unit)),
+        // Headings of rows tell the unit, which beside other traces is one for all; those of a timeline do not.
+        tables: vec![set.table(view).titled(title(set.timeline.as_ref().map(|_| unit))).into()],
         units: Units { size: unit, ..Units::default() },
         schema: SCHEMA,
         ..Answer::default()
@@ -97,7 +98,7 @@ fn in_line(what: &str, size: usize, table: &Table, unit: Unit) -> Block {
 }
 
 /// `13 samples from 0.000 s to 6.000 s; 22 processes; physical memory 16.00 GiB; sizes in MiB`.
-fn title(set: &MemorySet, unit: Unit) -> String {
+fn title(set: &MemorySet, unit: Option<Unit>) -> String {
     let samples = match set.sample_times() {
         ([time], _) => format!("1 sample at {:.3} s", time.seconds()),
         ([first, .., last], _) if first == last => format!("1 sample at {:.3} s", first.seconds()),
@@ -128,16 +129,18 @@ fn title(set: &MemorySet, unit: Unit) -> String {
         processes => format!("; {}", counted(processes, "process", "processes")),
     };
     let what = match (&set.timeline, set.group_by) {
-        (Some(MemoryTimeline::WorkingSets(_)), _) => "working sets",
-        (None, None) if set.samples.len() > 1 => "repurposed in pages, sizes",
-        _ => "sizes",
+        (Some(MemoryTimeline::WorkingSets(_)), _) => ("", "working sets"),
+        (None, None) if set.samples.len() > 1 => ("repurposed in pages", "sizes"),
+        _ => ("", "sizes"),
     };
-    let unit = unit.name();
-    format!("{samples}{processes}; {physical}; {what} in {unit}")
+    let what = [Some(what.0.to_owned()), unit.map(|unit| format!("{} in {}", what.1, unit.name()))];
+    let what: Vec<String> = what.into_iter().flatten().filter(|text| !text.is_empty()).collect();
+    let what = if what.is_empty() { String::new() } else { format!("; {}", what.join(", ")) };
+    format!("{samples}{processes}; {physical}{what}")
 }
 
 /// `1 process, 13 samples of working sets from 0.000 s to 6.000 s; sizes in MiB`: where conditions choose no counters.
-fn title_of_processes(set: &MemorySet, unit: Unit) -> String {
+fn title_of_processes(set: &MemorySet, unit: Option<Unit>) -> String {
     let first = set.processes.iter().map(|track| track.first.moment).min();
     let last = set.processes.iter().map(|track| track.last.moment).max();
     let span = first.zip(last).map_or_else(String::new, |(first, last)| {
@@ -146,7 +149,8 @@ fn title_of_processes(set: &MemorySet, unit: Unit) -> String {
     });
     let processes = counted(set.processes.len() as u64, "process", "processes");
     let samples = counted(set.processes.iter().map(|track| track.count).sum(), "sample", "samples");
-    format!("{processes}, {samples} of working sets{span}; sizes in {}", unit.name())
+    let unit = unit.map_or_else(String::new, |unit| format!("; sizes in {}", unit.name()));
+    format!("{processes}, {samples} of working sets{span}{unit}")
 }
 
 /// Rows that the user asked for, and what is to be said of them.
