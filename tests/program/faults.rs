@@ -228,23 +228,3 @@ fn a_trace_without_faults_says_how_to_record_them() {
     assert_eq!(ran.code, 4, "{ran:?}");
     assert!(ran.err.contains("HARD_FAULTS"), "{}", ran.err);
 }
-
-/// A trace without the keyword AllFaults had 0 of them, and nothing said that this is not known.
-#[test]
-fn soft_faults_that_were_not_recorded_are_unknown() {
-    let mut bytes = crate::trust::fixture(TRACE);
-    for record in crate::trust::places(&bytes, &[0x020a, 0x020b, 0x020c, 0x020d, 0x020e, 0x020f]) {
-        bytes[record.start + 6..record.start + 8].copy_from_slice(&0x0eff_u16.to_le_bytes());
-    }
-    let says =
-        "AllFaults (soft faults; a WPR profile with this keyword or xperf -on PROC_THREAD+ALL_FAULTS records them)";
-    let of = |more: &[&str]| crate::trust::with("faults", &bytes, more);
-    let table = of(&["--of", "soft"]).out;
-    let words = table.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains(says) && words.ends_with("Total unknown"), "{table}");
-    assert!(of(&["--of", "soft", "--format", "csv"]).err.contains(says));
-    let json: Value = serde_json::from_str(&of(&["--of", "soft", "--format", "json"]).out).expect("JSON");
-    assert_eq!(json["soft"], json!({"events": null, "hard_markers": null, "rows": []}));
-    // Few traces have them: what does not show them does not ask for them.
-    assert!(!of(&[]).out.contains("AllFaults") && !out(&["faults", TRACE, "-q", "--of", "soft"]).contains("AllFaults"));
-}

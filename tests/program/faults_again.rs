@@ -252,3 +252,22 @@ fn waits_that_nothing_tells_are_no_zeros() {
         );
     }
 }
+
+/// A trace without the keyword AllFaults had 0 of them, and nothing said that this is not known.
+#[test]
+fn soft_faults_that_were_not_recorded_are_unknown() {
+    let file = trace(0);
+    let path = file.path().to_str().expect("UTF-8");
+    let says =
+        "AllFaults (soft faults; a WPR profile with this keyword or xperf -on PROC_THREAD+ALL_FAULTS records them)";
+    let of = |more: &[&str]| run(&[&["faults", path], more].concat());
+    let table = of(&["--of", "soft"]).out;
+    let words = table.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains(says) && words.ends_with("Total unknown"), "{table}");
+    assert!(of(&["--of", "soft", "--format", "csv"]).err.contains(says));
+    let json: Value = serde_json::from_str(&of(&["--of", "soft", "--format", "json"]).out).expect("JSON");
+    assert_eq!(json["soft"], json!({"events": null, "hard_markers": null, "rows": []}));
+    // Few traces have them: what does not show them does not ask for them.
+    assert!(!of(&[]).out.contains("AllFaults"));
+    assert!(!run(&["faults", "faults-x86.etl", "--of", "soft"]).out.contains("AllFaults"));
+}
