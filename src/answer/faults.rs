@@ -74,8 +74,8 @@ fn facts(set: &FaultSet) -> Facts<'_> {
         .is("unfinished", set.unfinished)
         .has("rows", Fact::table(|| set.disk_table(None)));
     let soft = Facts::default()
-        .is("events", set.soft.known(set.soft_events()))
-        .is("hard_markers", set.soft.known(set.soft.hard_markers))
+        .is("events", set.soft_events())
+        .is("hard_markers", set.soft.hard_markers)
         .has("rows", Fact::table(|| set.soft_table(None)));
     let facts = Facts::of_trace()
         .doubts(&set.warnings)
