@@ -69,8 +69,7 @@ fn order_of(etl: &EtlFile) -> Order {
     (is_other, etl.header.start_time, Reverse(etl.header.end_time))
 }
 
-/// The files of a recording in one order, however they are named, the first apart: times count from its start, and its header says when the recording
-/// ends.
+/// The files of a recording in one order, however they are named, the first apart: times count from its start.
 pub(crate) fn sorted<T>(first: T, further: Vec<T>, etl: impl Fn(&T) -> &EtlFile) -> (T, Vec<T>) {
     if further.is_empty() {
         return (first, further);

@@ -2,18 +2,8 @@
 
 use crate::check::{check, folder, json};
 use crate::program::{fixtures, run};
+use crate::recording::pair;
 use std::fs;
-use std::path::Path;
-
-/// A kernel's and a user's file of one recording.
-fn pair(folder: &Path) -> [String; 2] {
-    let mut names = ["kernel.etl", "user.etl"].into_iter();
-    crate::recording::split(folder, |n| n % 5 == 0).map(|path| {
-        let to = folder.join(names.next().unwrap());
-        fs::rename(path, &to).unwrap();
-        to.to_str().unwrap().to_owned()
-    })
-}
 
 const BUDGETS: &str = "[[budget]]\nname = \"all\"\nmax = \"100 %\"\n";
 

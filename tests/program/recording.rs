@@ -36,6 +36,16 @@ pub fn split(folder: &Path, second: impl Fn(usize) -> bool) -> [PathBuf; 2] {
     [put(folder, "a.etl", &a.finish()), put(folder, "b.etl", &b.finish())]
 }
 
+/// Paths of a kernel's and a user's file of one recording, by names that tell which is which.
+pub fn pair(folder: &Path) -> [String; 2] {
+    let mut names = ["kernel.etl", "user.etl"].into_iter();
+    split(folder, |n| n % 5 == 0).map(|path| {
+        let to = folder.join(names.next().unwrap());
+        std::fs::rename(path, &to).unwrap();
+        to.to_str().unwrap().to_owned()
+    })
+}
+
 fn put(folder: &Path, name: &str, bytes: &[u8]) -> PathBuf {
     let path = folder.join(name);
     std::fs::write(&path, bytes).unwrap();

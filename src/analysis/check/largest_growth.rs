@@ -32,8 +32,7 @@ fn is_process(dimension: &str) -> bool {
 }
 
 /// The dimensions that both have, and the rows that grew most; without a baseline, and where nothing grew or no dimension is that of both, the
-/// largest. Where rows do not
-/// `add_up`, as those of peaks do not, each stays apart, and what several processes of one name have is not compared.
+/// largest. Where rows do not `add_up`, as those of peaks do not, each stays apart, and what several processes of one name have is not compared.
 pub fn grown(value: &Value, baseline: Option<&Value>, add_up: bool) -> (Vec<String>, Vec<Grown>) {
     let baseline = baseline.filter(|baseline| not_comparable(value, baseline).is_none());
     let dimensions = shared_dimensions(value, baseline);

@@ -2,21 +2,12 @@
 
 use super::{parts, rows};
 use crate::program::{Ran, fixtures, run};
+use crate::recording::pair;
 use std::fs;
 use std::path::Path;
 
 fn export(dataset: &Path, arguments: &[&str]) -> Ran {
     run(&[&["export"], arguments, &["--out", dataset.to_str().unwrap()]].concat())
-}
-
-/// Paths of a kernel's and a user's file of one recording.
-fn pair(folder: &Path) -> [String; 2] {
-    let mut names = ["kernel.etl", "user.etl"].into_iter();
-    crate::recording::split(folder, |n| n % 5 == 0).map(|path| {
-        let to = folder.join(names.next().unwrap());
-        fs::rename(path, &to).unwrap();
-        to.to_str().unwrap().to_owned()
-    })
 }
 
 /// Names of the files in `traces`.
