@@ -21,6 +21,7 @@ pub mod processes;
 pub(crate) mod profile_memory_tracks;
 pub(crate) mod recording_end;
 pub mod refset;
+pub(crate) mod repeated_marks;
 #[cfg(feature = "cli")]
 pub(crate) mod report;
 pub mod resident;

@@ -1,6 +1,7 @@
 //! Windows beyond the end of the recording by the file's header: what the machine did then was not recorded. Records there are of
 //! providers' rundowns or of a merge. All analyses judge their windows here; rows of events show these records.
 
+use crate::analysis::repeated_marks::marks_repeated;
 use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::model::window::{Bound, Window};
@@ -59,13 +60,14 @@ pub fn beyond_recording(analysis: &'static str, trace: &Trace, from: Ticks, to: 
     (beyond.0 > 0).then(|| Warning::note(analysis, "window_beyond_recording", text))
 }
 
-/// The same for a window of which the user named an end, where others show none.
-pub fn named_beyond_recording(
+/// What is said of a window of which the user named an end: the same, and which of several marks its ends are.
+pub fn of_named_window(
     analysis: &'static str,
     trace: &Trace,
     (from, to): (Option<&Bound>, Option<&Bound>),
     ends: (Ticks, Ticks),
-) -> Option<Warning> {
+) -> Vec<Warning> {
     let is_named = from.is_some() || to.is_some();
-    is_named.then(|| beyond_recording(analysis, trace, ends.0, ends.1)).flatten()
+    let beyond = is_named.then(|| beyond_recording(analysis, trace, ends.0, ends.1)).flatten();
+    beyond.into_iter().chain(marks_repeated(analysis, trace, (from, to), ends.0)).collect()
 }

@@ -100,3 +100,29 @@ fn the_mean_of_waits_is_of_those_that_are_counted() {
     assert_eq!(waits(&["--from", "0.004", "--to", "0.005"]), ["0", "1000000", ""]);
     assert_eq!(waits(&["--from", "0.001", "--to", "0.0095"]), ["2", "6000000", "3000000"]);
 }
+
+/// A loop sets one mark in each round: the window takes the first, and says so.
+#[test]
+fn marks_whose_text_occurs_several_times_are_told() {
+    for (command, trace, begin) in [
+        (&["cpu"][..], "cpu-compressed.etl", "work-start"),
+        (&["cpu", "--preset", "sampling"], "cpu-compressed.etl", "work-start"),
+        (&["memory"], "faults-x86.etl", "work-start"),
+        (&["faults"], "faults-x86.etl", "work-start"),
+        (&["allocations"], "alloc-x86.etl", "work-start"),
+        (&["stacks"], "cpu-compressed.etl", "work-start"),
+        (&["events", "--rows", "--head", "1"], "cpu-compressed.etl", "work-start"),
+        (&["refset"], "refset-small.etl", "RefSetTraceStart"),
+    ] {
+        let told = |from: &str| {
+            let ran = run(&[command, &[trace, "--from", from, "--format", "csv"]].concat());
+            assert!(ran.code == 0 || ran.err.contains("no mark matches"), "{command:?} {trace}: {ran:?}");
+            ran.err.lines().find(|line| line.contains("marks match")).map(str::to_owned)
+        };
+        let both = format!("{}*", &begin[..4]);
+        assert_eq!(told(begin), None, "{command:?} {trace}");
+        let line = told(&both).unwrap_or_else(|| panic!("{command:?} {trace} {both}"));
+        assert!(line.contains(&format!("2 marks match \"{both}\" (at ")), "{line}");
+        assert!(line.contains("the window begins with the first of them; name another one by its time"), "{line}");
+    }
+}

@@ -52,6 +52,7 @@ pub use timeline::TimelineStep;
 pub(crate) use warnings::{ALLOCATIONS_MISSING, FAR_FROM_RUNDOWN, FREES_DIFFER, FREES_UNKNOWN, SNAPSHOT_IMPOSSIBLE};
 
 use crate::analysis::recording_end::{beyond_recording, recording_end};
+use crate::analysis::repeated_marks::marks_repeated;
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::resident::warnings::of_snapshots;
@@ -324,6 +325,8 @@ impl Whole {
         let told = told.iter().filter(|_| stacks.is_any());
         warnings.extend(symbols_missing(of.needs().name, told.cloned()));
         warnings.extend(beyond_recording(of.needs().name, trace, range.from, range.to));
+        let named = (query.from.as_ref(), query.to.as_ref());
+        warnings.extend(marks_repeated(of.needs().name, trace, named, range.from));
         AllocationSet {
             warnings,
             missing,

@@ -6,7 +6,7 @@ use crate::analysis::cpu::all_samples::{Sample, beyond_capacity, samples};
 use crate::analysis::cpu::query::{CpuOrder, CpuQuery, Dimension};
 use crate::analysis::cpu::sampled_and_exact::interval;
 use crate::analysis::cpu::thread_labels::names_one;
-use crate::analysis::recording_end::named_beyond_recording;
+use crate::analysis::recording_end::of_named_window;
 use crate::analysis::stacks::{
     NO_SAMPLES, Names, Owners, ProfileIntervals, SampleCoverage, SamplesByProcessor, Texts, TimeOfSamples,
 };
@@ -261,7 +261,7 @@ fn of_window(trace: &Trace, query: &CpuQuery, samples: &[Sample], range: TickRan
     let early = range.count_before(query.from.as_ref(), samples.iter().map(|sample| sample.moment.time));
     let before = before_start(CPU.name, &[(early, ["sample", "samples"])]);
     let named = (query.from.as_ref(), query.to.as_ref());
-    let beyond = named_beyond_recording(CPU.name, trace, named, (range.from, range.to));
+    let beyond = of_named_window(CPU.name, trace, named, (range.from, range.to));
     before.into_iter().chain(beyond).collect()
 }
 

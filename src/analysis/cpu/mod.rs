@@ -39,6 +39,7 @@ pub(crate) use timeline_table::SERIES;
 pub(crate) use unknown_processes::MissedTimes;
 pub use wakeups_and_preemptions::{PreemptionRow, WakeupRow};
 
+use crate::analysis::repeated_marks::marks_repeated;
 use crate::analysis::stacks::StackTexts;
 use crate::analysis::time_grid::{Grid, TickRange};
 use crate::dimensions::{Condition, Dimension as _};
@@ -176,6 +177,8 @@ impl CpuUse {
             }
         };
         set.stack_texts = stacks.map(SwitchStacks::into_texts).unwrap_or_default();
+        let (named, begin) = ((query.from.as_ref(), query.to.as_ref()), set.window.from.time);
+        set.warnings.extend(marks_repeated(CPU.name, trace, named, begin));
         Ok(set)
     }
 

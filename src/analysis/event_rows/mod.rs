@@ -132,6 +132,7 @@ impl<'t> EventListing<'t> {
         let schemas = Schemas::new(trace.etl(), &query.manifests);
         let window = query.window(trace)?;
         let mut warnings = trace.trust().warnings();
+        warnings.extend(query.marks_repeated(trace, window.as_ref()));
         let unreadable = |text: &String| Warning::note("event_rows", "unreadable_manifest", text.clone());
         warnings.extend(schemas.unreadable.iter().take(20).map(unreadable));
         let (stacks, told) = query.stacks.as_ref().map(|symbols| EventStacks::of_all(trace, symbols)).unzip();

@@ -2,6 +2,7 @@
 
 use super::field_choice::{FieldChoice, FieldCondition};
 use crate::analysis::events::EventFilter;
+use crate::analysis::repeated_marks::marks_repeated;
 use crate::analysis::stacks::NO_PROCESS_KNOWN;
 use crate::dimensions::single_dimensions::{EVENT, PROCESSOR, PROVIDER, THREAD};
 use crate::dimensions::{Condition, NO_LABEL, ProcessFacet, dimensions};
@@ -12,6 +13,7 @@ use crate::model::window::{Bound, Ends, Window};
 use crate::moment::Moment;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
+use crate::trace::trust::warning::Warning;
 use crate::units::{Nanos, Ticks};
 
 dimensions! {
@@ -88,6 +90,13 @@ impl EventRowQuery {
             window.to.time = Ticks(window.to.time.0.saturating_add(1));
         }
         Ok(Some(window))
+    }
+
+    /// Which of several marks an end of the window is.
+    pub(super) fn marks_repeated(&self, trace: &Trace, window: Option<&Window>) -> Option<Warning> {
+        let around = self.around.as_ref().map(|(bound, _)| bound);
+        let begin = window.map_or(Ticks(i64::MIN), |window| window.from.time);
+        marks_repeated("event_rows", trace, (self.from.as_ref().or(around), self.to.as_ref()), begin)
     }
 
     /// True where no condition leaves out any row of the window.

@@ -25,6 +25,7 @@ pub(crate) use timeline::FaultStep;
 pub(crate) use warnings::WAITS_OVERLAP;
 
 use crate::analysis::recording_end::beyond_recording;
+use crate::analysis::repeated_marks::marks_repeated;
 use crate::analysis::stacks::{Owners, Texts};
 use crate::analysis::time_grid::{Grid, TickRange};
 use crate::dimensions::Condition;
@@ -93,6 +94,7 @@ impl FaultSet {
         let (disk, unfinished) = (counted.request_figures(&requests), counted.unfinished(&unfinished));
         warnings.extend(warnings::of_figures(&figures, &disk, (unfinished, warnings::has_no_completion(&records))));
         warnings.extend(of_times.into_iter().chain(beyond_recording(FAULTS.name, trace, range.from, range.to)));
+        warnings.extend(marks_repeated(FAULTS.name, trace, (query.from.as_ref(), query.to.as_ref()), range.from));
         warnings.add(query.ranges.map(|_| warnings::of_ranges(trace, snapshot)).unwrap_or_default());
         let set = FaultSet {
             warnings,

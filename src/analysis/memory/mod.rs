@@ -15,7 +15,7 @@ mod virtual_commit;
 mod warnings;
 pub mod working_sets;
 
-use crate::analysis::recording_end::{begun_inside, named_beyond_recording};
+use crate::analysis::recording_end::{begun_inside, of_named_window};
 use crate::analysis::resident::warnings::failed_checks;
 use crate::dimensions::{Condition, Dimension as _, Label};
 use crate::error::Error;
@@ -104,7 +104,7 @@ impl MemorySet {
         let (etl, counters, trust) = (trace.etl(), trace.counters(), trace.trust());
         let has = |hook| trace.survey().kernel_count(hook) > 0;
         check_recorded(trace, query)?;
-        let (window, beyond) = window(trace, query)?;
+        let (window, of_window) = window(trace, query)?;
         let (physical, ram) = (physical(trace), trace.system().ram_pages.filter(|&pages| pages > 0));
         let (inside, wrong): (Vec<&At<MemoryCounters>>, Vec<_>) =
             (counters.memory.iter()).filter(|at| window.holds(at.moment)).partition(|at| at.value.is_possible());
@@ -148,7 +148,7 @@ impl MemorySet {
             times,
             clock: etl.clock,
         };
-        set.warnings.extend(beyond);
+        set.warnings.extend(of_window);
         set.warnings.extend(set.times.doubts(query.group_by, |of| has(of.records())));
         set.warnings.extend(warnings::fallen(&set.samples));
         set.warnings.extend(warnings::warnings(trace, &set.samples, set.physical.is_some()));
@@ -261,8 +261,8 @@ fn is_priority_selected(query: &MemoryQuery, priority: Option<u8>) -> bool {
     }
 }
 
-/// The whole trace, unless the user names an end. Marks do not matter. With a warning where it goes on after the recording.
-fn window(trace: &Trace, query: &MemoryQuery) -> Result<(Window, Option<Warning>), Error> {
+/// The whole trace, unless the user names an end. Marks do not matter. With what is said of it.
+fn window(trace: &Trace, query: &MemoryQuery) -> Result<(Window, Vec<Warning>), Error> {
     let (etl, ends) = (trace.etl(), Ends::of_trace(trace.etl(), trace.survey(), &trace.system().marks));
     let first = Bound::Time(Nanos(etl.clock.nanos(ends.first).0.min(0)));
     let last = Bound::Time(Nanos(etl.clock.nanos(ends.last.time).0.saturating_add(1_000_000_000)));
@@ -276,8 +276,8 @@ fn window(trace: &Trace, query: &MemoryQuery) -> Result<(Window, Option<Warning>
         window.to = Moment::LAST;
     }
     let (named, ends) = ((query.from.as_ref(), query.to.as_ref()), (window.from.time, window.to.time));
-    let beyond = named_beyond_recording(MEMORY_UTILIZATION.name, trace, named, ends);
-    Ok((window, beyond))
+    let told = of_named_window(MEMORY_UTILIZATION.name, trace, named, ends);
+    Ok((window, told))
 }
 
 /// What is wrong with the page sequence that gives the size of physical memory, and with it what is in use.

@@ -32,7 +32,7 @@ pub use totals::timeline::{PeakAndAverage, Timeline, TimelineGroup};
 pub use totals::working_set_check::{MemInfoWsCheck, MemInfoWsDifference};
 pub(crate) use unrecorded::UnrecordedReason;
 
-use crate::analysis::recording_end::{begun_inside, named_beyond_recording};
+use crate::analysis::recording_end::{begun_inside, of_named_window};
 use crate::analysis::resident::consistency_checks::Checks;
 use crate::analysis::rundown_contradictions::RundownContradictions;
 use crate::analysis::stacks::StackTexts;
@@ -214,7 +214,7 @@ impl ReferenceSet {
         set.stack_texts = stacks.map(AccessStacks::into_texts).unwrap_or_default();
         set.add_warnings(trace, query.max_residue, told.unwrap_or_default());
         let (named, ends) = ((query.from.as_ref(), query.to.as_ref()), (set.window.from.time, set.window.to.time));
-        set.warnings.extend(named_beyond_recording(REFERENCE_SET.name, trace, named, ends));
+        set.warnings.extend(of_named_window(REFERENCE_SET.name, trace, named, ends));
         set.warnings.extend(contradictions.warning(REFERENCE_SET.name, "categories are by the events"));
         set.warnings.extend(set.outside_chosen(&query.conditions));
         set.warnings.extend(of_names(&of_files, &REFERENCE_SET));

@@ -12,7 +12,7 @@ use super::sampling_intervals::ProfileIntervals;
 use super::stack_matching::Attached;
 use super::switch_chains;
 use super::text_interner::Texts;
-use crate::analysis::recording_end::named_beyond_recording;
+use crate::analysis::recording_end::of_named_window;
 use crate::analysis::time_grid::TickRange;
 use crate::etl::clock::Clock;
 use crate::event::Phase;
@@ -90,7 +90,7 @@ impl<'a> Counting<'a> {
         let of_samples = self.samples.doubt(trace, STACK_EVENTS.name, query);
         let of_processors = if of.0 == EventChoice::Samples { self.coverage(trace, query, events) } else { Vec::new() };
         let (named, ends) = ((query.from.as_ref(), query.to.as_ref()), (self.window.0.time, self.window.1.time));
-        let of_recording = named_beyond_recording(STACK_EVENTS.name, trace, named, ends);
+        let of_recording = of_named_window(STACK_EVENTS.name, trace, named, ends);
         let of_threads = || no_threads(trace.survey(), &STACK_EVENTS);
         let is_unknown = self.process_numbers.keys().any(|(process_id, _)| process_id.is_none());
         let of_owners = is_unknown.then(of_threads).flatten();

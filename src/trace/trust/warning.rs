@@ -161,6 +161,7 @@ const CODES: &[(&str, bool)] = &[
     ("snapshot_impossible", true),
     // A window that the recording does not fill.
     ("window_beyond_recording", false),
+    ("marks_repeated", false),
     ("records_before_start", true),
     ("unknown", false),
     ("start_unknown", false),
