@@ -4,6 +4,10 @@
 use crate::analysis::repeated_marks::marks_repeated;
 use crate::error::Error;
 use crate::etl::EtlFile;
+use crate::etl::record_id::HookId;
+use crate::event::hooks::LOG_FILE;
+use crate::event::payload::hook_of;
+use crate::load::event_kind_counts::KindCount;
 use crate::model::window::{Bound, Window};
 use crate::trace::Trace;
 use crate::trace::trust::warning::Warning;
@@ -12,14 +16,33 @@ use crate::units::{Nanos, Ticks};
 /// When the recording ended by the file's header, where the trace has records more than a hundredth of its length after that; the
 /// header's times are those of a clock that can be set. Of several files, by that which ended last.
 pub fn recording_end(trace: &Trace) -> Option<Ticks> {
-    let (etl, last) = (trace.etl(), trace.survey().last()?);
+    let end = session_ends(trace)?.into_iter().max()?;
+    is_early(trace, end).then_some(end)
+}
+
+/// When each session ended by its header, that of the kernel first; `None` where one does not say it.
+fn session_ends(trace: &Trace) -> Option<Vec<Ticks>> {
+    let etl = trace.etl();
     let begun = |file: &EtlFile| file.header_stamp().map_or(Nanos(0), |stamp| etl.clock.nanos(stamp));
     let further = etl.further().map(|(_, file, _)| session_end(file, begun(file)));
-    let ends: Option<Vec<Ticks>> = std::iter::once(session_end(etl, Nanos(0))).chain(further).collect();
-    let end = ends?.into_iter().max()?;
+    std::iter::once(session_end(etl, Nanos(0))).chain(further).collect()
+}
+
+/// True where the trace goes on for more than a hundredth of its length after that.
+fn is_early(trace: &Trace, end: Ticks) -> bool {
+    let last = trace.survey().last().unwrap_or(end);
     let beyond = i128::from(last.0) - i128::from(end.0);
-    let whole = i128::from(last.0) - i128::from(etl.clock.origin.0);
-    (beyond > 0 && beyond * 100 > whole).then_some(end)
+    let whole = i128::from(last.0) - i128::from(trace.etl().clock.origin.0);
+    beyond > 0 && beyond * 100 > whole
+}
+
+/// When the kernel's session ended, where another one of the recording went on, and had no kernel events itself.
+fn kernel_session_end(trace: &Trace) -> Option<Ticks> {
+    let end = *session_ends(trace)?.first()?;
+    let is_of_session = |hook: HookId| hook.group() == LOG_FILE.group();
+    let is_later = |kind: &KindCount| kind.last > end && hook_of(kind.id).is_some_and(|hook| !is_of_session(hook));
+    (is_early(trace, end) && trace.etl().further().next().is_some() && !trace.survey().kinds.iter().any(is_later))
+        .then_some(end)
 }
 
 /// When a session ended that began then, by its length in the header.
@@ -46,14 +69,24 @@ pub fn begun_inside(trace: &Trace, from: Option<&Bound>, window: Window) -> Resu
 
 /// The part of a window after the end of the recording: that nothing is there is no news.
 pub fn beyond_recording(analysis: &'static str, trace: &Trace, from: Ticks, to: Ticks) -> Option<Warning> {
-    let end = recording_end(trace)?;
+    let (end, whose, what) = match recording_end(trace) {
+        Some(end) => (
+            end,
+            "recording",
+            "what the machine did then was not recorded; records there are of its stop or of a merge",
+        ),
+        None => (
+            kernel_session_end(trace)?,
+            "kernel's session",
+            "of what the kernel logs, nothing was recorded then; another session of the recording went on",
+        ),
+    };
     // A window without an end goes on to the last record.
     let last = Ticks(trace.survey().last()?.0.saturating_add(1));
     let [from, to, end] = [from, to.min(last), end].map(|time| trace.time(time));
     let beyond = Nanos(to.0 - end.max(from).0);
     let text = format!(
-        "the window goes on for {:.3} s after the end of the recording by the file's header ({:.6} s): what the machine did then was not \
-         recorded; records there are of its stop or of a merge",
+        "the window goes on for {:.3} s after the end of the {whose} by the file's header ({:.6} s): {what}",
         beyond.seconds(),
         end.seconds()
     );

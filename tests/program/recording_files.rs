@@ -303,4 +303,11 @@ fn a_recording_ends_with_its_last_session() {
     let from = format!("{:.3}", half as f64 / 1e7 * 1.2);
     let ran = run(&["allocations", kernel, user, "--from", &from]);
     assert!(!ran.err.contains("the recording ends at"), "{ran:?}");
+    // Nothing of what the kernel logs is in the second half.
+    let says = "after the end of the kernel's session by the file's header";
+    for command in ["allocations", "faults"] {
+        let ran = |files: &[&str]| run(&[&[command], files].concat());
+        let (both, alone) = (ran(&[kernel, user]), ran(&[kernel]));
+        assert!(both.out.contains(&says[..40]) && !alone.out.contains(&says[..40]), "{command} {both:?} {alone:?}");
+    }
 }
