@@ -35,6 +35,11 @@ pub enum Fact<'a> {
     List(Box<dyn Fn() -> Box<dyn Iterator<Item = Fact<'a>> + 'a> + 'a>),
 }
 
+fn coded(warnings: &Warnings, is_grave: bool) -> Vec<serde_json::Value> {
+    let some = warnings.iter().filter(|warning| warning.is_grave == is_grave);
+    some.map(|warning| json!({"code": warning.code, "text": warning.text})).collect()
+}
+
 /// An object: values with their names, in order.
 #[derive(Debug, Default)]
 pub struct Facts<'a>(pub Vec<(Cow<'static, str>, Fact<'a>)>);
@@ -57,8 +62,12 @@ impl<'a> Facts<'a> {
 
     /// Adds `doubts`: of the warnings those that make numbers wrong, with their codes.
     pub(crate) fn doubts(self, warnings: &Warnings) -> Facts<'a> {
-        let grave = warnings.iter().filter(|warning| warning.is_grave);
-        self.is("doubts", grave.map(|warning| json!({"code": warning.code, "text": warning.text})).collect::<Vec<_>>())
+        self.is("doubts", coded(warnings, true))
+    }
+
+    /// Adds `notes`: the other warnings with their codes. Budgets against this answer are judged by them.
+    pub(crate) fn notes(self, warnings: &Warnings) -> Facts<'a> {
+        self.is("notes", coded(warnings, false))
     }
 
     /// Adds `missing_keywords`: what was not recorded of what the answer is made of.

@@ -28,9 +28,9 @@ pub enum Exported {
     /// No text: perhaps a trace.
     NoText(Input),
     /// JSON or CSV that pfnset wrote.
-    Pfnset(PfnsetTable),
+    Pfnset(Box<PfnsetTable>),
     /// CSV that WPA exported.
-    Wpa(WpaExport),
+    Wpa(Box<WpaExport>),
 }
 
 impl Exported {
@@ -56,10 +56,10 @@ impl Exported {
         if pfnset_csv::is_one(text, &head) {
             return pfnset_table(pfnset_csv::read(text)?);
         }
-        WpaExport::new(input, options, known).map(Exported::Wpa)
+        WpaExport::new(input, options, known).map(|export| Exported::Wpa(Box::new(export)))
     }
 }
 
 fn pfnset_table(table: PfnsetTable) -> Result<Exported, Reason> {
-    table.other_class().map_or(Ok(Exported::Pfnset(table)), |reason| Err(reason.into()))
+    table.other_class().map_or(Ok(Exported::Pfnset(Box::new(table))), |reason| Err(reason.into()))
 }

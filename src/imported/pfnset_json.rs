@@ -3,7 +3,7 @@
 use crate::dimensions::single_dimensions::{CATEGORY, CATEGORY_WPA, IMPACT, RELEASE_REASON};
 use crate::imported::file_kind::EXPECTED;
 use crate::imported::pfnset_table::{BY_LIST, CountedBy, PfnsetForm, PfnsetRow, PfnsetSnapshot, PfnsetTable};
-use crate::imported::selection::{Chosen, ChosenBy, Selection};
+use crate::imported::selection::{Chosen, ChosenBy, Selection, ToldOnce};
 use crate::imported::wpa::columns::ExportedTable;
 use crate::imported::wpa::contradictions::{categories_unknown, is_category};
 use crate::trace::trust::warning::{OF_TRACE, Warning, Warnings};
@@ -68,10 +68,9 @@ pub(super) fn read(text: &str) -> Result<PfnsetTable, String> {
     let selection = Selection {
         chosen: chosen(&document, &dimensions, &snapshots)?,
         window: window(&document),
-        grave: document
-            .get("doubts")
-            .and_then(Value::as_array)
-            .map(|doubts| doubts.iter().filter_map(|doubt| Some(doubt.get("text")?.as_str()?.to_owned())).collect()),
+        span_ns: span_ns(&document),
+        grave: told_once(&document, "doubts"),
+        notes: told_once(&document, "notes").unwrap_or_default(),
         missing_keywords: document.get(MISSING_KEYWORDS).map(|_| texts(MISSING_KEYWORDS)),
     };
     if let (ExportedTable::Reference, Chosen::By(conditions), [all]) = (table, &selection.chosen, snapshots.as_slice())
@@ -171,6 +170,21 @@ fn chosen(document: &Value, dimensions: &[String], snapshots: &[PfnsetSnapshot])
     let held = number(document, "held_at_stop").filter(|_| !counts_ended(dimensions));
     let is_part = selected.any(|(selected, all)| selected != all) || held.is_some_and(|held| held != sum());
     Ok(if is_part { Chosen::NotNamed } else { Chosen::NotSaid })
+}
+
+/// Warnings with their codes; `None` where the file has no such key.
+fn told_once(document: &Value, key: &str) -> Option<Vec<ToldOnce>> {
+    let text = |one: &Value, key: &str| one.get(key).and_then(Value::as_str).map(str::to_owned);
+    let list = document.get(key)?.as_array()?.iter();
+    Some(list.filter_map(|one| Some(ToldOnce { code: text(one, "code")?, text: text(one, "text")? })).collect())
+}
+
+/// The length of the scenario of a reference set.
+fn span_ns(document: &Value) -> Option<u64> {
+    let seconds = |key: &str| document.get("window")?.get(key)?.as_f64();
+    let length = (seconds("stop_s")? - seconds("start_s")?) * 1e9;
+    // The conversion saturates.
+    length.is_finite().then_some(length.round() as u64)
 }
 
 /// The window of a reference set, where a user chose it.
@@ -273,7 +287,7 @@ mod tests {
         assert_eq!(of("", 4).unwrap().chosen, Chosen::NotNamed);
         let named =
             of(r#","where":[{"dimension":"process","patterns":"a*"}],"doubts":[{"code":"x","text":"y"}]"#, 4).unwrap();
-        assert!(named.is_by("process", "A*") && named.grave == Some(vec!["y".to_owned()]), "{named:?}");
+        assert!(named.is_by("process", "A*") && named.grave.as_ref().unwrap()[0].text == "y", "{named:?}");
         assert_eq!(of(r#","where":[]"#, 3).unwrap().chosen, Chosen::By(Vec::new()));
         assert!(of(r#","where":[]"#, 4).unwrap_err().contains("its rows have 3 pages and its held_at_stop is 4"));
         assert!(of(r#","where":[{"dimension":"process"}]"#, 4).unwrap_err().contains("no list of conditions"));

@@ -38,6 +38,15 @@ impl ChosenBy {
     }
 }
 
+/// A warning that was said when the file was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ToldOnce {
+    /// What it is.
+    pub code: String,
+    /// The same for people.
+    pub text: String,
+}
+
 /// A part of a trace, and what is known of its numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Selection {
@@ -45,15 +54,26 @@ pub(crate) struct Selection {
     pub chosen: Chosen,
     /// The window that a user chose for a reference set, seconds since trace start.
     pub window: Option<(f64, f64)>,
+    /// The length of the scenario of a reference set, nanoseconds.
+    pub span_ns: Option<u64>,
     /// Of the warnings those that make numbers wrong; `None`: the file does not say which.
-    pub grave: Option<Vec<String>>,
+    pub grave: Option<Vec<ToldOnce>>,
+    /// The other warnings; of an older file none.
+    pub notes: Vec<ToldOnce>,
     /// Keywords that its trace was recorded without; `None`: the file does not say it.
     pub missing_keywords: Option<Vec<String>>,
 }
 
 impl Default for Selection {
     fn default() -> Selection {
-        Selection { chosen: Chosen::NotSaid, window: None, grave: None, missing_keywords: None }
+        Selection {
+            chosen: Chosen::NotSaid,
+            window: None,
+            span_ns: None,
+            grave: None,
+            notes: Vec::new(),
+            missing_keywords: None,
+        }
     }
 }
 
@@ -76,9 +96,9 @@ impl Selection {
         let told = |text: &String| format!("when it was written: {text}");
         let mut all = Warnings::default();
         // A program of before named all warnings alike: the first are the worst.
-        let grave: &[String] = match &self.grave {
-            Some(grave) => grave,
-            None => warnings.get(..warnings.len().min(OTHERS)).unwrap_or_default(),
+        let grave: Vec<&String> = match &self.grave {
+            Some(grave) => grave.iter().map(|warning| &warning.text).collect(),
+            None => warnings.iter().take(OTHERS).collect(),
         };
         all.extend(grave.iter().map(|text| Warning::grave(OF_TRACE, CODE, told(text))));
         let others = warnings.iter().filter(|text| !grave.contains(text)).take(OTHERS);
@@ -108,7 +128,8 @@ mod tests {
     fn what_an_older_file_warns_of_is_grave() {
         let warnings = ["a", "b", "c", "d"].map(str::to_owned);
         let told = |grave: Option<&[&str]>| {
-            let grave = grave.map(|grave| grave.iter().map(|text| (*text).to_owned()).collect());
+            let coded = |text: &&str| ToldOnce { code: String::new(), text: (*text).to_owned() };
+            let grave = grave.map(|grave| grave.iter().map(coded).collect());
             let doubts = Selection { grave, ..Selection::default() }.warnings(true, &warnings);
             doubts.iter().map(|doubt| doubt.is_grave).collect::<Vec<_>>()
         };

@@ -17,6 +17,7 @@ mod check_heaps;
 mod check_ids;
 mod check_keywords;
 mod check_limits;
+mod check_results;
 mod check_runs;
 mod check_together;
 mod check_trust;

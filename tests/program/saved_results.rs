@@ -23,7 +23,7 @@ fn save(folder: &TempDir, name: &str, arguments: &[&str]) {
 fn as_before(folder: &TempDir, name: &str, older: &str) {
     let text = std::fs::read_to_string(folder.path().join(name)).expect("a result");
     let mut document: Value = serde_json::from_str(&text).expect("JSON");
-    for key in ["where", "doubts"] {
+    for key in ["where", "doubts", "notes"] {
         document.as_object_mut().and_then(|object| object.remove(key)).expect("a key");
     }
     std::fs::write(folder.path().join(older), document.to_string()).expect("room for a file");

@@ -1,5 +1,6 @@
 //! A baseline that is JSON or CSV of `pfnset resident` or `refset`: the value of a budget in its rows.
 
+use crate::analysis::check::baseline_doubts::doubted;
 use crate::analysis::check::budget::{Analysis, Budget, Measure};
 use crate::analysis::check::measured_value::{Row, Value};
 use crate::analysis::check::unrecorded::{depends_on_keyword, unrecorded_of_saved};
@@ -24,7 +25,7 @@ pub fn table_value(table: &PfnsetTable, budget: &Budget) -> Result<Value, String
     if !table.counts(false) {
         return Err("the baseline counts by WPA's rules; write it by the corrected rules".to_owned());
     }
-    if let Some(reason) = part(table, budget) {
+    if let Some(reason) = part(table, budget).or_else(|| doubted(table, budget)) {
         return Err(reason);
     }
     let unrecorded = unrecorded(table, budget)?;
@@ -66,6 +67,7 @@ pub fn table_value(table: &PfnsetTable, budget: &Budget) -> Result<Value, String
         dimensions: table.dimensions.clone(),
         rows: selected().map(row).collect(),
         unrecorded,
+        scenario_ns: table.selection.span_ns,
         has_no_match: selected().next().is_none() && budget.conditions.has_no_match(),
         ..Value::default()
     })

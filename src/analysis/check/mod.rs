@@ -6,6 +6,7 @@
 
 mod allocation_values;
 pub mod baseline;
+mod baseline_doubts;
 mod baseline_rows;
 mod baseline_table;
 pub mod budget;

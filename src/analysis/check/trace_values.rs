@@ -157,7 +157,13 @@ fn but_not_recorded(warnings: &[Warning]) -> Warnings {
 
 /// The things of which a warning says that they are not known.
 fn unknown_things(warning: &Warning) -> Vec<(&'static Recorded, &'static str, String)> {
-    let all: Vec<(&'static Recorded, &str)> = match warning.code {
+    let all = unknown_by(warning.code);
+    all.into_iter().map(|(recorded, things)| (recorded, things, warning.text.clone())).collect()
+}
+
+/// The same of a warning with this code.
+pub(super) fn unknown_by(code: &str) -> Vec<(&'static Recorded, &'static str)> {
+    match code {
         FILES_UNNAMED | NAMES_MISSING => vec![(&FILES, "file names")],
         HEAPS_MISSING | HEAPS_AFTER_PAGES => vec![(&HEAPS, "heap ranges")],
         DRIVERS_UNKNOWN => vec![(&IMAGES, DRIVERS)],
@@ -166,8 +172,7 @@ fn unknown_things(warning: &Warning) -> Vec<(&'static Recorded, &'static str, St
             vec![(&REGIONS, "regions"), (&HEAPS, "heap ranges"), (&VIEWS, VIEW_THINGS), (&PROCESSES, THREADS)]
         }
         _ => Vec::new(),
-    };
-    all.into_iter().map(|(recorded, things)| (recorded, things, warning.text.clone())).collect()
+    }
 }
 
 /// What rows of the resident set are grouped by.

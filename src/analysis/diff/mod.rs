@@ -111,7 +111,7 @@ struct Side<'s> {
     starts: Starts,
     file: FileSide<'s>,
     warnings: Warnings,
-    /// The length of the scenario of a trace, of a reference set.
+    /// The length of the scenario, of a reference set.
     span_ns: Option<u64>,
 }
 
@@ -278,6 +278,9 @@ fn read<'s>(sources: [&'s Source; 2], plan: &DiffPlan, query: &DiffQuery) -> Res
     }
     let near = sides.iter().find_map(|side| side.file.time);
     for (at, (side, ((source, snapshot), by_wpa))) in sides.iter_mut().zip(of_side()).enumerate() {
+        if let SourceContent::Pfnset(table) = &source.content {
+            side.span_ns = table.selection.span_ns;
+        }
         let Some(trace) = source.trace() else { continue };
         let of_side = |error| at_side(error, at, &source.path);
         match plan.table {

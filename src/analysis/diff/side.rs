@@ -35,9 +35,9 @@ pub enum SourceContent {
     /// A trace.
     Trace(Box<Trace>),
     /// A file that pfnset wrote.
-    Pfnset(PfnsetTable),
+    Pfnset(Box<PfnsetTable>),
     /// A table that WPA exported.
-    Wpa(WpaExport),
+    Wpa(Box<WpaExport>),
 }
 
 impl Source {

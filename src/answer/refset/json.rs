@@ -16,6 +16,7 @@ pub(super) fn facts(set: &ReferenceSet) -> Facts<'_> {
     let none = || Fact::Is(Value::Null);
     let facts = Facts::of_trace()
         .doubts(&set.warnings)
+        .notes(&set.warnings)
         .filter(&set.filter)
         .all(head(set))
         .all(flows(set))

@@ -47,6 +47,7 @@ fn facts(set: &ResidentSet) -> Facts<'_> {
     };
     let facts = Facts::of_trace()
         .doubts(&set.warnings)
+        .notes(&set.warnings)
         .filter(&set.filter)
         .missing(&set.missing)
         .is("classification", set.classification.name())
