@@ -262,6 +262,43 @@ fn what_is_held_after_scenarios_of_other_lengths_is_told() {
     }
 }
 
+/// The spread of runs whose scenarios have other lengths is that of the lengths: what is held had grown by more than twice "in the spread".
+#[test]
+fn what_is_held_of_runs_of_other_lengths_has_no_spread() {
+    let bytes = fs::read(fixtures().join("refset-proved.etl")).expect("a fixture");
+    // A clock of another frequency makes a scenario of another length of the same records.
+    let frequency = u64::from_le_bytes(bytes[0x168..0x170].try_into().expect("eight bytes"));
+    let run_of = |frequency: u64| [&bytes[..0x168], &frequency.to_le_bytes(), &bytes[0x170..]].concat();
+    for measure in ["held_at_stop", "peak"] {
+        let budget =
+            format!("[[budget]]\nname = \"all\"\nanalysis = \"refset\"\nmeasure = \"{measure}\"\nmax_growth = \"0\"\n");
+        let folder = folder(&budget);
+        fs::write(folder.path().join("now.etl"), &bytes).expect("a trace");
+        for (other, verdict) in [(frequency - 1, "watch"), (frequency / 5 * 6, "fail")] {
+            fs::write(folder.path().join("other.etl"), run_of(other)).expect("a trace");
+            let saved = check(&folder, "now.etl other.etl --budgets budgets.toml --save-baseline two.json -q");
+            let says =
+                "by more than a tenth, and what is touched and released grows with the time; their spread is not used";
+            assert_eq!((saved.code, saved.err.contains(says)), (0, verdict == "fail"), "{saved:?}");
+            // One of the runs had a page less.
+            let path = folder.path().join("two.json");
+            let mut two: Value = serde_json::from_slice(&fs::read(&path).expect("a baseline")).expect("JSON");
+            let of_all = &mut two["budgets"][0];
+            let less = of_all["pages"].as_u64().expect("pages") - 1;
+            (of_all["pages"], of_all["runs"][0]) = (less.into(), less.into());
+            let row = &mut of_all["rows"][0]["pages"];
+            *row = (row.as_u64().expect("pages") - 1).into();
+            fs::write(&path, two.to_string()).expect("a baseline");
+            let grown = check(&folder, "now.etl --budgets budgets.toml --baseline two.json --format json -q");
+            let found = &json(&grown)["traces"][0]["budgets"][0];
+            assert_eq!((&found["verdict"], found["baseline_most"].is_null()), (&verdict.into(), verdict == "fail"));
+            let told = found["warnings"].to_string();
+            let is_told = told.contains("its scenario is 0.") && told.contains("their spread is no noise");
+            assert_eq!(is_told, verdict == "fail", "{told}");
+        }
+    }
+}
+
 /// A median of runs of different machines is said to be one.
 #[test]
 fn a_baseline_of_different_machines_is_told() {

@@ -73,12 +73,12 @@ struct SavedBudget {
     /// Nanoseconds that a sum over time is of; not known of older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     span_ns: Option<u64>,
-    /// The same of each run; not known of older files.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    run_spans_ns: Vec<u64>,
     /// Nanoseconds of the scenario, of what is held of a reference set; not known of older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     scenario_ns: Option<u64>,
+    /// The one or the other of each run; not known of older files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    run_spans_ns: Vec<u64>,
     /// Whose the ids of threads and heaps are that the conditions name; not known of older files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     owners: Vec<IdOwners>,
@@ -228,12 +228,27 @@ pub fn differing_run(all_runs: &[Run], at: usize) -> Option<&Run> {
     all_runs.iter().find(|run| lacks_of(run).is_some_and(|own| own != first))
 }
 
-/// Two runs whose sums over time are of other lengths, where the budget `at` is of such sums: their spread is that of the lengths.
-pub fn runs_of_other_lengths(all_runs: &[Run], at: usize) -> Option<[&Run; 2]> {
-    let span = |run: &&Run| run.values.get(at)?.as_ref()?.span_ns;
-    let shortest = all_runs.iter().filter(|run| span(run).is_some()).min_by_key(span)?;
-    let longest = all_runs.iter().max_by_key(span)?;
-    are_of_other_lengths(span(&shortest)?, span(&longest)?).then_some([shortest, longest])
+/// Runs whose values grow with the time, and are of times of other lengths: their spread is that of the lengths.
+#[derive(Debug)]
+pub struct OtherLengths<'r> {
+    /// The shortest.
+    pub shortest: &'r Run,
+    /// The longest.
+    pub longest: &'r Run,
+    /// What of them grows with the time.
+    pub grows: &'static str,
+}
+
+/// Runs of other lengths, where the budget `at` is of what grows with the time.
+pub fn runs_of_other_lengths<'r>(all_runs: &'r [Run], at: usize) -> Option<OtherLengths<'r>> {
+    let with_span = |run: &'r Run| {
+        let value = run.values.get(at)?.as_ref()?;
+        Some((value.grows_with_ns()?, value.grows_with_time(), run))
+    };
+    let spans: Vec<(u64, &str, &Run)> = all_runs.iter().filter_map(with_span).collect();
+    let (least, grows, shortest) = *spans.iter().min_by_key(|(span, ..)| *span)?;
+    let (most, _, longest) = *spans.iter().max_by_key(|(span, ..)| *span)?;
+    are_of_other_lengths(least, most).then_some(OtherLengths { shortest, longest, grows })
 }
 
 /// Why runs are of different processes, threads or heaps, though the conditions of the budget `at` name them by the same id: there is no
@@ -271,7 +286,7 @@ impl SavedBudget {
         let several = values.as_ref().filter(|values| values.len() > 1);
         let each = |of: fn(&Value) -> u64| several.iter().flat_map(|all| all.iter().map(|value| of(value))).collect();
         let (runs, run_totals) = (each(|value| value.pages), each(|value| value.total));
-        let spans: Option<Vec<u64>> = several.and_then(|all| all.iter().map(|value| value.span_ns).collect());
+        let spans: Option<Vec<u64>> = several.and_then(|all| all.iter().map(|value| value.grows_with_ns()).collect());
         let value = values.and_then(median);
         let unrecorded = value.and_then(|value| value.unrecorded.clone());
         let conditions = budget.filter.iter();

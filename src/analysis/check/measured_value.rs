@@ -42,10 +42,10 @@ pub struct Value {
     pub(crate) lacks_reasons: Option<Vec<String>>,
     /// Nanoseconds that a sum over time is of; of other values nothing.
     pub(crate) span_ns: Option<u64>,
-    /// The same of each of `runs`, where they are known.
-    pub(crate) run_spans_ns: Vec<u64>,
     /// Nanoseconds of the scenario in which pages were touched and released, of what is held of a reference set.
     pub(crate) scenario_ns: Option<u64>,
+    /// The one or the other of each of `runs`, where they are known.
+    pub(crate) run_spans_ns: Vec<u64>,
     /// Nanoseconds of which nobody knows whose they are: the value can be greater by as much.
     pub(crate) unknown_ns: u64,
     /// What is of threads, processes and files of which nobody knows whether they meet the conditions: it is in the total.
@@ -66,6 +66,10 @@ pub struct Value {
     pub(crate) has_no_match: bool,
 }
 
+/// Why values over times of other lengths are not alike.
+const SUMS_GROW: &str = "sums grow with the time";
+const TOUCHES_GROW: &str = "what is touched and released grows with the time";
+
 fn seconds(nanos: u64) -> f64 {
     Nanos(nanos.into()).seconds()
 }
@@ -82,7 +86,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of the runs of a baseline. That of sums over times of other lengths is no noise.
+    /// Of the runs of a baseline. That of times of other lengths is no noise where the value grows with the time.
     pub(super) fn of(earlier: &Value) -> Option<Spread> {
         let runs = Some(&earlier.runs).filter(|_| earlier.spans_of_runs_that_differ().is_none())?;
         let (least, most) = (*runs.iter().min()?, *runs.iter().max()?);
@@ -127,16 +131,40 @@ impl Value {
         self.other_span(earlier).or_else(|| self.other_scenario(earlier))
     }
 
-    /// That both are held after scenarios of other lengths, by more than a tenth: as `pfnset diff --refset` says it.
+    /// Nanoseconds with which it grows: those that it is summed over, or of the scenario after which it is held.
+    pub(super) fn grows_with_ns(&self) -> Option<u64> {
+        self.span_ns.or(self.scenario_ns)
+    }
+
+    /// What of it grows with the time.
+    pub(super) fn grows_with_time(&self) -> &'static str {
+        match self.span_ns {
+            Some(_) => SUMS_GROW,
+            None => TOUCHES_GROW,
+        }
+    }
+
+    /// That both are held after scenarios of other lengths, by more than a tenth: as `pfnset diff --refset` says it. Or that the
+    /// scenarios of the earlier runs are.
     fn other_scenario(&self, earlier: &Value) -> Option<String> {
         let (span, before) = (self.scenario_ns?, earlier.scenario_ns?);
-        are_of_other_lengths(span, before).then(|| {
+        let runs = earlier.spans_of_runs_that_differ().map(|(shortest, longest)| {
             format!(
-                "its scenario is {:.3} s long and that of the baseline {:.3} s: what is touched and released grows with the time",
+                "its scenario is {:.3} s long and those of the runs of the baseline {:.3} s to {:.3} s: {TOUCHES_GROW}, so their growth \
+                 says little, and their spread is no noise",
+                seconds(span),
+                seconds(shortest),
+                seconds(longest)
+            )
+        });
+        let median = || {
+            format!(
+                "its scenario is {:.3} s long and that of the baseline {:.3} s: {TOUCHES_GROW}",
                 seconds(span),
                 seconds(before)
             )
-        })
+        };
+        runs.or_else(|| are_of_other_lengths(span, before).then(median))
     }
 
     /// That both are sums over times of other lengths, by more than a tenth, or that the runs of the earlier one are.
@@ -144,7 +172,7 @@ impl Value {
         let (span, before) = (self.span_ns?, earlier.span_ns?);
         let runs = earlier.spans_of_runs_that_differ().map(|(shortest, longest)| {
             format!(
-                "it spans {:.3} s and the runs of the baseline {:.3} s to {:.3} s: sums grow with the time, so their growth says little, \
+                "it spans {:.3} s and the runs of the baseline {:.3} s to {:.3} s: {SUMS_GROW}, so their growth says little, \
                  and their spread is no noise",
                 seconds(span),
                 seconds(shortest),
@@ -153,7 +181,7 @@ impl Value {
         });
         let median = || {
             format!(
-                "it spans {:.3} s and the baseline {:.3} s: sums grow with the time, so their growth says little",
+                "it spans {:.3} s and the baseline {:.3} s: {SUMS_GROW}, so their growth says little",
                 seconds(span),
                 seconds(before)
             )
@@ -161,7 +189,7 @@ impl Value {
         runs.or_else(|| are_of_other_lengths(span, before).then(median))
     }
 
-    /// The shortest and the longest of its runs, where sums over time make a spread of that.
+    /// The shortest and the longest of its runs, where what grows with the time makes a spread of that.
     pub(super) fn spans_of_runs_that_differ(&self) -> Option<(u64, u64)> {
         let spans = &self.run_spans_ns;
         let (shortest, longest) = (*spans.iter().min()?, *spans.iter().max()?);

@@ -1,7 +1,7 @@
 //! `pfnset check`.
 
 use crate::analysis::check::baseline::{
-    Baseline, Run, Saved, differing_run, runs_of_other_lengths, runs_of_other_processes,
+    Baseline, OtherLengths, Run, Saved, differing_run, runs_of_other_lengths, runs_of_other_processes,
 };
 use crate::analysis::check::budget::{Analysis, Budget};
 use crate::analysis::check::suggested_budgets::suggest;
@@ -416,14 +416,14 @@ fn save(to: &Path, budgets: &[Budget], runs: &[Run]) -> anyhow::Result<()> {
     }
     let lengths =
         budgets.iter().enumerate().filter_map(|(at, budget)| Some((budget, runs_of_other_lengths(runs, at)?)));
-    for (budget, [shorter, longer]) in lengths {
+    for (budget, OtherLengths { shortest, longest, grows }) in lengths {
         messages::write(&format!(
             "--save-baseline: {} has the median of runs of other lengths for \"{}\": {} is shorter than {} by more than a tenth, and \
-             sums grow with the time; their spread is not used",
+             {grows}; their spread is not used",
             to.display(),
             budget.name,
-            shorter.trace,
-            longer.trace
+            shortest.trace,
+            longest.trace
         ));
     }
     machines_differ(to, runs).into_iter().for_each(|text| messages::write(&text));
