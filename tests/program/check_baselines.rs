@@ -347,8 +347,29 @@ fn verdicts_of_an_earlier_run_do_not_stay() {
     assert!(ran.code == 0 && read(&folder, "verdicts.xml").contains("testsuite"), "{ran:?}");
     let ran = check(&folder, "none --budgets budgets.toml --junit verdicts.xml");
     assert!(ran.code == 3 && !folder.path().join("verdicts.xml").exists(), "{ran:?}");
+    // Nor do they stay beside budgets that are wrong.
+    write(&folder, "typo.toml", &format!("{ALL}maxx = \"1\"\n"));
+    write(&folder, "growth.toml", "[[budget]]\nname = \"all\"\nmax_growth = \"1 MiB\"\n");
+    for budgets in ["typo.toml", "no-budgets.toml", "growth.toml", "budgets.toml --force"] {
+        write(&folder, "verdicts.xml", "old");
+        write(&folder, "answer.txt", "old");
+        let line = format!("resident-small.etl --budgets {budgets} --junit verdicts.xml -o answer.txt");
+        let ran = check(&folder, &line);
+        assert!(ran.code == 2 && !folder.path().join("verdicts.xml").exists(), "{line}: {ran:?}");
+        assert_eq!(read(&folder, "answer.txt"), "old", "what -o names stays until there is a new answer");
+    }
     // What is an input, or a trace by its name, stays.
+    fs::create_dir(folder.path().join("runs")).expect("room for a folder");
+    fs::copy(folder.path().join("resident-small.etl"), folder.path().join("runs/a.zip")).expect("a trace");
+    write(&folder, "base.json", "{}");
+    let base = "resident-small.etl --budgets typo.toml --baseline base.json --junit";
     for (line, name) in [
+        ("runs --budgets budgets.toml --junit runs/a.zip", "runs/a.zip"),
+        ("none --budgets typo.toml --junit typo.toml", "typo.toml"),
+        ("resident-small.etl --budgets typo.toml --junit resident-small.etl", "resident-small.etl"),
+        ("runs/a.zip --budgets typo.toml --junit runs/a.zip", "runs/a.zip"),
+        (&format!("{base} base.json"), "base.json"),
+        (&format!("{base} answer.txt -o answer.txt"), "answer.txt"),
         ("none --budgets budgets.toml --junit budgets.toml", "budgets.toml"),
         ("none --budgets budgets.toml --junit resident-small.etl", "resident-small.etl"),
     ] {

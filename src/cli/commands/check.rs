@@ -24,7 +24,7 @@ use crate::error::{Error, Missing};
 use crate::forms::{budgets as suggestions, junit};
 use crate::imported::wpa::WpaOptions;
 use crate::imported::wpa::text::Text;
-use crate::input::{Input, STANDARD_INPUT};
+use crate::input::{Input, STANDARD_INPUT, is_trace_name};
 use crate::trace::recording::is_one;
 use crate::trace::trust::warning::Warnings;
 use anyhow::Context;
@@ -152,6 +152,8 @@ impl Check {
 
     fn check(&self, path: &Path) -> anyhow::Result<Exit> {
         let common = &self.common;
+        self.check_written()?;
+        self.remove_earlier_verdicts()?;
         self.refuse_without_effect()?;
         let mut budgets = read_budgets(path, common)?;
         let symbols = self.symbols.folders(common.quiet, common.output.as_deref())?;
@@ -159,8 +161,7 @@ impl Check {
         let reason = format!("names functions: no budget of {} is by stack, function or module", path.display());
         refuse("--symbols", &[(has_no_names, &reason)])?;
         budgets.iter_mut().for_each(|budget| budget.symbols = symbols.clone());
-        self.check_files(&budgets)?;
-        self.remove_earlier_verdicts()?;
+        self.check_baseline(&budgets)?;
         trace::prepare_all(common, &self.recordings)?;
         let baseline = self.recordings.baseline.as_ref().map(|files| self.open_baseline(files)).transpose()?;
         let earlier: Option<TraceValues> = baseline.map(|baseline| baseline.values(&budgets));
@@ -261,9 +262,8 @@ impl Check {
     }
 
     /// # Errors
-    /// A usage error for files that would be written over or that are missing.
-    fn check_files(&self, budgets: &[Budget]) -> Result<(), Error> {
-        let usage = |text: String| Err(Error::Usage(text));
+    /// A usage error for files that would be written over.
+    fn check_written(&self) -> Result<(), Error> {
         self.spare_inputs(&self.recordings.files().chain(&self.budgets).collect::<Vec<_>>())?;
         let written = [("-o", &self.common.output), ("--junit", &self.junit), ("--save-baseline", &self.save_baseline)];
         let written: Vec<(&str, &PathBuf)> =
@@ -273,8 +273,15 @@ impl Check {
         };
         if let Some((at, other)) = written.iter().enumerate().find_map(same) {
             let flag = written.get(at).map_or("", |(flag, _)| flag);
-            return usage(format!("{flag} and {other} name the same file"));
+            return Err(Error::Usage(format!("{flag} and {other} name the same file")));
         }
+        Ok(())
+    }
+
+    /// # Errors
+    /// A usage error for a baseline that cannot be read, or is missing.
+    fn check_baseline(&self, budgets: &[Budget]) -> Result<(), Error> {
+        let usage = |text: String| Err(Error::Usage(text));
         if self.baseline.as_ref().is_some_and(|path| path.as_os_str() == STANDARD_INPUT) {
             return usage("--baseline must be a file".into());
         }
@@ -288,10 +295,11 @@ impl Check {
         }
     }
 
-    /// Who takes the file when the command ends early, as for a folder without traces, does not get the verdicts of another run.
+    /// Who takes the file when the command ends early, as for budgets that are wrong or a folder without traces, does not get the verdicts
+    /// of another run. What a folder of traces can hold stays: it may be one of them.
     fn remove_earlier_verdicts(&self) -> anyhow::Result<()> {
         let is_there = |path: &&PathBuf| path.symlink_metadata().is_ok_and(|of_it| of_it.is_file());
-        match self.junit.as_ref().filter(is_there).filter(|path| !atomic_file::is_trace(path)) {
+        match self.junit.as_ref().filter(is_there).filter(|path| !is_trace_name(path)) {
             Some(path) => fs::remove_file(path).with_context(|| format!("cannot replace {}", path.display())),
             None => Ok(()),
         }
