@@ -235,6 +235,46 @@ fn the_words_of_tables_choose_rows_of_files() {
     assert!(ran.code == 0 && found["value_pages"] == found["baseline_pages"], "{found}");
 }
 
+/// WPA's categories in a column of their own are the same by all rules: such a baseline was refused, with advice that could not help.
+#[test]
+fn a_baseline_by_the_categories_of_wpa_is_judged() {
+    let of_wpa = "[[budget]]\nname = \"a\"\nwhere = { category_wpa = \"MapFile\" }\nmax_growth = \"0\"\n";
+    let folder = folder(of_wpa);
+    let against = |by: &str, rules: &str| {
+        let line =
+            ["resident", "resident-small.etl", "--group-by", by, "--classification", rules, "--format", "json", "-o"];
+        assert_eq!(run(&folder, &[&line[..], &["written"]].concat()).code, 0);
+        let ran = check(&folder, "resident-small.etl --budgets budgets.toml --baseline written --format json -q");
+        json(&ran)["traces"][0]["budgets"][0].clone()
+    };
+    for (by, rules) in [
+        ("category_wpa", "both"),
+        ("category_wpa", "wpa"),
+        ("category_wpa", "corrected"),
+        ("category_wpa,category", "both"),
+        ("process,category_wpa", "both"),
+        ("category_wpa,class", "both"),
+    ] {
+        let found = against(by, rules);
+        assert_eq!(
+            (&found["verdict"], &found["baseline_pages"]),
+            (&"pass".into(), &found["value_pages"]),
+            "{by} {rules}"
+        );
+        assert!(found["value_pages"].as_u64() > Some(100), "{found}");
+    }
+    // Categories that are WPA's alone are no others.
+    for by in ["category", "category_wpa,category", "class"] {
+        let found = against(by, "wpa");
+        let reason = found["reason"].as_str().unwrap_or_default();
+        assert!(reason.contains("by the corrected rules, grouped by the dimensions of the budget"), "{by}: {found}");
+    }
+    let ours = of_wpa.replace("category_wpa", "category");
+    std::fs::write(folder.path().join("budgets.toml"), ours).expect("room for a file");
+    let reason = against("category_wpa", "both")["reason"].to_string();
+    assert!(reason.contains("the baseline has no category: write it grouped by category"), "{reason}");
+}
+
 /// A CSV has no mark of the last whole snapshot: one with fewer pages was passed over without a word.
 #[test]
 fn a_guessed_snapshot_of_csv_is_told() {

@@ -7,9 +7,9 @@ use crate::analysis::check::unrecorded::{depends_on_keyword, unrecorded_of_saved
 use crate::analysis::diff::compared_dimensions::Dimension;
 use crate::analysis::table::Dimension as _;
 use crate::dimensions::Label;
-use crate::dimensions::single_dimensions::{FUNCTION, IMPACT, MODULE, RELEASE_REASON, STACK};
+use crate::dimensions::single_dimensions::{CATEGORY, CLASS, FUNCTION, IMPACT, MODULE, RELEASE_REASON, STACK};
 use crate::imported::CountedRow;
-use crate::imported::pfnset_table::PfnsetTable;
+use crate::imported::pfnset_table::{CountedBy, PfnsetTable};
 use crate::imported::selection::{Chosen, ChosenBy};
 use crate::imported::wpa::columns::ExportedTable;
 use crate::pattern::Patterns;
@@ -22,8 +22,10 @@ pub fn table_value(table: &PfnsetTable, budget: &Budget) -> Result<Value, String
             budget.measure.name()
         ));
     }
-    if !table.counts(false) {
-        return Err("the baseline counts by WPA's rules; write it by the corrected rules".to_owned());
+    if is_by_wpa_alone(table) {
+        return Err("the baseline counts by WPA's rules; write it by the corrected rules, grouped by the dimensions of the budget, or \
+                    use pfnset check --save-baseline"
+            .to_owned());
     }
     if let Some(reason) = part(table, budget).or_else(|| doubted(table, budget)) {
         return Err(reason);
@@ -71,6 +73,12 @@ pub fn table_value(table: &PfnsetTable, budget: &Budget) -> Result<Value, String
         has_no_match: selected().next().is_none() && budget.conditions.has_no_match(),
         ..Value::default()
     })
+}
+
+/// True where the categories of the rows are WPA's and not ours. A column of WPA's categories is the same by all rules.
+fn is_by_wpa_alone(table: &PfnsetTable) -> bool {
+    let is_of_rules = |name: &String| [CATEGORY.name, CLASS.name].contains(&name.as_str());
+    table.counted_by == CountedBy::Wpa && table.dimensions.iter().any(is_of_rules)
 }
 
 /// Whether a label meets patterns: one of this dimension, or one from which the label in it follows.
