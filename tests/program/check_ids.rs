@@ -165,3 +165,28 @@ fn growth_of_a_list_of_heaps_is_judged_id_by_id() {
         assert!(found[3].1.starts_with("thread 9 is of a.exe (40) in the baseline and of b.exe (48) in the trace: "));
     }
 }
+
+/// A number alone was taken, and a list of numbers was no list.
+#[test]
+fn lists_of_numbers_are_taken_as_lists_of_texts() {
+    let value = |dimension: &str, patterns: &str| {
+        let text = format!("[[budget]]\nname = \"a\"\nwhere.{dimension} = {patterns}\nmax = \"1 GiB\"\n");
+        let folder = crate::check::folder(&text);
+        let ran = crate::check::check(&folder, "resident-small.etl --budgets budgets.toml --format json");
+        assert_eq!(ran.code, 0, "{dimension} {patterns}: {ran:?}");
+        crate::check::json(&ran)["traces"][0]["budgets"][0]["value_pages"].as_u64()
+    };
+    for (dimension, numbers, texts) in [
+        ("priority", "[1, 5]", "[\"1\", \"5\"]"),
+        ("priority", "[1, \"5\"]", "\"1;5\""),
+        ("pid", "[780, 99999]", "[\"780\", \"99999\"]"),
+        ("cold", "[true, false]", "[\"true\", \"false\"]"),
+    ] {
+        let found = value(dimension, numbers);
+        assert!(found > Some(0) && found == value(dimension, texts), "{dimension} {numbers}: {found:?}");
+    }
+    let folder = crate::check::folder("[[budget]]\nname = \"a\"\nwhere.pid = [1.5]\nmax = \"1 GiB\"\n");
+    let ran = crate::check::check(&folder, "resident-small.etl --budgets budgets.toml");
+    let says = "line 3, column 13: expected patterns: text, a whole number, true or false, or a list of these";
+    assert!(ran.code == 2 && ran.err.contains(says), "{ran:?}");
+}

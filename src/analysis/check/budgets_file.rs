@@ -49,10 +49,17 @@ struct BudgetForm {
 
 /// Patterns as people write them.
 #[derive(Debug, Deserialize)]
-#[serde(untagged, expecting = "expected patterns: text, a list of texts, a number, true or false")]
+#[serde(untagged, expecting = "expected patterns: text, a whole number, true or false, or a list of these")]
 enum PatternsForm {
+    One(PatternForm),
+    List(Vec<PatternForm>),
+}
+
+/// One of them.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum PatternForm {
     Text(String),
-    List(Vec<String>),
     Number(i64),
     Flag(bool),
 }
@@ -60,10 +67,18 @@ enum PatternsForm {
 impl PatternsForm {
     fn text(&self) -> String {
         match self {
-            PatternsForm::Text(text) => text.clone(),
-            PatternsForm::List(list) => list.join(";"),
-            PatternsForm::Number(number) => number.to_string(),
-            PatternsForm::Flag(flag) => flag.to_string(),
+            PatternsForm::One(pattern) => pattern.text(),
+            PatternsForm::List(list) => list.iter().map(PatternForm::text).collect::<Vec<_>>().join(";"),
+        }
+    }
+}
+
+impl PatternForm {
+    fn text(&self) -> String {
+        match self {
+            PatternForm::Text(text) => text.clone(),
+            PatternForm::Number(number) => number.to_string(),
+            PatternForm::Flag(flag) => flag.to_string(),
         }
     }
 }
