@@ -3,9 +3,8 @@
 
 use crate::analysis::check::budget::{Budget, Conditions};
 use crate::analysis::check::driver_names::could_be_of_drivers;
-use crate::analysis::check::required_data::{DRIVERS, Use, use_of};
+use crate::analysis::check::required_data::{DRIVERS, NEEDED, Use, use_of};
 use crate::analysis::check::trace_values::unknown_by;
-use crate::dimensions::single_dimensions::{LIST, PRIORITY};
 use crate::imported::pfnset_table::PfnsetTable;
 use crate::imported::selection::ToldOnce;
 use crate::trace::analysis_needs::Recorded;
@@ -29,7 +28,7 @@ const OF_OWNERS: [&str; 8] = [
 /// Why the value of a budget is not known.
 pub fn doubted(table: &PfnsetTable, budget: &Budget) -> Option<String> {
     let conditions = &budget.conditions;
-    let is_of_owners = || conditions.by_name().iter().any(|(name, _)| ![LIST.name, PRIORITY.name].contains(name));
+    let is_of_owners = || NEEDED.iter().any(|recorded| tell(recorded, "", conditions));
     let concerns = |told: &&ToldOnce, is_grave: bool| {
         let unknown = unknown_by(&told.code);
         match &*told.code {
