@@ -288,3 +288,37 @@ fn files_without_a_name_are_a_doubt_of_what_was_held() {
     let pages = judged(&bytes, others, "max = \"1 GiB\"")["value_pages"].as_u64().expect("pages");
     assert!(told(&bytes, others, &format!("min = \"{pages} pages\"")).contains("which the conditions can exclude"));
 }
+
+/// Services of a trace that lists none are known by command lines alone: budgets by them passed with what was left.
+#[test]
+fn services_that_the_trace_does_not_list_are_unknown() {
+    let budget = |analysis: &str, service: &str| {
+        format!(
+            "[[budget]]\nname = \"it\"\nanalysis = \"{analysis}\"\nwhere = {{ service = {service} }}\noptional = true\n"
+        )
+    };
+    for (trace, analyses, max) in [
+        ("cpu-compressed.etl", &["cpu"][..], "max = \"1 us\"\n"),
+        ("refset-proved.etl", &["refset", "resident"], "max = \"1 MiB\"\n"),
+    ] {
+        let path = crate::program::fixtures().join(trace).display().to_string();
+        for analysis in analyses {
+            let judged = |service: &str| {
+                let folder = crate::check::folder(&(budget(analysis, service) + max));
+                let ran = crate::check::check(&folder, &format!("{path} --budgets budgets.toml --format json"));
+                let found = crate::check::json(&ran)["traces"][0]["budgets"][0].clone();
+                (found["verdict"].as_str().unwrap().to_owned(), found["reason"].as_str().unwrap_or_default().to_owned())
+            };
+            for service in [r#""Dhcp""#, r#""!Dhcp""#, r#"["Dhcp", "no process"]"#] {
+                let (verdict, reason) = judged(service);
+                let says =
+                    reason.contains("the value cannot be known: the trace lists no services (SystemConfig: Services)");
+                assert!(verdict == "invalid" && says, "{analysis} {service}: {verdict} {reason}");
+            }
+            // What has no process has no service either, and what is not known can be asked for.
+            for service in [r#""no process""#, r#""Unknown""#] {
+                assert!(!judged(service).1.contains("lists no services"), "{analysis} {service}");
+            }
+        }
+    }
+}

@@ -50,6 +50,12 @@ fn samples_of_working_sets_that_are_missing_are_told() {
     let (file, _) = without(0x0270, 3..8);
     let (table, _) = told(&file, &["--group-by", "list"]);
     assert!(table.contains("no page lists were sampled between"), "{table}");
+    // The page of a report has both.
+    let page = file.path().with_extension("html");
+    let ran = run(&["report", file.path().to_str().unwrap(), "-o", page.to_str().unwrap()]);
+    let html = std::fs::read_to_string(&page).unwrap();
+    std::fs::remove_file(&page).unwrap();
+    assert!(html.contains("no page lists were sampled between"), "{ran:?}");
 }
 
 /// A table without a row said nothing.

@@ -9,7 +9,7 @@ pub use crate::analysis::check::measured_value::{Row, Value};
 use crate::analysis::check::reference_values::{PAGES, ReferenceValues};
 use crate::analysis::check::required_data::{DRIVERS, Evidence};
 use crate::analysis::check::unknown_heaps::{none_by_heaps, of_heaps};
-use crate::analysis::check::unknown_owners::of_unknown;
+use crate::analysis::check::unknown_owners::{of_unknown, unknown_services};
 use crate::analysis::check::unnamed_categories::of_unnamed;
 use crate::analysis::check::unrecorded::{
     telling_categories, unrecorded, unrecorded_ends, unrecorded_interrupts, unrecorded_starts, unrecorded_wakeups,
@@ -91,8 +91,10 @@ impl TraceValues {
                 }
             };
             let mut value = value.unwrap_or_else(|| Err(String::new()));
-            if let Some(reason) = wrong_times.as_ref().filter(|_| budget.measure.is_of_time()) {
-                value = Err(reason.clone());
+            let wrong_times = wrong_times.clone().filter(|_| budget.measure.is_of_time());
+            let of_services = || unknown_services(trace, &budget.conditions).filter(|_| value.is_ok());
+            if let Some(reason) = wrong_times.or_else(of_services) {
+                value = Err(reason);
             }
             if let Ok(value) = &mut value {
                 value.note_unrecorded(trace, budget);

@@ -8,6 +8,8 @@ use crate::dimensions::process_dimensions::named_process_id;
 use crate::dimensions::single_dimensions::{DETAIL, KIND, MODULE};
 use crate::dimensions::{Condition, Dimension, FileFacet, NO_LABEL, ProcessFacet};
 use crate::pattern::{Pattern, Patterns};
+use crate::trace::Trace;
+use crate::trace::trust::warning::{OF_TRACE, services_unknown};
 use crate::units::{count, counted, milliseconds, needs_nanoseconds};
 
 /// What labels of processes and files that no record names begin with.
@@ -164,6 +166,14 @@ fn perhaps_of<'p>(dimension: &str, patterns: impl Iterator<Item = &'p Pattern>) 
 /// What is not known of a dimension, as `--where` takes it: what belongs to nobody or to several is none of it.
 pub(super) fn unknown<D: Dimension>(dimension: D) -> Condition<D> {
     Condition { patterns: Patterns::of_labels(UNKNOWN), ..Condition::fixed(dimension, "") }
+}
+
+/// Why conditions on services choose nobody knows what: where the trace lists none, a service is known by command lines alone.
+pub(super) fn unknown_services(trace: &Trace, conditions: &Conditions) -> Option<String> {
+    let is_asked =
+        |(name, patterns): (&str, &Patterns)| name == ProcessFacet::Service.name() && !patterns.all().all(is_of_none);
+    let is_asked = conditions.by_name().into_iter().any(is_asked);
+    Some(format!("the value cannot be known: {}", services_unknown(trace.system(), OF_TRACE, is_asked)?.text))
 }
 
 /// What of the rows of a value is of processes that no record names, which conditions take only because they exclude others: `!svchost.exe`.

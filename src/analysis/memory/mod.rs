@@ -102,7 +102,6 @@ impl MemorySet {
     pub fn answer(trace: &Trace, query: &MemoryQuery) -> Result<MemorySet, Error> {
         trace.gather(MemorySet::PARTS);
         let (etl, counters, trust) = (trace.etl(), trace.counters(), trace.trust());
-        let has = |hook| trace.survey().kernel_count(hook) > 0;
         check_recorded(trace, query)?;
         let (window, of_window) = window(trace, query)?;
         let (physical, ram) = (physical(trace), trace.system().ram_pages.filter(|&pages| pages > 0));
@@ -149,7 +148,7 @@ impl MemorySet {
             clock: etl.clock,
         };
         set.warnings.extend(of_window);
-        set.warnings.extend(set.times.doubts(query.group_by, |of| has(of.records())));
+        set.warnings.add(set.doubts_of_times(trace, query.group_by));
         set.warnings.extend(warnings::fallen(&set.samples));
         set.warnings.extend(warnings::warnings(trace, &set.samples, set.physical.is_some()));
         set.warnings.extend(warnings::left_out(impossible, "working set", "working sets"));
@@ -158,6 +157,11 @@ impl MemorySet {
         set.warnings.extend(of_commit.into_iter().flatten());
         set.warnings.add(of_physical(trace, set.physical));
         Ok(set)
+    }
+
+    /// That samples of what these rows show are missing; `None`: of counters and working sets of processes.
+    pub(crate) fn doubts_of_times(&self, trace: &Trace, rows: Option<MemoryDimension>) -> Warnings {
+        self.times.doubts(rows, |of| trace.survey().kernel_count(of.records()) > 0)
     }
 
     /// Times of the samples that the rows are made of, and what they are samples of.

@@ -42,7 +42,10 @@ impl MemoryOverview {
         let has_processes = trace.survey().kernel_count(MEM_INFO_WS) > 0;
         let group_by = has_processes.then_some(MemoryDimension::Process);
         let query = MemoryQuery { group_by, ..MemoryQuery::default() };
-        let set = MemorySet::answer(trace, &query)?;
+        let mut set = MemorySet::answer(trace, &query)?;
+        // Counters are shown too.
+        let of_counters = set.doubts_of_times(trace, None);
+        set.warnings.add(of_counters);
         let kept = thinned(set.samples.len(), MOST_POINTS);
         let samples: Vec<&MemorySample> = kept.iter().filter_map(|&at| set.samples.get(at)).collect();
         let series = |name: &&str| {
