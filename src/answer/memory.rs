@@ -24,10 +24,13 @@ pub fn answer(set: &MemorySet, view: MemoryView, unit: Unit) -> Answer<'_> {
     // One unit suits all tables.
     let unit = unit.for_largest(set.largest_bytes());
     let title = |unit: Option<Unit>| title(set, unit);
+    let is_first_screen = set.group_by.is_none() && set.timeline.is_none();
     Answer {
         warnings: set.warnings.clone(),
         facts: facts(set),
-        screen: Some(screen(set, view, &title(Some(unit)), unit)),
+        screen: Some(screen(set, view, &title(Some(unit)), unit, SCREEN)),
+        // A document has room for all tables, and shows what was chosen as the screen does.
+        document: is_first_screen.then(|| screen(set, view, &title(Some(unit)), unit, usize::MAX)),
         // Headings of rows tell the unit, which beside other traces is one for all; those of a timeline do not.
         tables: vec![set.table(view).titled(title(set.timeline.as_ref().map(|_| unit))).into()],
         units: Units { size: unit, ..Units::default() },
@@ -130,7 +133,8 @@ fn title(set: &MemorySet, unit: Option<Unit>) -> String {
     };
     let what = match (&set.timeline, set.group_by) {
         (Some(MemoryTimeline::WorkingSets(_)), _) => ("", "working sets"),
-        (None, None) if set.samples.len() > 1 => ("repurposed in pages", "sizes"),
+        // Without a unit it stands above counters alone, where nothing is said of repurposed pages.
+        (None, None) if set.samples.len() > 1 && unit.is_some() => ("repurposed in pages", "sizes"),
         _ => ("", "sizes"),
     };
     let what = [Some(what.0.to_owned()), unit.map(|unit| format!("{} in {}", what.1, unit.name()))];
@@ -217,7 +221,8 @@ fn notes(set: &MemorySet) -> Vec<String> {
     notes
 }
 
-fn screen(set: &MemorySet, view: MemoryView, title: &str, unit: Unit) -> Vec<Block> {
+/// What is seen, with so many lines at most: what has no room as a table is told in a line.
+fn screen(set: &MemorySet, view: MemoryView, title: &str, unit: Unit, most: usize) -> Vec<Block> {
     let (of_counters, of_processes) = chosen(set);
     let mut screen = vec![Block::Heading(title.to_owned())];
     if set.group_by.is_some() || set.timeline.is_some() {
@@ -241,7 +246,7 @@ fn screen(set: &MemorySet, view: MemoryView, title: &str, unit: Unit) -> Vec<Blo
             .map(|table| Part { line: in_line("Fastest growing, a second", 1, &table, unit), table }),
     ];
     let parts: Vec<Part> = parts.into_iter().flatten().collect();
-    let most = if view.top.is_some() { usize::MAX } else { SCREEN };
+    let most = if view.top.is_some() { usize::MAX } else { most };
     // What has no room is told in lines, the last part first.
     let fits = |tables: &usize| {
         let (tables, lines) = parts.split_at(*tables);

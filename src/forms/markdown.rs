@@ -22,9 +22,38 @@ pub fn write(answer: &Answer<'_>, out: &mut dyn Write) -> io::Result<()> {
     }
     answer.chosen_by.iter().try_for_each(|text| writeln!(out, "{}\n", line(text)))?;
     match &answer.document {
-        Some(blocks) => blocks.iter().try_for_each(|part| block(out, part, answer)),
+        Some(blocks) => document(out, blocks, answer),
         None => with_sentences(out, answer),
     }
+}
+
+/// Writes parts one below the other. Between a table or a list and what follows is one empty line: without it a sentence would be a row
+/// of the table.
+fn document(out: &mut dyn Write, blocks: &[Block], answer: &Answer<'_>) -> io::Result<()> {
+    let (mut is_open, mut was_list, mut heading) = (false, false, None);
+    for part in blocks {
+        let is_list = matches!(part, Block::Pair(..) | Block::Item(..) | Block::Bar(_));
+        let is_blank = matches!(part, Block::Blank);
+        if is_open && (is_blank || !(is_list && was_list)) {
+            writeln!(out)?;
+        }
+        match part {
+            Block::Blank => {}
+            // A heading above a table is mostly its title.
+            Block::Rows(number) => match answer.tables.get(*number).map(Rows::table) {
+                Some(own) if own.title.as_ref() == heading => rows(out, &own, answer.units)?,
+                _ => block(out, part, answer)?,
+            },
+            Block::Table(own) if own.title.as_ref() == heading => rows(out, own, answer.units)?,
+            _ => block(out, part, answer)?,
+        }
+        if let Block::Heading(text) | Block::Title(text) = part {
+            heading = Some(text);
+        }
+        let is_table = matches!(part, Block::Rows(_) | Block::Table(_) | Block::Ranked(..) | Block::Either(..));
+        (is_open, was_list) = (is_list || is_table, is_list);
+    }
+    Ok(())
 }
 
 /// Writes the tables of an answer, and the sentences that stand above the first and below the last table of its screen: sums, and what is
@@ -193,6 +222,30 @@ mod tests {
         let mut out = Vec::new();
         tables(&mut out, [Cow::Owned(table)], Units::default()).unwrap();
         let expected = "**Rows**\n\n| Name | Pages | Share |\n|---|---:|---:|\n| &emsp;a\\|b | 1 | 50.0 % |\n";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+
+    #[test]
+    fn parts_of_a_document_do_not_join() {
+        let table = || {
+            let lines = vec![Line::new([Value::text("a")])];
+            Table { columns: vec![Column::text("Name")], lines, ..Table::default() }.titled("All")
+        };
+        let pair = || Block::Pair("By".into(), 9, "x".into());
+        let blocks = vec![
+            Block::Title("All".into()),
+            Block::Blank,
+            Block::Rows(0),
+            Block::Line("below".into()),
+            pair(),
+            pair(),
+            Block::Table(table().titled("Other")),
+        ];
+        let answer = Answer { tables: vec![table().into()], document: Some(blocks), ..Answer::new("s") };
+        let mut out = Vec::new();
+        write(&answer, &mut out).unwrap();
+        let rows = "| Name |\n|---|\n| a |\n";
+        let expected = format!("**All**\n\n{rows}\nbelow\n\n- By: x\n- By: x\n\n**Other**\n\n{rows}");
         assert_eq!(String::from_utf8(out).unwrap(), expected);
     }
 

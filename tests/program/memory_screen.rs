@@ -216,3 +216,38 @@ fn sessions_that_are_not_shown_meet_no_condition() {
     }
     assert!(told > 0, "{sessions:?}");
 }
+
+/// The counters of the whole system stood below `Where process=…`, and `--top` left the tables of processes out.
+#[test]
+fn what_is_chosen_is_shown_or_refused() {
+    let (file, _) = generate_memory(&MemorySpec::default(), Cursor::new(Vec::new())).expect("memory is large enough");
+    let file = file_of(&file.into_inner());
+    let path = file.path().to_str().expect("a plain name");
+    let ran = |more: &[&str]| run(&[&["memory", path, "-q"], more].concat());
+    for (dimension, columns) in [("process=p5-0*", "end,most"), ("session=1", "end")] {
+        let refused = ran(&["--where", dimension, "--columns", columns]);
+        assert!(refused.code == 2 && refused.err.contains("the rows are counters of the system"), "{refused:?}");
+    }
+    assert_eq!(ran(&["--where", "list=Standby", "--columns", "end,most"]).code, 0);
+    let refused = ran(&["--top", "2", "--columns", "end,most"]);
+    assert!(refused.code == 2 && refused.err.contains("--group-by process or session"), "{refused:?}");
+
+    let markdown = |more: &[&str]| ran(&[more, &["--format", "markdown"]].concat()).out;
+    let of_one = markdown(&["--where", "process=p5-0*"]);
+    assert!(of_one.contains("| p5-0.exe (120) |") && !of_one.contains("| Counter"), "{of_one}");
+    let of_lists = markdown(&["--where", "list=Standby"]);
+    assert!(of_lists.contains("| Repurposed/pages |") && !of_lists.contains("working sets"), "{of_lists}");
+    let two = markdown(&["--top", "2"]);
+    let table = |what: &str| {
+        let (_, rows) = two.split_once(what).unwrap_or_else(|| panic!("{what}: {two}"));
+        rows.lines().skip(2).take_while(|line| line.starts_with('|')).count()
+    };
+    for what in ["| Largest working sets/", "| Fastest growing/"] {
+        assert_eq!(table(what), 3, "two and the others: {two}");
+    }
+    // Without the table that has them, no unit of them.
+    for more in [&["--columns", "end"][..], &["--each"]] {
+        let shown = ran(more).out;
+        assert!(!shown.contains("repurposed"), "{shown}");
+    }
+}

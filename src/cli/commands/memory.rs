@@ -165,11 +165,14 @@ impl Memory {
         let whole = "cuts working sets, and --where chooses counters alone, which are shown as a whole";
         refuse("--top", &[(rows.top.is_some() && query.group_by.is_none() && chooses_counters, whole)])?;
         let no_rows = "has counters of the system: --top cuts rows of --group-by process or session";
-        refuse("--each", &[(self.each.each && rows.top.is_some() && query.group_by.is_none(), no_rows)])
+        let of_counters = rows.top.is_some() && query.group_by.is_none();
+        refuse("--each", &[(self.each.each && of_counters, no_rows)])?;
+        refuse("--columns", &[(self.columns.columns.is_some() && of_counters, no_rows)])
     }
 
     /// # Errors
-    /// A usage error for conditions on what is not shown: the first screen and a JSON object have both counters and processes.
+    /// A usage error for conditions on what is not shown: the first screen and a JSON object have both counters and processes, chosen
+    /// columns are those of counters.
     fn check_conditions(&self, query: &MemoryQuery, is_object: bool) -> Result<(), Error> {
         let is_for_people = self.common.format.is_for_people();
         let by_session = query.group_by == Some(MemoryDimension::Session);
@@ -177,7 +180,7 @@ impl Memory {
         let reason = "process: the rows are whole sessions; --group-by process shows what it chooses";
         refuse("--where", &[(by_session && of_process, reason)])?;
         let is_plain = query.group_by.is_none() && self.timeline.is_none();
-        let shows_all = is_plain && is_for_people && !self.each.each;
+        let shows_all = is_plain && is_for_people && !self.each.each && self.columns.columns.is_none();
         if is_object || shows_all {
             return Ok(());
         }
