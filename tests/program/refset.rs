@@ -446,3 +446,24 @@ fn rows_of_both_signs_have_no_shares_and_say_what_they_are() {
         "{by_impact}"
     );
 }
+
+/// `--sort peak` had no effect in Markdown and with `--columns`, and `--top` of the advice showed nothing more.
+#[test]
+fn markdown_has_the_processes_of_the_screen() {
+    let markdown = |more: &[&str]| {
+        let shown = run(&[&["refset", "refset-small.etl", "-q", "--format", "markdown"], more].concat()).out;
+        let (_, rows) = shown.split_once("| Process at stop |").unwrap_or_else(|| panic!("processes: {shown}"));
+        let rows = rows.lines().skip(2).take_while(|line| line.starts_with('|')).map(str::to_owned).collect();
+        (shown, rows)
+    };
+    let (shown, _): (String, Vec<String>) = markdown(&["--top", "14"]);
+    let (_, advice) = shown.split_once("4 of the others held pages before and none at stop: --top ").expect("advice");
+    let (_, all) = markdown(&["--top", advice.split(' ').next().expect("a number")]);
+    assert_eq!(all.len(), 18, "{all:?}");
+    let peak = |row: &String| row.split(" | ").nth(4).and_then(|peak| peak.parse::<u64>().ok()).expect("a peak");
+    let (_, sorted) = markdown(&["--sort", "peak", "--top", "18"]);
+    assert!(sorted.is_sorted_by_key(|row| std::cmp::Reverse(peak(row))), "{sorted:?}");
+    assert!(!all.is_sorted_by_key(|row| std::cmp::Reverse(peak(row))), "{all:?}");
+    let ran = run(&["refset", "refset-small.etl", "--sort", "peak", "--columns", "pages"]);
+    assert!(ran.code == 2 && ran.err.contains("which --columns does not show"), "{ran:?}");
+}

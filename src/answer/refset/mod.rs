@@ -44,6 +44,8 @@ pub fn answer(set: &ReferenceSet, unit: Unit, view: RefsetView) -> Answer<'_> {
         }
         RefsetView::Verification => (set.verification.iter().map(|v| v.table().into()).collect(), verification(set)),
     };
+    // A document has what the screen has: rows by process and category are neither in the order of peaks nor cut where the screen is.
+    let document = matches!(view, RefsetView::Summary | RefsetView::Verification).then(|| screen.clone());
     let beside_others = match view {
         RefsetView::Summary | RefsetView::Rows | RefsetView::Verification => None,
         // Which categories there are depends on the trace.
@@ -57,6 +59,7 @@ pub fn answer(set: &ReferenceSet, unit: Unit, view: RefsetView) -> Answer<'_> {
         tables,
         beside_others,
         screen: Some(screen),
+        document,
         units: Units { size: unit, ..Units::default() },
         ..Answer::new("pfnset.refset")
     }

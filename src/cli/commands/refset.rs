@@ -96,7 +96,7 @@ const ORDERS: OneOf<RowOrder> = OneOf(&[
     ("pages", "Most pages first", RowOrder::Pages),
     ("size", "The same", RowOrder::Pages),
     ("name", "By name", RowOrder::Name),
-    ("peak", "Processes with the highest peak first (without --group-by and --each)", RowOrder::Peak),
+    ("peak", "Processes with the highest peak first (without --group-by, --columns and --each)", RowOrder::Peak),
     ("impact", "Most physical pages first (with the dimension impact)", RowOrder::ImpactPages),
 ]);
 
@@ -127,6 +127,7 @@ impl Refset {
             (by_peak && rows.group_by.is_some(), "needs the list of processes, which is there without --group-by"),
             (by_peak && !rows.conditions.is_empty(), "needs all pages: peaks of a selection are in --timeline"),
             (by_peak && self.each.each, "is for the list of processes of one trace, which --each does not show"),
+            (by_peak && self.columns.columns.is_some(), "is for the list of processes, which --columns does not show"),
             (by_peak && !is_screen, "is for tables; held_by_process of --format json has that order"),
         ];
         refuse("--sort peak", &no_peak)?;
