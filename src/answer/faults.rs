@@ -46,6 +46,7 @@ pub fn answer(set: &FaultSet, view: FaultView, top: Option<usize>, time: TimeUni
         FaultView::Timeline => set.timeline_table(),
     };
     let title = title(set, view);
+    let summary = (view == FaultView::Summary).then(|| summary(set, title.clone(), top, time));
     // Rows of one kind alone were chosen because the others lack a dimension: nothing is missing there.
     let shows_all = matches!(view, FaultView::Summary | FaultView::Timeline);
     let not_counted = set.not_counted.clone().filter(|_| shows_all);
@@ -55,8 +56,10 @@ pub fn answer(set: &FaultSet, view: FaultView, top: Option<usize>, time: TimeUni
         warnings: set.warnings.iter().chain(missing).cloned().chain(not_counted).collect(),
         facts: facts(set),
         tables: vec![table.titled(title.clone()).into()],
+        // The table of files is no part of the rows.
+        document: summary.clone(),
         screen: match view {
-            FaultView::Summary => Some(summary(set, title, top, time)),
+            FaultView::Summary => summary,
             FaultView::Ranges | FaultView::Again => {
                 Some(vec![Block::Title(title), Block::Text(range_line(set)), Block::Blank, Block::Rows(0)])
             }

@@ -34,11 +34,13 @@ pub(crate) fn answer(set: &StackSet, display: StackDisplay) -> Answer<'_> {
     } else {
         functions(set, order, Some(top.unwrap_or(FIRST))).titled(title(set, unit)).into()
     };
+    let screen = (!is_grouped && !set.has_tree).then(|| first_screen(set, display));
     let answer = Answer {
         warnings: set.warnings.clone(),
         facts: facts(set, top),
         tables: vec![rows],
-        screen: (!is_grouped && !set.has_tree).then(|| first_screen(set, display)),
+        document: screen.clone(),
+        screen,
         units: Units { size: unit, ..Units::default() },
         ..Answer::new("pfnset.stacks")
     }

@@ -139,3 +139,14 @@ fn samples_beside_switches_are_compared_with_the_time_there_is() {
     assert_eq!(codes(5000, 1), ["samples_beyond_window"]);
     assert_eq!(codes(1, 2), ["samples_beyond_window"]);
 }
+
+/// Markdown had no table of modules.
+#[test]
+fn markdown_has_the_modules_too() {
+    let file = trace(200, 1);
+    let path = file.path().to_str().expect("UTF-8");
+    let text = run(&["cpu", path, "-q"]).out;
+    let markdown = run(&["cpu", path, "-q", "--format", "markdown"]).out;
+    assert!(text.contains("\nModule ") && markdown.contains("\n\n| Module |"), "{text} {markdown}");
+    assert_eq!(markdown.matches("CPU use by samples from").count(), 1, "{markdown}");
+}

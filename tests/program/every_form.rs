@@ -155,3 +155,30 @@ fn markdown_has_the_sentences_of_the_screen() {
         assert!(below.is_none_or(|below| end.starts_with(&format!("\n{below}"))), "{shown}");
     }
 }
+
+/// Markdown lacked tables of first screens, without a word.
+#[test]
+fn markdown_has_every_table_of_the_screen() {
+    for (arguments, parts) in [
+        (&["faults", "faults-x86.etl"][..], &["| Process |", "| File |"][..]),
+        (&["stacks", "stacks-keys.etl"], &["| Function |", "| Hottest path (--tree): |"]),
+        (&["resident", "resident-small.etl"], &["| Category | Size/MiB |", " checks passed"]),
+        (
+            &["refset", "refset-small.etl"],
+            &["| Held |", "- Accessed by: ", "- Verification: ", "| Category at stop |", "| Process at stop |"],
+        ),
+        (
+            &["refset", "refset-small.etl", "--verify"],
+            &["| Use |", "| Process |", "**Examples ", "| Only |", "+ 28 more"],
+        ),
+    ] {
+        let shown = crate::program::run(&[arguments, &["-q", "--format", "markdown"]].concat()).out;
+        let missing: Vec<_> = parts.iter().filter(|part| !shown.contains(**part)).collect();
+        assert!(missing.is_empty(), "{missing:?}: {shown}");
+        // A line directly below a row would be a row.
+        let lines: Vec<&str> = shown.lines().collect();
+        let ends = lines.windows(2).filter(|two| two[0].starts_with('|') && !two[1].starts_with('|'));
+        assert!(ends.clone().all(|two| two[1].is_empty()), "{shown}");
+        assert!(!shown.contains("\n\n\n"), "{shown}");
+    }
+}

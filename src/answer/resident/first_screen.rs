@@ -14,12 +14,16 @@ use crate::units::PAGE_BYTES;
 pub(super) fn screen(set: &ResidentSet, view: &ResidentView, snapshot: &SnapshotSet, unit: Unit) -> Vec<Block> {
     let PhysicalMemory { in_use, modified, standby, free, .. } = snapshot.memory();
     let bar = parts(snapshot, unit).into_iter().zip([in_use, modified, standby, free]).collect();
-    let checks = match view.columns.all {
+    let heading = Block::Heading(title(set, snapshot, unit));
+    vec![heading, Block::Bar(bar), Block::Table(set.overview(snapshot, view)), checks(view, snapshot)]
+}
+
+/// What the checks say.
+pub(super) fn checks(view: &ResidentView, snapshot: &SnapshotSet) -> Block {
+    match view.columns.all {
         true => Block::Text(consistency_checks::in_full(&snapshot.checks)),
         false => Block::Fitting(consistency_checks::in_short(&snapshot.checks)),
-    };
-    let heading = Block::Heading(title(set, snapshot, unit));
-    vec![heading, Block::Bar(bar), Block::Table(set.overview(snapshot, view)), checks]
+    }
 }
 
 /// The same as a table below a title.

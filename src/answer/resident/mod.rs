@@ -82,6 +82,10 @@ fn document(set: &ResidentSet, view: &ResidentView, unit: Unit) -> Vec<Block> {
     for (number, snapshot) in set.snapshots.iter().enumerate() {
         document.extend((number > 0).then_some(Block::Blank));
         document.push(Block::Table(first_screen::table(set, view, snapshot, unit)));
+        if !is_empty(snapshot) {
+            document.push(first_screen::checks(view, snapshot));
+            document.extend(stacks::in_short(set, snapshot).map(Block::Text));
+        }
     }
     document
 }
