@@ -1,6 +1,7 @@
 //! `pfnset report`: the page's numbers are those of the other commands, names cannot harm it, and it loads nothing. What the
 //! scripts do is tested in a browser by `.ci/report-browser`.
 
+use crate::check::without_buffer;
 use crate::program::{Ran, fixtures, out, run};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -192,6 +193,28 @@ fn budgets_have_their_verdicts() {
     assert!(between(&page, "<section id=\"budgets\">", "</section>").contains(told), "a pattern may be wrong");
     let wrong = run(&["report", TRACE, "--budgets", "none.toml", "-o", output]);
     assert!(wrong.code == 2 && wrong.err.contains("cannot read the budgets none.toml"), "{wrong:?}");
+}
+
+/// A reader looked for the loss in the trace that had none: what is wrong with the first trace is said as `check --baseline` says it.
+#[test]
+fn doubts_about_the_first_trace_are_not_those_of_the_second() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [budgets, file] = ["budgets.toml", "report.html"].map(|name| folder.path().join(name));
+    std::fs::write(&budgets, "[[budget]]\nname = \"all\"\nmax_growth = \"1 GiB\"\n").expect("room");
+    let lossy = folder.path().join(without_buffer(&folder, TRACE, 2));
+    let [budgets, output, lossy] = [&budgets, &file, &lossy].map(|path| path.to_str().expect("a plain name"));
+    let whole = "refset-small.etl";
+    let checked = run(&["check", "-q", whole, "--budgets", budgets, "--baseline", lossy, "--format", "json"]);
+    let checked: Value = serde_json::from_str(&checked.out).expect("JSON");
+    let reason = checked["traces"][0]["budgets"][0]["reason"].as_str().expect("a reason");
+    assert!(reason.starts_with("of the baseline: 1 buffer is missing"), "{reason}");
+    let written = run(&["report", "-q", lossy, whole, "--budgets", budgets, "-o", output]);
+    assert_eq!(written.code, 0, "{written:?}");
+    let page = std::fs::read_to_string(&file).expect("a page");
+    let verdicts = between(&page, "<section id=\"budgets\">", "</section>");
+    let (of_first, of_second) = verdicts.rsplit_once(whole).expect("both traces");
+    assert!(of_second.contains(&format!("all: {reason}")), "{of_second}");
+    assert!(!of_first.contains("of the baseline: 1 buffer"), "{of_first}");
 }
 
 /// Marks were once drawn at times rounded to hundredths of a second: two on one line, and the peak after its maximum.

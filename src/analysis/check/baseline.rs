@@ -449,12 +449,7 @@ impl Baseline {
             Baseline::Source(source) => source,
         };
         match &**source {
-            SourceContent::Trace(trace) => {
-                let mut found = TraceValues::answer(trace, budgets);
-                let told = |reason| format!("of the baseline: {reason}");
-                found.values = found.values.into_iter().map(|value| value.map_err(told)).collect();
-                found
-            }
+            SourceContent::Trace(trace) => TraceValues::answer(trace, budgets).as_baseline(),
             SourceContent::Pfnset(table) => {
                 let contradiction = table.contradictions.first();
                 let value = |budget: &Budget| match contradiction {
