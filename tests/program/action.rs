@@ -52,7 +52,14 @@ fn the_action_checks_writes_a_summary_and_annotates() {
     std::fs::write(folder.path().join("budgets.toml"), budgets.replace("1 KiB", "1 GiB")).unwrap();
     let passes = [("PFNSET_TRACES", "a refset-small.etl")];
     assert_eq!(check(folder.path(), &passes).code, 0);
-    assert_eq!(check(folder.path(), &[passes[0], ("PFNSET_STRICT", "true")]).code, 3);
+    // A gate is not off because somebody writes True or yes.
+    for (strict, code) in
+        [("true", 3), ("True", 3), ("TRUE", 3), ("False", 0), ("", 0), ("yes", 2), ("on", 2), ("1", 2), ("true ", 2)]
+    {
+        let step = check(folder.path(), &[passes[0], ("PFNSET_STRICT", strict)]);
+        assert_eq!(step.code, code, "{strict:?}: {}", step.out);
+        assert_eq!(step.out.contains("::error title=pfnset::strict must be true or false"), code == 2, "{}", step.out);
+    }
     // What an input holds is no shell.
     let hostile = check(folder.path(), &[("PFNSET_TRACES", "$(touch owned);`touch owned`")]);
     assert!(hostile.code == 3 && !folder.path().join("owned").exists(), "{}", hostile.out);
