@@ -1,7 +1,7 @@
 //! `pfnset resident` as a user runs it: whole outputs of the fixture and of a small trace with two page sequences.
 
 use crate::one_of_each;
-use crate::program::{finish, out, pfnset};
+use crate::program::{finish, out, pfnset, run};
 use etl_writer::Ptr::P8;
 use etl_writer::file_of;
 use etl_writer::payloads::{merged, system};
@@ -277,4 +277,31 @@ fn classes_are_by_the_rules_that_were_asked_for() {
             assert!(title.contains("by WPA's rules") && heading.is_none_or(|heading| text.contains(heading)), "{text}");
         }
     }
+}
+
+/// Only `check` said that tags of what is older than the trace are unknown; the others had "n/a" for most of the pool without a word.
+#[test]
+fn tags_of_a_pool_without_a_snapshot_are_told_by_all_that_show_them() {
+    const UNTOLD: &str = "no pool snapshot tells what was allocated before the trace: pages of it have no tag";
+    const TRACE: &str = "refset-proved.etl";
+    for (arguments, is_told) in [
+        (&["resident", TRACE, "--group-by", "pool_tag"][..], true),
+        (&["resident", TRACE, "--where", "pool_tag=Thre"], true),
+        (&["resident", TRACE], false),
+        (&["pages", TRACE, "--where", "pool_tag=Thre"], true),
+        (&["diff", TRACE, TRACE, "--group-by", "pool_tag"], true),
+        (&["diff", TRACE, TRACE, "--where", "pool_tag=Thre"], true),
+        (&["diff", TRACE, TRACE, "--group-by", "use"], false),
+    ] {
+        let for_programs = if arguments[0] == "pages" { "csv" } else { "json" };
+        for form in [&[][..], &["--format", for_programs]] {
+            let ran = run(&[arguments, form].concat());
+            let told = format!("{} {}", ran.out, ran.err);
+            // Lines for people are folded.
+            let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert_eq!(told.contains(UNTOLD), is_told, "{arguments:?} {form:?}: {told}");
+        }
+    }
+    let each = run(&["resident", "--each", TRACE, TRACE, "--group-by", "pool_tag", "--format", "jsonl"]);
+    assert!(each.out.contains(UNTOLD), "{each:?}");
 }

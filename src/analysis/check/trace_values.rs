@@ -317,7 +317,8 @@ impl<'t> ResidentValues<'t> {
 }
 
 impl ResidentValues<'_> {
-    /// Why it is not known which tags the pages of the pool have: records of the pool were lost, or tell only of what was allocated in the trace.
+    /// Why it is not known which tags the pages of the pool have: records of the pool were lost. What they do not tell is in
+    /// [`warnings::of_untold`].
     fn pool_fault(&self, budget: &Budget, conditions: &[Condition<ResidentDimension>]) -> Option<String> {
         let pool = AllocationKind::Pool;
         let survey = self.trace.survey();
@@ -328,10 +329,7 @@ impl ResidentValues<'_> {
         let (clock, last) = (&self.trace.etl().clock, survey.last()?);
         let time = (clock.nanos(clock.origin), clock.nanos(last));
         let evidence = Evidence::new(self.trace, pool.needs());
-        let lost = evidence.fault("the record of the pool", pool.hooks(), time, &budget.conditions);
-        let has_snapshot = pool.rundowns().iter().any(|hook| survey.kernel_count(*hook) > 0);
-        let unknown = "no pool snapshot tells what was allocated before the trace: pages of it have no tag";
-        lost.or_else(|| (!has_snapshot).then(|| unknown.to_owned()))
+        evidence.fault("the record of the pool", pool.hooks(), time, &budget.conditions)
     }
 }
 

@@ -6,7 +6,9 @@ use crate::analysis::resident::page_dimensions::Dimension;
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::dimensions::{Condition, ProcessFacet};
+use crate::etl::record_id::HookId;
 use crate::event::hooks::{PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2};
+use crate::load::allocation_kinds::AllocationKind;
 use crate::load::trace_parts::Parts;
 use crate::model::snapshot::{FIRST_BUILD_WITH_COLD, Snapshot};
 use crate::trace::Trace;
@@ -111,8 +113,7 @@ pub(crate) fn of_untold(
         let mut chosen = snapshots.iter().filter_map(|&index| trace.snapshots().get(index));
         chosen.any(|snapshot| !tells(snapshot, trace.etl().header.os_build))
     };
-    let tags = (is_asked_for(Dimension::PoolTag) && trace.spaces().pool.is_empty())
-        .then(|| "no record of the pool is in the trace: which tags (pool_tag) its pages have is unknown".to_owned());
+    let tags = is_asked_for(Dimension::PoolTag).then(|| untold_tags(trace)).flatten().map(str::to_owned);
     let non_tradeable = (is_asked_for(Dimension::NonTradeable) && is_untold(|of, _| of.tells_non_tradeable())).then(|| {
         format!(
             "the page records ({PAGE_IN_MEMORY}) do not tell which pages are non-tradeable (non_tradeable): only those of \
@@ -128,6 +129,18 @@ pub(crate) fn of_untold(
     });
     let untold = [tags, non_tradeable, cold].into_iter().flatten();
     untold.map(|text| Warning::note(RESIDENT_SET.name, "not_recorded", text))
+}
+
+/// Why nobody knows the tags of all pages of the pool.
+fn untold_tags(trace: &Trace) -> Option<&'static str> {
+    let (pool, survey) = (AllocationKind::Pool, trace.survey());
+    let has_any = |hooks: &[HookId]| hooks.iter().any(|hook| survey.kernel_count(*hook) > 0);
+    // Records tell of what was allocated in the trace, and most of the pool is older.
+    if has_any(pool.hooks()) && !has_any(pool.rundowns()) {
+        return Some("no pool snapshot tells what was allocated before the trace: pages of it have no tag");
+    }
+    let is_unknown = trace.spaces().pool.is_empty();
+    is_unknown.then_some("no record of the pool is in the trace: which tags (pool_tag) its pages have is unknown")
 }
 
 /// That nothing lists services, where rows or conditions ask for them.
