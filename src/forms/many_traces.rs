@@ -85,7 +85,7 @@ impl Answers for OneTable<'_> {
         let all = Answer { chosen_by, warnings: self.warnings, tables, units, ..Answer::default() };
         match self.look {
             Some(look) => text::with_last_line(self.out, look, &all.warnings, |out| text::whole(&all, look, out)),
-            None => markdown::write(&Answer { warnings: Warnings::default(), ..all }, self.out),
+            None => markdown::write(&all, self.out),
         }
     }
 }

@@ -180,3 +180,20 @@ fn conditions_that_choose_nothing_are_told_of_each_trace() {
         }
     }
 }
+
+/// The Markdown of several traces had none of the warnings that its table has: a document looked as if nothing was doubtful.
+#[test]
+fn markdown_has_the_warnings_of_each_trace() {
+    let folder = folder();
+    for command in COMMANDS {
+        let ran = run(&folder, &format!("{command} --each monday.etl week --format markdown -o all.md"));
+        let document = std::fs::read_to_string(folder.path().join("all.md")).unwrap();
+        let plain = |line: &str| line.replace("<!-- -->", "").replace('\\', "");
+        let quoted: Vec<String> = document.lines().filter_map(|line| line.strip_prefix("> ")).map(plain).collect();
+        let told = ran.err.lines().filter_map(|line| line.split_once("warning: "));
+        let told: Vec<String> = told.map(|(_, line)| plain(line)).collect();
+        assert!(!told.is_empty() || command == "events", "{command}: {}", ran.err);
+        assert_eq!(quoted, told, "{command}: {document}");
+        assert!(document.starts_with('>') != told.is_empty(), "{command}: {document}");
+    }
+}
