@@ -200,3 +200,22 @@ fn a_window_without_a_clock_tick_compares_nothing_with_ticks() {
     assert!(without.contains("(no clock tick is in the window)") && !without.contains("-100.0 %"), "{without}");
     assert!(with.contains("Exact times beside samples and clock ticks"), "{with}");
 }
+
+/// With `--top` the rows were other ones, in an order of their own.
+#[test]
+fn the_first_rows_of_waits_are_those_of_the_whole_table() {
+    for order in ["waits", "name", "cpu", "switches"] {
+        let rows = |top: &[&str]| -> Vec<Vec<String>> {
+            let shown =
+                out(&[&["cpu", "cpu-compressed.etl", "-q", "--preset", "waits", "--unit", "ns", "--sort", order], top]
+                    .concat());
+            let cells = |line: &str| line.split_whitespace().map(str::to_owned).collect();
+            shown.lines().skip_while(|line| !line.starts_with('─')).skip(1).map(cells).collect()
+        };
+        let (all, first) = (rows(&[]), rows(&["--top", "2"]));
+        let (more, shown) = first.split_last().expect("rows");
+        assert!(shown.len() > 2 && more.first().is_some_and(|cell| cell == "+"), "{order}: {first:?}");
+        assert_eq!(shown, &all[..shown.len()], "{order}");
+        assert_eq!(more[1], (all.len() - shown.len()).to_string(), "{order}");
+    }
+}

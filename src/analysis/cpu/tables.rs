@@ -386,21 +386,16 @@ impl CpuUse {
         self.flat(&labels, &PREEMPTIONS, rows, top)
     }
 
-    /// Waits by reason; the longest of all where only some are shown.
+    /// Waits by reason: of the first `top` rows all their reasons, so that they are the first ones of the whole table.
     pub fn wait_table(&self, top: Option<usize>) -> Table {
-        let mut rows: Vec<_> = self
-            .rows
-            .iter()
-            .flat_map(|row| {
-                let mut waits: Vec<_> = row.waits.iter().collect();
-                waits.sort_by_key(|(_, time)| Reverse(time.ticks));
-                waits.into_iter().map(move |(reason, time)| (row, Some(reason.as_str()), time))
-            })
-            .collect();
-        if top.is_some() {
-            rows.sort_by_key(|(_, _, time)| Reverse(time.ticks));
-        }
-        self.of_parts(Some(("reason", "Wait reason")), &WAITS, rows.into_iter(), top)
+        let with_waits = self.rows.iter().filter(|row| !row.waits.is_empty());
+        let lines = top.map(|top| with_waits.clone().take(top).map(|row| row.waits.len()).sum());
+        let rows = with_waits.flat_map(|row| {
+            let mut waits: Vec<_> = row.waits.iter().collect();
+            waits.sort_by_key(|(_, time)| Reverse(time.ticks));
+            waits.into_iter().map(move |(reason, time)| (row, Some(reason.as_str()), time))
+        });
+        self.of_parts(Some(("reason", "Wait reason")), &WAITS, rows, lines)
     }
 
     /// Who readied whom.
