@@ -2,7 +2,7 @@
 
 use crate::program::run;
 use etl_writer::Ptr::P8;
-use etl_writer::payloads::perf::interval;
+use etl_writer::payloads::perf::{self, interval};
 use etl_writer::{Rec, Session, Trace, file_of};
 use serde_json::Value;
 
@@ -149,4 +149,35 @@ fn markdown_has_the_modules_too() {
     let markdown = run(&["cpu", path, "-q", "--format", "markdown"]).out;
     assert!(text.contains("\nModule ") && markdown.contains("\n\n| Module |"), "{text} {markdown}");
     assert_eq!(markdown.matches("CPU use by samples from").count(), 1, "{markdown}");
+}
+
+/// Samples of three threads: 10 has most, 9 fewest.
+fn of_three_threads() -> tempfile::NamedTempFile {
+    let session = Session { processors: 1, ..Session::windows10() };
+    let t0 = session.t0;
+    let threads = [44, 10, 10, 9, 10, 44];
+    let records = (1..).zip(threads).map(|(n, thread)| perf::sample(P8, 0x1000, thread, 0).at(t0 + 10_000 * n).on(0));
+    file_of(&Trace::new(session).push_all(records).finish())
+}
+
+/// The order by name had an effect on the table alone.
+#[test]
+fn rows_by_name_are_in_this_order_in_all_forms() {
+    let file = of_three_threads();
+    let path = file.path().to_str().expect("UTF-8");
+    let of = |form: &str, order: &str| {
+        run(&["cpu", path, "-q", "--group-by", "thread", "--format", form, "--sort", order]).out
+    };
+    let thread = |row: &Value| row["thread"].as_u64().expect("a thread");
+    for (order, expected) in [("name", [9, 10, 44]), ("cpu", [10, 44, 9])] {
+        let csv = of("csv", order);
+        let csv = csv.lines().skip(1).filter_map(|row| row.split(',').next()?.parse::<u64>().ok());
+        assert_eq!(csv.collect::<Vec<_>>(), expected, "{order}");
+        let lines = of("jsonl", order);
+        let lines = lines.lines().map(|line| thread(&serde_json::from_str(line).expect("JSON")));
+        assert_eq!(lines.collect::<Vec<_>>(), expected, "{order}");
+        let json: Value = serde_json::from_str(&of("json", order)).expect("JSON");
+        let rows = json["samples"]["rows"].as_array().expect("rows").iter().map(thread);
+        assert_eq!(rows.collect::<Vec<_>>(), expected, "{order}");
+    }
 }

@@ -10,6 +10,7 @@ use crate::analysis::recording_end::of_named_window;
 use crate::analysis::stacks::{
     NO_SAMPLES, Names, Owners, ProfileIntervals, SampleCoverage, SamplesByProcessor, Texts, TimeOfSamples,
 };
+use crate::analysis::table::group::natural;
 use crate::analysis::table::{Group, Measured, Node, Table, Value};
 use crate::analysis::time_grid::{TickRange, before_start};
 use crate::dimensions::process_dimensions::{ProcessCode, ProcessFacts};
@@ -30,6 +31,7 @@ use crate::trace::trust::readiness::{Need, undescribed};
 use crate::trace::trust::warning::{Warning, Warnings, services_unknown};
 use crate::units::Nanos;
 use foldhash::HashMap as FastMap;
+use std::cmp::Ordering;
 
 /// Samples of a group.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -118,7 +120,7 @@ pub struct SampledUse {
     pub(crate) filter: Vec<(&'static str, String)>,
     /// Dimensions of the rows.
     pub dimensions: Vec<Dimension>,
-    /// Rows, most time first.
+    /// Rows in the query's order: by name, or most time first.
     pub rows: Vec<Group<RowSamples>>,
     /// By module of the instruction pointer, where rows are by something else.
     pub modules: Vec<Group<RowSamples>>,
@@ -207,7 +209,7 @@ impl SampledUse {
         let chosen: Vec<(Key, SampleCounts)> = counted.into_iter().filter(|(key, _)| fits(key)).collect();
         let has_conditions = query.conditions.iter().any(|condition| condition.dimension != Dimension::Processor);
         let is_of_idle = has_conditions && chosen.iter().all(|(key, _)| key.is_idle());
-        let rows_by = |dimensions: &[Dimension]| groups(&chosen, dimensions, &labels, is_of_idle);
+        let rows_by = |dimensions: &[Dimension], order| groups(&chosen, dimensions, &labels, is_of_idle, order);
         let mut warnings = trust.warnings();
         warnings.push(estimates);
         warnings.extend(of_window(trace, query, &samples, range));
@@ -231,8 +233,8 @@ impl SampledUse {
             idle,
             facts: facts(&samples, range, clock),
             is_of_idle,
-            rows: rows_by(&query.group_by),
-            modules: if has_modules { Vec::new() } else { rows_by(&[Dimension::Module]) },
+            rows: rows_by(&query.group_by, query.order),
+            modules: if has_modules { Vec::new() } else { rows_by(&[Dimension::Module], CpuOrder::Cpu) },
             filter: Condition::written(&query.conditions),
             dimensions: query.group_by.clone(),
         }))
@@ -365,12 +367,13 @@ fn counted(
     (counted, modules)
 }
 
-/// Rows by dimensions, most time first.
+/// Rows by dimensions, by name or most time first.
 fn groups(
     counted: &[(Key, SampleCounts)],
     dimensions: &[Dimension],
     labels: &Labels<'_>,
     is_of_idle: bool,
+    order: CpuOrder,
 ) -> Vec<Group<RowSamples>> {
     // A processor is not used by its idle thread.
     let of_processors = dimensions == [Dimension::Processor];
@@ -389,7 +392,12 @@ fn groups(
             group.labels.iter().map(|label| label.as_str().to_owned()).collect()
         };
         let most = |group: &Group<RowSamples>| (group.measure.counts().time_ns, group.measure.counts().events);
-        most(b).cmp(&most(a)).then_with(|| texts(a).cmp(&texts(b)))
+        // As rows of context switches, and as the table.
+        let names = || a.labels.iter().zip(&b.labels).map(|(a, b)| natural(a, b)).find(|order| order.is_ne());
+        match order {
+            CpuOrder::Name => names().unwrap_or(Ordering::Equal),
+            _ => most(b).cmp(&most(a)).then_with(|| texts(a).cmp(&texts(b))),
+        }
     });
     groups
 }
