@@ -1,6 +1,8 @@
 //! Which events a result of stacks is of, and which frames of them it shows: their window, and what `--max-depth` and `--fold` left.
 
 use crate::analysis::stacks::{StackSet, StackWindow};
+use crate::answer::stack_weights::base;
+use crate::answer::text_block::Block;
 use crate::units::{Nanos, counted};
 use serde_json::json;
 
@@ -41,6 +43,12 @@ pub(super) fn chosen(conditions: Option<String>, set: &StackSet) -> Option<Strin
     let all = [conditions, root, shortened(set)].into_iter().flatten().collect::<Vec<String>>().join("; ");
     let mut chars = all.chars();
     chars.next().map(|first| first.to_uppercase().chain(chars).collect())
+}
+
+/// What stands above a tree of chosen events: what its shares are of. `None` where all events are in it.
+pub(super) fn tree_screen(set: &StackSet, title: String) -> Option<Vec<Block>> {
+    let base = base(set)?;
+    Some(vec![Block::Title(title), Block::Text(base), Block::Blank, Block::Rows(0)])
 }
 
 /// True when frames of stacks were left out.

@@ -34,12 +34,15 @@ pub(crate) fn answer(set: &StackSet, display: StackDisplay) -> Answer<'_> {
     } else {
         functions(set, order, Some(top.unwrap_or(FIRST))).titled(title(set, unit)).into()
     };
-    let screen = (!is_grouped && !set.has_tree).then(|| first_screen(set, display));
+    let screen = match set.has_tree {
+        true => stack_scope::tree_screen(set, title(set, unit)),
+        false => (!is_grouped).then(|| first_screen(set, display)),
+    };
     let answer = Answer {
         warnings: set.warnings.clone(),
         facts: facts(set, top),
         tables: vec![rows],
-        document: screen.clone(),
+        document: screen.clone().filter(|_| !set.has_tree),
         screen,
         units: Units { size: unit, ..Units::default() },
         ..Answer::new("pfnset.stacks")

@@ -72,6 +72,16 @@ fn chosen_stacks_say_that_shares_are_of_them() {
     let both = of(&["--leaf", "ntoskrnl*", "--where", "process=Idle*"]);
     assert!(both.contains(says) && both.contains("Where process=Idle* and innermost function=ntoskrnl*"), "{both}");
     assert!(of(&["--where", "process=Idle*"]).contains(says));
+    for tree in [&["--tree"][..], &["--caller-of", "ntoskrnl*"], &["--callee-of", "ntoskrnl*"]] {
+        for chosen in [&["--leaf", "ntoskrnl*"][..], &["--where", "process=!nobody*"]] {
+            for form in ["table", "markdown"] {
+                let shown = of(&[tree, chosen, &["--format", form]].concat());
+                assert_eq!(shown.matches(says).count(), 1, "{tree:?} {chosen:?}: {shown}");
+                assert_eq!(shown.matches("; no stack: ").count(), 1, "one title: {shown}");
+            }
+        }
+        assert!(!of(tree).contains("Shares and sums"), "{tree:?}");
+    }
     assert!(!of(&[]).contains("Shares and sums"));
 }
 
