@@ -181,3 +181,20 @@ fn rows_by_name_are_in_this_order_in_all_forms() {
         assert_eq!(rows.collect::<Vec<_>>(), expected, "{order}");
     }
 }
+
+/// Beside shares of stacks, which are of those that are chosen, nothing told that these are of all.
+#[test]
+fn shares_of_chosen_samples_say_what_they_are_of() {
+    const SAYS: &str = "Shares are of all samples in the window, not only of those that meet the conditions";
+    let file = of_three_threads();
+    let path = file.path().to_str().expect("UTF-8");
+    for form in ["table", "markdown"] {
+        let of = |more: &[&str]| {
+            let shown = run(&[&["cpu", path, "-q", "--format", form], more].concat()).out;
+            shown.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        let chosen = of(&["--where", "thread=44"]);
+        assert!(chosen.contains(SAYS), "{form}: {chosen}");
+        assert!(!of(&[]).contains("Shares are"), "{form}");
+    }
+}

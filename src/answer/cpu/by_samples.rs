@@ -36,7 +36,7 @@ pub fn answer(set: &SampledUse, display: CpuDisplay) -> Answer<'_> {
     .chosen_by(&set.filter)
 }
 
-/// What the samples are, and what they do not tell: four sentences at most.
+/// What the samples are, and what they do not tell: five sentences at most.
 fn told(set: &SampledUse, unit: TimeUnit) -> Vec<String> {
     let time = |at: Nanos| format!("{:.6} s", at.seconds());
     let Some((first, last)) = set.facts.span else {
@@ -80,6 +80,9 @@ fn told(set: &SampledUse, unit: TimeUnit) -> Vec<String> {
     if set.facts.of_interrupts > 0 {
         let calls = numbers::count(set.facts.of_interrupts);
         told.push(format!("{calls} met a DPC or an interrupt; pfnset stacks counts these for the thread below it"));
+    }
+    if !set.filter.is_empty() {
+        told.push("Shares are of all samples in the window, not only of those that meet the conditions".to_owned());
     }
     told
 }
