@@ -488,3 +488,10 @@ fn records_of_equal_time_have_one_order_wherever_their_buffers_lie() {
     assert!(first.contains("\"allocations\": 45"), "{first}");
     assert!([by_processor(false), by_processor(true), told(trace().shuffled(3))].iter().all(|other| *other == first));
 }
+
+/// They were said to have one label, and have two.
+#[test]
+fn rows_without_stacks_are_said_to_name_no_function() {
+    let shown = out(&["allocations", TRACE, "--group-by", "function"]);
+    assert!(shown.contains("rows by function and stack name no function ([no stack] or n/a)"), "{shown}");
+}

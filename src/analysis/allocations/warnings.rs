@@ -80,7 +80,7 @@ fn of_trace(trace: &Trace, of: AllocationKind) -> Warnings {
 /// Of rows and conditions by code: records without a stack. `has_none`: no record of the trace has one.
 pub fn lack_of_stacks(analysis: &'static str, stacks: StackShares, has_none: bool) -> Vec<Warning> {
     if has_none && stacks.is_any() {
-        let text = "no record has a stack: rows by function and stack have one label";
+        let text = "no record has a stack: rows by function and stack name no function ([no stack] or n/a)";
         return vec![Warning::note(analysis, "no_stacks", text.into())];
     }
     let lacking = |(share, how, dimensions): (Option<StackShare>, &str, &str)| {
