@@ -2,7 +2,7 @@
 
 use crate::program::{Ran, out, run};
 use crate::random_cases::one_in;
-use crate::trust::fixture;
+use crate::trust::{fixture, places};
 use etl_writer::file_of;
 use serde_json::{Value, json};
 
@@ -190,5 +190,45 @@ fn another_build_of_windows_is_told_of_all_that_is_compared() {
             build + 1
         );
         assert_eq!((told(OTHER), told(path)), (vec![], vec![says]), "{what:?}");
+    }
+}
+
+/// Some were `Unknown`, and those that no record lists kept their ids, which were compared with ids of another recording.
+#[test]
+fn processes_without_a_name_are_one_row_unless_ids_are_compared() {
+    let nameless = |found: &Value, key: &str| -> Vec<(String, u64)> {
+        let lists = ["rows", "differing", "agreeing"].into_iter();
+        let named = lists.flat_map(|list| rows(found, list)).map(|row| {
+            let bytes = row[key].as_u64().unwrap_or_default();
+            (row["process"].as_str().unwrap_or_default().to_owned(), bytes)
+        });
+        named.filter(|(process, _)| process.starts_with("Unknown")).collect()
+    };
+    // More are in no list where the records of processes are of another kind, which no reader knows.
+    let mut bytes = fixture(TRACE);
+    for record in places(&bytes, &[0x0301, 0x0302, 0x0303, 0x0304]) {
+        bytes[record.start + 6..record.start + 8].copy_from_slice(&0x0eff_u16.to_le_bytes());
+    }
+    let unlisted = file_of(&bytes);
+    let left = unlisted.path().to_str().expect("UTF-8");
+    for of in ["heap", "commit", "pool"] {
+        let by = ["--of", of, "--group-by", "process"];
+        let sum = |trace: &str| {
+            let own = nameless(&allocations(trace, &by), "at_end_bytes");
+            assert!(own.iter().all(|(process, _)| process.starts_with("Unknown (")), "{own:?}");
+            own.iter().map(|(_, bytes)| bytes).sum::<u64>()
+        };
+        let (_, found) = diff(&[&[left, TRACE, "--all"], &by[..]].concat());
+        let both = ["left_outstanding_bytes", "right_outstanding_bytes"].map(|side| nameless(&found, side));
+        let one = |trace: &str| vec![("Unknown".to_owned(), sum(trace))];
+        assert_eq!(both, [one(left), one(TRACE)], "{of}");
+        let (_, by_id) = diff(&[&[left, TRACE, "--all", "--match", "pid"], &by[..]].concat());
+        let ids = nameless(&by_id, "left_outstanding_bytes");
+        assert!(!ids.is_empty() && ids.iter().all(|(process, _)| process.starts_with("Unknown (")), "{of}: {ids:?}");
+        // No start orders those that no record lists.
+        let (_, apart) = diff(&[&[left, TRACE, "--all", "--apart"], &by[..]].concat());
+        let apart = nameless(&apart, "left_outstanding_bytes");
+        let is_apart = |name: &str| name == "Unknown" || name.starts_with("Unknown #");
+        assert!(apart.iter().all(|(process, _)| is_apart(process)), "{of}: {apart:?}");
     }
 }

@@ -3,7 +3,7 @@
 use super::figures::SOURCES;
 use super::piece::{OUTSTANDING, Reason};
 use super::process_lifetimes::{LifeId, Lives};
-use super::query::Dimension;
+use super::query::{CommonNames, Dimension};
 use super::tag_drivers::TagDrivers;
 use crate::analysis::stacks::{EventStacks, StackTexts};
 use crate::dimensions::Label;
@@ -15,7 +15,7 @@ use crate::trace::Trace;
 use crate::units::{Ticks, count};
 use foldhash::HashMap as FastMap;
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 /// What is not known, or is not there. Numbers of all dimensions stand in one list, which is looked up for each allocation.
 pub const ABSENT: u32 = u32::MAX;
@@ -50,8 +50,8 @@ impl<T: Clone + Eq + std::hash::Hash> Numbered<T> {
 pub struct Labels<'t> {
     processes: &'t Processes,
     clock: Clock,
-    /// Names under which processes are put together, by their labels.
-    put_together: Option<&'t BTreeMap<String, String>>,
+    /// Names under which processes are put together.
+    put_together: Option<&'t CommonNames>,
     stacks: Option<EventStacks>,
     /// Drivers of pool tags, where they are looked for.
     drivers: Option<TagDrivers>,
@@ -80,11 +80,7 @@ struct ProcessName {
 
 impl<'t> Labels<'t> {
     /// With the names of a trace.
-    pub fn new(
-        trace: &'t Trace,
-        put_together: Option<&'t BTreeMap<String, String>>,
-        stacks: Option<EventStacks>,
-    ) -> Labels<'t> {
+    pub fn new(trace: &'t Trace, put_together: Option<&'t CommonNames>, stacks: Option<EventStacks>) -> Labels<'t> {
         let (heaps, functions, process_names) = (Numbered::new(), Numbered::new(), Numbered::new());
         let (drivers, stack_texts, repeated) = (None, StackTexts::default(), OnceCell::new());
         let (processes, clock) = (trace.processes(), trace.etl().clock);
@@ -184,7 +180,11 @@ impl<'t> Labels<'t> {
                 let name = match self.put_together {
                     Some(names) => {
                         let label = lives.label(number, self.processes);
-                        let label = names.get(label.as_str()).map_or(label, |name| Label::name(name.as_str()));
+                        // One of the list can have had the same id.
+                        let is_unlisted = lives.instance(number, self.processes).is_none();
+                        let name = names.of_unlisted.filter(|_| is_unlisted);
+                        let name = name.or_else(|| names.by_label.get(label.as_str()).map(String::as_str));
+                        let label = name.map_or(label, Label::name);
                         ProcessName { label, start: None, instance: None, nameless: None }
                     }
                     None => {

@@ -43,6 +43,7 @@ pub use figures::Figures;
 pub(crate) use piece_taker::ListedPiece;
 #[cfg(feature = "cli")]
 pub(crate) use pieces_with_stacks::{PieceOfStack, Pieces};
+pub(crate) use query::CommonNames;
 pub use query::{AllocationOrder, AllocationQuery, Dimension};
 pub use replay_result::Check;
 pub use rows::AllocationRow;

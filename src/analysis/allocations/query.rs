@@ -92,6 +92,15 @@ pub enum AllocationOrder {
     Oldest,
 }
 
+/// Names under which the processes of a trace are put together.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CommonNames {
+    /// By their labels.
+    pub(crate) by_label: BTreeMap<String, String>,
+    /// That of all processes that no record lists: they are found with what they allocated, and have labels of their own in no list.
+    pub(crate) of_unlisted: Option<&'static str>,
+}
+
 /// A query.
 #[derive(Debug, Clone, Default)]
 pub struct AllocationQuery {
@@ -109,8 +118,8 @@ pub struct AllocationQuery {
     pub to: Option<Bound>,
     /// What pool tags stand for.
     pub(crate) pool_tags: PoolTags,
-    /// Names under which processes are put together, by their labels: so peaks are those of all of a name. `None`: each by itself.
-    pub(crate) put_together: Option<BTreeMap<String, String>>,
+    /// Names under which processes are put together: so peaks are those of all of a name. `None`: each by itself.
+    pub(crate) put_together: Option<CommonNames>,
     /// Where symbol files are looked for.
     pub symbols: SymbolFolders,
     /// Step of the timeline.

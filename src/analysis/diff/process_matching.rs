@@ -9,6 +9,9 @@ use crate::units::counted;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// What processes without a name are called; matched by name, all of a side are one row.
+pub(super) const NO_NAME: &str = "Unknown";
+
 /// How processes are matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Match {
@@ -44,14 +47,14 @@ impl<'t> ProcessText<'t> {
     pub fn id_label(&self, label: &'t str) -> Option<&'t str> {
         match self.id? {
             // A key that names no process is no id.
-            key if self.name == "Unknown" && key != "-1" => Some(label),
+            key if self.name == NO_NAME && key != "-1" => Some(label),
             id => Some(id),
         }
     }
 
     /// `Unknown (-1)`, the pages of no single process, and `Unknown (0x…)`.
     fn is_of_no_process(&self) -> bool {
-        self.name == "Unknown" && self.id.is_none_or(|id| id.parse::<u64>().is_err())
+        self.name == NO_NAME && self.id.is_none_or(|id| id.parse::<u64>().is_err())
     }
 }
 
@@ -137,7 +140,7 @@ fn by_id([left, right]: [&BTreeSet<String>; 2]) -> Matched {
             taken.insert(same);
             matched.sides[1].insert(label.clone(), same.clone());
             let is_cut = same.to_lowercase().starts_with(&right.name.to_lowercase());
-            if !is_cut && ProcessText::new(same).name != "Unknown" && right.name != "Unknown" {
+            if !is_cut && ProcessText::new(same).name != NO_NAME && right.name != NO_NAME {
                 matched.renamed.push((same.clone(), label.clone()));
             }
         }
@@ -154,7 +157,7 @@ fn by_name(labels: [&BTreeSet<String>; 2]) -> Matched {
     };
     let [left, right] = [0, 1].map(|side| all.get(side).map(|side| packaged(side)).unwrap_or_default());
     // Where names stand without ids, those without a process are all of one name.
-    let is_bare = labels.iter().any(|labels| labels.contains("Unknown"));
+    let is_bare = labels.iter().any(|labels| labels.contains(NO_NAME));
     let mut matched = Matched::default();
     // Names as they are shown: as the left side writes them.
     let mut shown: BTreeMap<String, String> = BTreeMap::new();

@@ -11,12 +11,12 @@ pub use rows::{AllocationDiffRow, AllocationMeasure, AllocationSums};
 use super::comparison::Comparison;
 use super::needed_stacks::need_stacks;
 use super::other_machines::of_other_machines;
-use super::process_matching::{Match, Matched};
+use super::process_matching::{Match, Matched, NO_NAME};
 use super::query::{SIDES, at_side};
 use super::row_choice::RowChoice;
 use super::side::Source;
 use super::trace_side::starts_for;
-use crate::analysis::allocations::{AllocationQuery, AllocationSet, Dimension};
+use crate::analysis::allocations::{AllocationQuery, AllocationSet, CommonNames, Dimension};
 use crate::error::Error;
 use crate::load::allocation_kinds::AllocationKind;
 use crate::trace::trust::warning::Warnings;
@@ -81,10 +81,13 @@ impl AllocationDiff {
         let traces = [trace(0, left, "allocations")?, trace(1, right, "allocations")?];
         traces.iter().for_each(|trace| trace.gather(Parts::SYSTEM));
         let of = kind(traces, &query.allocations);
-        let matched = matched(traces, query.rows.matching.unwrap_or(Match::Name));
+        let how = query.rows.matching.unwrap_or(Match::Name);
+        let matched = matched(traces, how);
         let mut sets = Vec::new();
         for ((side, trace), names) in traces.into_iter().enumerate().zip(&matched.sides) {
-            let put_together = Some(names.clone());
+            // Ids of other recordings are of other processes, and no start orders those that nothing lists.
+            let of_unlisted = (how != Match::Pid).then_some(NO_NAME);
+            let put_together = Some(CommonNames { by_label: names.clone(), of_unlisted });
             let asked = AllocationQuery { of: Some(of), put_together, ..query.allocations.clone() };
             let place = sources.get(side).map(|source| source.path.clone()).unwrap_or_default();
             sets.push(AllocationSet::answer(trace, &asked).map_err(|error| at_side(error, side, &place))?);
