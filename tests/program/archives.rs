@@ -1,6 +1,7 @@
 //! Traces in archives and on standard input give the same answers as the plain file.
 
 use crate::program::{Ran, finish, fixtures, out, pfnset, run};
+use crate::recording::pair;
 use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
 
@@ -370,4 +371,26 @@ fn a_changed_bit_in_a_zip_archive_is_told_by_its_checksum() {
         assert!(ran.code == 3 && ran.err.contains("T.ETL"), "{name}: {ran:?}");
     }
     assert_eq!(resident(&put(folder.path(), "whole.zip", &whole), &["--strict"]).code, 0);
+}
+
+/// `check pair.zip` took its files for one trace, and `check --init pair.zip` said that two are in it.
+#[test]
+fn budgets_are_made_of_a_recording_whose_files_are_in_one_archive() {
+    let folder = tempfile::tempdir().unwrap();
+    let [kernel, user] = pair(folder.path());
+    let [of_kernel, of_user] = [&kernel, &user].map(|path| std::fs::read(path).unwrap());
+    let stored = zip::CompressionMethod::Stored;
+    put(folder.path(), "pair.zip", &zip(&[("kernel.etl", &of_kernel), ("user.etl", &of_user)], stored));
+    put(folder.path(), "two.zip", &zip(&[("a.etl", &trace()), ("b.etl", &trace())], stored));
+    let init = |arguments: &[&str]| {
+        let ran = finish(pfnset(&[&["check", "--init", "-q"], arguments].concat()).current_dir(folder.path()));
+        // The first line names the trace.
+        let budgets = ran.out.split_once('\n').map(|(_, budgets)| budgets.to_owned());
+        (ran.code, budgets, ran.err)
+    };
+    let packed = init(&["pair.zip"]);
+    assert!(packed.0 == 0 && packed.1.as_ref().is_some_and(|text| text.contains("[[budget]]")), "{packed:?}");
+    assert_eq!(packed, init(&["kernel.etl", "--with", "user.etl"]));
+    let (code, _, told) = init(&["two.zip"]);
+    assert!(code == 3 && told.contains("2 traces are in it; name one as ARCHIVE!NAME"), "{code} {told}");
 }

@@ -34,7 +34,7 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
 #[command(mut_arg("trace", |arg| arg.value_name("ETL")))]
-#[command(mut_arg("further", |arg| arg.value_name("ETL").help("More traces and folders with traces, each trace checked by itself")))]
+#[command(mut_arg("further", |arg| arg.value_name("ETL").help("More traces and folders with traces, each trace checked by itself; hidden folders (.NAME) are not searched")))]
 #[command(after_help = "\
 Budgets in TOML, one table for each:
   [[budget]]
@@ -134,8 +134,8 @@ impl Check {
             return Err(Error::Usage(text).into());
         }
         trace::prepare_all(common, &self.recordings)?;
-        let recording = self.recordings.traces.first().context("no trace")?;
-        let trace = trace::open_recording(common, recording)?;
+        let recording = self.one_recording()?;
+        let trace = trace::open_recording(common, &recording)?;
         let found = trace::with_bar(common, &trace, 3, || suggest(&trace))
             .map_err(|missing| no_budgets(missing, trace.trust().any()))?;
         let mut out = output::open(&common.printing)?;
@@ -148,6 +148,17 @@ impl Check {
         }
         output::warn(&output::told(&found.grave, common.quiet));
         Ok(if common.strict && !found.grave.is_empty() { Exit::BadInput } else { Exit::Fine })
+    }
+
+    /// The recording that budgets are made of. An archive can hold its files, which are checked as one too.
+    fn one_recording(&self) -> anyhow::Result<Recording> {
+        let named = self.recordings.traces.first().context("no trace")?;
+        let limits = trace::limits(&self.common);
+        let fits = |kernel: &Path, user: &Path| is_one(kernel, user, &limits);
+        let is_alone = !named.with.is_empty() || named.trace.is_dir();
+        let found = if is_alone { Vec::new() } else { trace_paths::in_argument(&named.trace, Path::new(""), fits) };
+        let [one] = <[Recording; 1]>::try_from(found).unwrap_or_else(|_| [named.clone()]);
+        Ok(one)
     }
 
     fn check(&self, path: &Path) -> anyhow::Result<Exit> {

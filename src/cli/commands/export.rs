@@ -40,7 +40,8 @@ const AT_A_TIME: usize = 4;
 Each file is a separate trace. From a folder, all traces in it and below are
 exported: .etl, .etl.gz, .etl.zst, .zip, .cab. There, kernel.etl and user.etl
 are one trace if they were recorded together (also A_kernel.etl, A_user.etl).
-Of an archive with several traces, each is one.
+Of an archive with several traces, each is one. Hidden folders (.NAME) are not
+searched.
 
 Tables (docs/export.md has their columns):
   traces warnings resident processes files ranges refset memory_samples
