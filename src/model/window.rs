@@ -189,20 +189,22 @@ impl Window {
                 Bound::Mark(name) => named(marks, name, window.from)?,
             };
         }
+        let by_default = match (&window.to_mark, last_is, to) {
+            (Some(mark), _, None) => format!(", with the mark \"{mark}\", which is the default: name its end too"),
+            (None, Some(last), None) => format!(", with {last}, which is the default: name its end too"),
+            _ => String::new(),
+        };
         if window.to < window.from {
-            let by_default = match (&window.to_mark, last_is, to) {
-                (Some(mark), _, None) => format!(", with the mark \"{mark}\", which is the default: name its end too"),
-                (None, Some(last), None) => format!(", with {last}, which is the default: name its end too"),
-                _ => String::new(),
-            };
             let (to, from) = (seconds(window.to), seconds(window.from));
             return Err(Error::Usage(format!(
                 "the window ends ({to:.6} s) before it begins ({from:.6} s){by_default}"
             )));
         }
-        if to.is_some() && window.to.time == window.from.time {
+        // The end of the trace is no mistake: what lies at its last moment can be meant.
+        let has_end = to.is_some() || from.is_some() && window.to_mark.is_some();
+        if has_end && window.to.time == window.from.time {
             let at = seconds(window.from);
-            return Err(Error::Usage(format!("the window is empty: it begins and ends at {at:.6} s")));
+            return Err(Error::Usage(format!("the window is empty: it begins and ends at {at:.6} s{by_default}")));
         }
         Ok(())
     }
@@ -414,6 +416,8 @@ mod tests {
         for (from, to) in [("0.5", "0.5"), ("0.0201", "0.0209"), ("half way", "0.02")] {
             assert!(window(&list, Some(from), Some(to)).unwrap_err().contains("the window is empty"), "{from} {to}");
         }
+        let after_stop = window(&list, Some("RefSetTraceStop"), None).unwrap_err();
+        assert!(after_stop.contains("the window is empty") && after_stop.contains("name its end too"), "{after_stop}");
         // All of a trace with one moment, and its last mark, are no mistake.
         assert_eq!(window(&[(1000, "last")], Some("last"), None), Ok((1000, 1000, Origin::User)));
     }

@@ -449,7 +449,7 @@ impl Baseline {
             Baseline::Source(source) => source,
         };
         match &**source {
-            SourceContent::Trace(trace) => TraceValues::answer(trace, budgets).as_baseline(),
+            SourceContent::Trace(trace) => TraceValues::answer(trace, budgets).of_baseline(),
             SourceContent::Pfnset(table) => {
                 let contradiction = table.contradictions.first();
                 let value = |budget: &Budget| match contradiction {

@@ -113,7 +113,7 @@ impl TraceValues {
     }
 
     /// The same as what growth counts from: who reads why a value is not known sees that it is no fault of the trace which is judged.
-    pub(crate) fn as_baseline(mut self) -> TraceValues {
+    pub(crate) fn of_baseline(mut self) -> TraceValues {
         let told = |reason| format!("of the baseline: {reason}");
         self.values = self.values.into_iter().map(|value| value.map_err(told)).collect();
         self

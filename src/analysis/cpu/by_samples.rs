@@ -151,8 +151,15 @@ impl Key {
 }
 
 /// Codes of what is told of a trace by which nobody asked for times.
-const OF_TRACE: [&str; 6] =
-    ["by_samples", "samples_missing", "some_samples_missing", "samples_beyond_window", "interval_assumed", NO_SAMPLES];
+const OF_TRACE: [&str; 7] = [
+    "by_samples",
+    "samples_missing",
+    "some_samples_missing",
+    "samples_beyond_window",
+    "interval_assumed",
+    "samples_beyond_short_window",
+    NO_SAMPLES,
+];
 
 impl SampledUse {
     /// That times are estimated; `None` for a trace that has context switches, or no samples.

@@ -37,11 +37,13 @@ pub(super) fn warnings(trace: &Trace) -> Warnings {
     all.into_iter().filter(|warning| warning.analysis != OF_TRACE && !warning.is_of(&OF_READINESS)).collect()
 }
 
-/// Times by samples are estimates, which is no doubt: that is kept which makes them wrong, and that nothing is known of a processor.
+/// Beside switches times by samples are estimates, which is no doubt: that is kept which makes them wrong, and that nothing is known of a
+/// processor. Without switches they are all that is known.
 #[cfg(feature = "cli")]
 fn of_samples(trace: &Trace) -> Warnings {
     let mut all = crate::analysis::cpu::SampledUse::warnings_of_trace(trace);
-    all.retain(|warning| warning.is_grave || warning.code == crate::analysis::stacks::NO_SAMPLES);
+    let has_switches = crate::analysis::cpu::SampledUse::estimates(trace).is_none();
+    all.retain(|warning| !has_switches || warning.is_grave || warning.code == crate::analysis::stacks::NO_SAMPLES);
     all
 }
 

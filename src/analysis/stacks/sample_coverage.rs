@@ -161,7 +161,8 @@ impl SampleCoverage {
         let assumed = self.interval_ns;
         let other =
             self.distance.map(|ticks| clock.length_ns(ticks)).filter(|found| found.abs_diff(assumed) > assumed / 2);
-        let other = other.map(|found| format!(", but the samples of a processor are {} apart", ms(found.into())));
+        let other =
+            other.map(|found| format!(", but by their distances on a processor a sample is of {}", ms(found.into())));
         let text = format!(
             "no event names the interval of the samples: {} is assumed{}",
             ms(assumed.into()),

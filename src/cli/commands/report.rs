@@ -148,7 +148,7 @@ fn paths(recording: &Recording) -> Vec<&Path> {
 /// The results of the budgets for each trace. The first trace is the baseline of the others.
 fn verdicts(recordings: &[Recording], traces: &[&Trace], budgets: &[Budget]) -> Vec<TraceResult> {
     let values: Vec<TraceValues> = traces.iter().map(|trace| TraceValues::answer(trace, budgets)).collect();
-    let earlier = values.first().cloned().map(TraceValues::as_baseline);
+    let earlier = values.first().cloned().map(TraceValues::of_baseline);
     let files = recordings.iter().map(|recording| recording.files().cloned().collect());
     let result = |(number, (files, values)): (usize, (_, TraceValues))| {
         TraceResult::new(files, budgets, values, earlier.as_ref().filter(|_| number > 0))
