@@ -183,7 +183,10 @@ fn an_interval_that_no_record_names_is_told() {
     let title = |file: &tempfile::NamedTempFile| run(&["stacks", path(file)]).out.contains("every 1.00 ms, assumed)");
     assert_eq!([&each, &eighth, &named].map(title), [true, true, false]);
     for told in told(&eighth) {
-        assert!(told.contains(&format!("{says}, but by their distances on a processor a sample is of 8.000 ms")), "{told}");
+        assert!(
+            told.contains(&format!("{says}, but by their distances on a processor a sample is of 8.000 ms")),
+            "{told}"
+        );
     }
     for told in told(&named) {
         assert!(!told.contains("assumed"), "{told}");
