@@ -49,6 +49,12 @@ fn the_action_checks_writes_a_summary_and_annotates() {
     assert!(failed.out.lines().any(doubt), "{}", failed.out);
     assert!(folder.path().join("verdicts.xml").is_file());
 
+    // What is close to its limit is no error.
+    std::fs::write(folder.path().join("budgets.toml"), budgets.replace("1 KiB", "12 MiB")).unwrap();
+    let close = check(folder.path(), &[("PFNSET_TRACES", "a resident-small.etl")]);
+    let annotation = "::warning title=a resident-small.etl%3A all%2C 100%25::watch: all, 100%25: ";
+    assert!(close.code == 0 && close.out.contains(annotation) && !close.out.contains("::error"), "{}", close.out);
+
     std::fs::write(folder.path().join("budgets.toml"), budgets.replace("1 KiB", "1 GiB")).unwrap();
     let passes = [("PFNSET_TRACES", "a refset-small.etl")];
     assert_eq!(check(folder.path(), &passes).code, 0);
