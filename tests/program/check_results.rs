@@ -108,3 +108,19 @@ fn scenarios_of_other_lengths_are_told() {
     std::fs::write(&path, document.to_string()).unwrap();
     assert_eq!(told(&ran("result.json")), [true, true]);
 }
+
+/// Labels that the trace does not tell are in no result either.
+#[test]
+fn dimensions_that_the_trace_does_not_tell_are_no_baseline() {
+    for (dimension, label, says) in [
+        ("pool_tag", "ETWB", "no pool snapshot tells what was allocated before the trace"),
+        ("service", "Dhcp", "the trace lists no services"),
+    ] {
+        let budget = format!("max_growth = \"10 %\"\nwhere = {{ {dimension} = \"{label}\" }}\noptional = true");
+        let result = ["resident", "refset-proved.etl", "--group-by", dimension];
+        let folder = with_result(&budget, &result);
+        let (verdict, reason) = of(&folder, "resident-small.etl", "result.json");
+        let is_told = reason.contains(says) || reason.contains("no record of the pool");
+        assert!(verdict == "invalid" && is_told, "{dimension}: {verdict} {reason}");
+    }
+}

@@ -5,9 +5,12 @@ use crate::analysis::check::budget::{Budget, Conditions};
 use crate::analysis::check::driver_names::could_be_of_drivers;
 use crate::analysis::check::required_data::{DRIVERS, NEEDED, Use, use_of};
 use crate::analysis::check::trace_values::unknown_by;
+use crate::analysis::check::unknown_owners::is_by_service;
+use crate::dimensions::single_dimensions::{COLD, NON_TRADEABLE, POOL_TAG};
 use crate::imported::pfnset_table::PfnsetTable;
 use crate::imported::selection::ToldOnce;
 use crate::trace::analysis_needs::Recorded;
+use crate::trace::trust::warning::LABELS_UNKNOWN;
 
 /// Doubts beside which budgets of a trace have their values all the same.
 const ARE_JUDGED: [&str; 5] =
@@ -29,10 +32,13 @@ const OF_OWNERS: [&str; 8] = [
 pub fn doubted(table: &PfnsetTable, budget: &Budget) -> Option<String> {
     let conditions = &budget.conditions;
     let is_of_owners = || NEEDED.iter().any(|recorded| tell(recorded, "", conditions));
+    let untold = [POOL_TAG.name, COLD.name, NON_TRADEABLE.name];
+    let is_untold = || is_by_service(conditions) || conditions.by_name().iter().any(|(name, _)| untold.contains(name));
     let concerns = |told: &&ToldOnce, is_grave: bool| {
         let unknown = unknown_by(&told.code);
         match &*told.code {
             _ if !unknown.is_empty() => unknown.iter().any(|(recorded, things)| tell(recorded, things, conditions)),
+            LABELS_UNKNOWN => is_untold(),
             code if OF_OWNERS.contains(&code) => is_of_owners(),
             code => is_grave && !ARE_JUDGED.contains(&code),
         }

@@ -170,10 +170,15 @@ pub(super) fn unknown<D: Dimension>(dimension: D) -> Condition<D> {
 
 /// Why conditions on services choose nobody knows what: where the trace lists none, a service is known by command lines alone.
 pub(super) fn unknown_services(trace: &Trace, conditions: &Conditions) -> Option<String> {
+    let unknown = services_unknown(trace.system(), OF_TRACE, is_by_service(conditions))?;
+    Some(format!("the value cannot be known: {}", unknown.text))
+}
+
+/// True for conditions on services, but for those on what belongs to none.
+pub(super) fn is_by_service(conditions: &Conditions) -> bool {
     let is_asked =
         |(name, patterns): (&str, &Patterns)| name == ProcessFacet::Service.name() && !patterns.all().all(is_of_none);
-    let is_asked = conditions.by_name().into_iter().any(is_asked);
-    Some(format!("the value cannot be known: {}", services_unknown(trace.system(), OF_TRACE, is_asked)?.text))
+    conditions.by_name().into_iter().any(is_asked)
 }
 
 /// What of the rows of a value is of processes that no record names, which conditions take only because they exclude others: `!svchost.exe`.

@@ -14,7 +14,7 @@ use crate::model::snapshot::{FIRST_BUILD_WITH_COLD, Snapshot};
 use crate::trace::Trace;
 use crate::trace::analysis_needs::RESIDENT_SET;
 use crate::trace::trust::readiness::undescribed;
-use crate::trace::trust::warning::{Warning, Warnings, services_unknown, symbols_missing};
+use crate::trace::trust::warning::{LABELS_UNKNOWN, Warning, Warnings, services_unknown, symbols_missing};
 use crate::units::count;
 
 /// What the checks are made of.
@@ -128,7 +128,7 @@ pub(crate) fn of_untold(
         )
     });
     let untold = [tags, non_tradeable, cold].into_iter().flatten();
-    untold.map(|text| Warning::note(RESIDENT_SET.name, "not_recorded", text))
+    untold.map(|text| Warning::note(RESIDENT_SET.name, LABELS_UNKNOWN, text))
 }
 
 /// Why nobody knows the tags of all pages of the pool.

@@ -34,6 +34,7 @@ const CODES: &[(&str, bool)] = &[
     ("events_at_size_limit", false),
     // Any analysis.
     ("not_recorded", false),
+    (LABELS_UNKNOWN, false),
     ("not_left", false),
     ("heaps_not_recorded", false),
     ("records_left_out", false),
@@ -281,12 +282,15 @@ pub(crate) fn records_missing(
     (missing.saturating_mul(4) > there).then(|| warning.of(missing))
 }
 
+/// Code of what is said where rows or conditions ask for a dimension whose labels the trace does not tell.
+pub(crate) const LABELS_UNKNOWN: &str = "labels_unknown";
+
 /// That nothing lists which services processes run, where rows or conditions ask for them.
 pub(crate) fn services_unknown(system: &SystemHistory, analysis: &'static str, is_asked: bool) -> Option<Warning> {
     (is_asked && system.services.is_empty()).then(|| {
         let text = "the trace lists no services (SystemConfig: Services): those of a process are known by its command line alone \
                     (svchost.exe … -s NAME), and Unknown without";
-        Warning::note(analysis, "not_recorded", text.to_owned())
+        Warning::note(analysis, LABELS_UNKNOWN, text.to_owned())
     })
 }
 
