@@ -10,7 +10,7 @@ use crate::dimensions::single_dimensions::{COLD, NON_TRADEABLE, POOL_TAG};
 use crate::imported::pfnset_table::PfnsetTable;
 use crate::imported::selection::ToldOnce;
 use crate::trace::analysis_needs::Recorded;
-use crate::trace::trust::warning::LABELS_UNKNOWN;
+use crate::trace::trust::untold_labels::LABELS_UNKNOWN;
 
 /// Doubts beside which budgets of a trace have their values all the same.
 const ARE_JUDGED: [&str; 5] =

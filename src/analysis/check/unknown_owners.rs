@@ -9,7 +9,8 @@ use crate::dimensions::single_dimensions::{DETAIL, KIND, MODULE};
 use crate::dimensions::{Condition, Dimension, FileFacet, NO_LABEL, ProcessFacet};
 use crate::pattern::{Pattern, Patterns};
 use crate::trace::Trace;
-use crate::trace::trust::warning::{OF_TRACE, services_unknown};
+use crate::trace::trust::untold_labels::services_unknown;
+use crate::trace::trust::warning::OF_TRACE;
 use crate::units::{count, counted, milliseconds, needs_nanoseconds};
 
 /// What labels of processes and files that no record names begin with.

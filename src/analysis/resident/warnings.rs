@@ -14,7 +14,8 @@ use crate::model::snapshot::{FIRST_BUILD_WITH_COLD, Snapshot};
 use crate::trace::Trace;
 use crate::trace::analysis_needs::RESIDENT_SET;
 use crate::trace::trust::readiness::undescribed;
-use crate::trace::trust::warning::{LABELS_UNKNOWN, Warning, Warnings, services_unknown, symbols_missing};
+use crate::trace::trust::untold_labels::{LABELS_UNKNOWN, services_unknown};
+use crate::trace::trust::warning::{Warning, Warnings, symbols_missing};
 use crate::units::count;
 
 /// What the checks are made of.

@@ -22,6 +22,7 @@ pub(crate) mod level;
 pub(crate) mod loss;
 pub(crate) mod readiness;
 pub(crate) mod trust_report;
+pub(crate) mod untold_labels;
 pub(crate) mod warning;
 
 pub use level::TrustLevel;

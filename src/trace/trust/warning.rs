@@ -1,7 +1,5 @@
 //! What is wrong with a trace or with an analysis of it. Each analysis judges in one place, and all commands show its words.
 
-use crate::load::history::SystemHistory;
-
 /// The name of warnings about the file and its recording, whatever is analyzed.
 pub(crate) const OF_TRACE: &str = "trace";
 
@@ -34,7 +32,7 @@ const CODES: &[(&str, bool)] = &[
     ("events_at_size_limit", false),
     // Any analysis.
     ("not_recorded", false),
-    (LABELS_UNKNOWN, false),
+    ("labels_unknown", false),
     ("not_left", false),
     ("heaps_not_recorded", false),
     ("records_left_out", false),
@@ -280,18 +278,6 @@ pub(crate) fn records_missing(
         false => Warning::note(analysis, some, text),
     };
     (missing.saturating_mul(4) > there).then(|| warning.of(missing))
-}
-
-/// Code of what is said where rows or conditions ask for a dimension whose labels the trace does not tell.
-pub(crate) const LABELS_UNKNOWN: &str = "labels_unknown";
-
-/// That nothing lists which services processes run, where rows or conditions ask for them.
-pub(crate) fn services_unknown(system: &SystemHistory, analysis: &'static str, is_asked: bool) -> Option<Warning> {
-    (is_asked && system.services.is_empty()).then(|| {
-        let text = "the trace lists no services (SystemConfig: Services): those of a process are known by its command line alone \
-                    (svchost.exe … -s NAME), and Unknown without";
-        Warning::note(analysis, LABELS_UNKNOWN, text.to_owned())
-    })
 }
 
 /// What a reader of numbers has to know, most important first. Each result has one, and all that a form shows of trust comes from it.
