@@ -4,7 +4,6 @@
 use crate::analysis::repeated_marks::marks_repeated;
 use crate::error::Error;
 use crate::etl::EtlFile;
-use crate::etl::record_id::HookId;
 use crate::event::hooks::LOG_FILE;
 use crate::event::payload::hook_of;
 use crate::load::event_kind_counts::KindCount;
@@ -38,11 +37,11 @@ fn is_early(trace: &Trace, end: Ticks) -> bool {
 
 /// When the kernel's session ended, where another one of the recording went on, and had no kernel events itself.
 fn kernel_session_end(trace: &Trace) -> Option<Ticks> {
+    trace.etl().further().next()?;
     let end = *session_ends(trace)?.first()?;
-    let is_of_session = |hook: HookId| hook.group() == LOG_FILE.group();
-    let is_later = |kind: &KindCount| kind.last > end && hook_of(kind.id).is_some_and(|hook| !is_of_session(hook));
-    (is_early(trace, end) && trace.etl().further().next().is_some() && !trace.survey().kinds.iter().any(is_later))
-        .then_some(end)
+    let is_kernels = |kind: &&KindCount| hook_of(kind.id).is_some_and(|hook| hook.group() != LOG_FILE.group());
+    let last = trace.survey().kinds.iter().filter(is_kernels).map(|kind| kind.last).max()?;
+    (last <= end && is_early(trace, end)).then_some(end)
 }
 
 /// When a session ended that began then, by its length in the header.

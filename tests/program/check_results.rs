@@ -84,6 +84,11 @@ fn pages_beside_lost_buffers_are_no_baseline() {
             "{reason}"
         );
         assert_eq!(of(&folder, "resident-small.etl", lossy).0, "invalid");
+        // Nor is it one after somebody took the codes of its doubts.
+        let path = folder.path().join("result.json");
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, text.replace("\"code\": ", "\"mode\": ")).unwrap();
+        assert_eq!(of(&folder, "resident-small.etl", "result.json").0, "invalid");
     }
 }
 

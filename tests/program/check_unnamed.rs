@@ -292,33 +292,22 @@ fn files_without_a_name_are_a_doubt_of_what_was_held() {
 /// Services of a trace that lists none are known by command lines alone: budgets by them passed with what was left.
 #[test]
 fn services_that_the_trace_does_not_list_are_unknown() {
-    let budget = |analysis: &str, service: &str| {
-        format!(
-            "[[budget]]\nname = \"it\"\nanalysis = \"{analysis}\"\nwhere = {{ service = {service} }}\noptional = true\n"
-        )
-    };
-    for (trace, analyses, max) in [
-        ("cpu-compressed.etl", &["cpu"][..], "max = \"1 us\"\n"),
-        ("refset-proved.etl", &["refset", "resident"], "max = \"1 MiB\"\n"),
+    for (trace, analysis, max) in [
+        ("cpu-compressed.etl", "cpu", "1 us"),
+        ("refset-proved.etl", "refset", "1 MiB"),
+        ("refset-proved.etl", "resident", "1 MiB"),
     ] {
-        let path = crate::program::fixtures().join(trace).display().to_string();
-        for analysis in analyses {
-            let judged = |service: &str| {
-                let folder = crate::check::folder(&(budget(analysis, service) + max));
-                let ran = crate::check::check(&folder, &format!("{path} --budgets budgets.toml --format json"));
-                let found = crate::check::json(&ran)["traces"][0]["budgets"][0].clone();
-                (found["verdict"].as_str().unwrap().to_owned(), found["reason"].as_str().unwrap_or_default().to_owned())
-            };
-            for service in [r#""Dhcp""#, r#""!Dhcp""#, r#"["Dhcp", "no process"]"#] {
-                let (verdict, reason) = judged(service);
-                let says =
-                    reason.contains("the value cannot be known: the trace lists no services (SystemConfig: Services)");
-                assert!(verdict == "invalid" && says, "{analysis} {service}: {verdict} {reason}");
-            }
-            // What has no process has no service either, and what is not known can be asked for.
-            for service in [r#""no process""#, r#""Unknown""#] {
-                assert!(!judged(service).1.contains("lists no services"), "{analysis} {service}");
-            }
+        let limits = format!("analysis = \"{analysis}\"\noptional = true\nmax = \"{max}\"");
+        let judged = |conditions: [&'static str; 3]| verdicts(trace, &conditions.map(|of| (of, limits.as_str())));
+        for (verdict, reason) in
+            judged([r#"service = "Dhcp""#, r#"service = "!Dhcp""#, r#"service = ["Dhcp", "no process"]"#])
+        {
+            let says = "the value cannot be known: the trace lists no services (SystemConfig: Services)";
+            assert!(verdict == "invalid" && reason.contains(says), "{trace} {analysis}: {verdict} {reason}");
+        }
+        // What has no process has no service either, and what is not known can be asked for.
+        for (verdict, reason) in judged([r#"service = "no process""#, r#"service = "Unknown""#, r#"service = "n/a""#]) {
+            assert!(!reason.contains("lists no services"), "{trace} {analysis}: {verdict} {reason}");
         }
     }
 }
