@@ -66,9 +66,7 @@ impl SymbolArgs {
         if !quiet && !places.servers.is_empty() {
             messages::write(&format!("symbol servers of {VARIABLE} are not asked: {}", places.servers.join(", ")));
         }
-        if let Some(output) = output.filter(|output| is_symbol_file(output, &folders)) {
-            return Err(Error::Usage(format!("-o {} is a symbol file; name another file", output.display())));
-        }
+        output.map_or(Ok(()), |output| spare("-o", output, &folders))?;
         let mut seen = Vec::new();
         folders.retain(|folder| {
             !seen.contains(folder) && {
@@ -77,6 +75,15 @@ impl SymbolArgs {
             }
         });
         Ok(SymbolFolders { folders, copied: Call::current().is_some(), ..SymbolFolders::default() })
+    }
+
+    /// For a file that a flag other than `-o` names, before anything is written or removed.
+    ///
+    /// # Errors
+    /// A usage error for one that is a symbol file in the folders.
+    pub fn spare(&self, flag: &str, path: &Path) -> Result<(), Error> {
+        let named = std::env::var(VARIABLE).map(|value| Places::read(&value)).unwrap_or_default().folders;
+        spare(flag, path, &[self.symbols.as_slice(), &named].concat())
     }
 }
 
@@ -92,6 +99,13 @@ impl SourceArgs {
             return Err(Error::Usage(format!("{flag}: symbol files tell it; name their folder with --symbols")));
         }
         Ok(SymbolFolders { sources, roots: self.source_root.clone(), ..folders })
+    }
+}
+
+fn spare(flag: &str, path: &Path, folders: &[PathBuf]) -> Result<(), Error> {
+    match is_symbol_file(path, folders) {
+        true => Err(Error::Usage(format!("{flag} {} is a symbol file; name another file", path.display()))),
+        false => Ok(()),
     }
 }
 

@@ -38,6 +38,10 @@ fn separate_files_of_a_recording_are_told() {
     let told = json(&ran)["traces"][1]["warnings"].to_string();
     assert!(told.contains("it was recorded together with"), "{told}");
     assert_eq!(run(&["info", "--each", &kernel, &user, "--strict", "-q"]).code, 3);
+    for [baseline, new] in [[&kernel, &user], [&user, &kernel]] {
+        let told = said(&["check", new, "--baseline", baseline, "--budgets", &budgets, "-q"]);
+        assert!(told.contains(&format!("it was recorded together with {baseline}: ")) && told.contains(&with), "{told}");
+    }
 }
 
 #[test]

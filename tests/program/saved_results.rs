@@ -186,6 +186,12 @@ fn an_output_over_a_symbol_file_is_refused() {
     assert!(ran.code == 2 && ran.err.contains("-o symbols/app.PDB is a symbol file"), "{}", ran.err);
     assert_eq!(std::fs::read(&pdb).unwrap(), b"symbols");
     assert_ne!(run(&folder, &[&line[..], &["symbols/list.txt"]].concat()).code, 2);
+    for flag in ["--junit", "--save-baseline"] {
+        let line = ["check", "resident-small.etl", "--budgets", "budgets.toml", "--symbols", "symbols", flag];
+        let ran = run(&folder, &[&line[..], &["symbols/app.PDB"]].concat());
+        assert!(ran.code == 2 && ran.err.contains(&format!("{flag} symbols/app.PDB is a symbol file")), "{}", ran.err);
+        assert_eq!(std::fs::read(&pdb).unwrap(), b"symbols");
+    }
 }
 
 /// `--init` proposed nothing for what a trace has of hard faults.

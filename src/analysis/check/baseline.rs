@@ -9,6 +9,7 @@ use crate::analysis::check::trace_values::{Row, TraceValues, Value};
 use crate::analysis::diff::side::SourceContent;
 use crate::dimensions::Label;
 use crate::imported::wpa::text::Text;
+use crate::trace::Trace;
 use crate::trace::machine::Machine;
 use crate::trace::trust::warning::{OF_TRACE, Warning, Warnings};
 use crate::units::are_of_other_lengths;
@@ -438,6 +439,11 @@ pub enum Baseline {
 }
 
 impl Baseline {
+    /// The trace, where it is one.
+    pub fn trace(&self) -> Option<&Trace> {
+        if let Baseline::Source(source) = self { source.trace() } else { None }
+    }
+
     /// The values of the budgets, or why they are not known, and what makes them doubtful.
     pub fn values(&self, budgets: &[Budget]) -> TraceValues {
         let of_each = |value: &dyn Fn(&Budget) -> Result<Value, String>| budgets.iter().map(value).collect();

@@ -180,6 +180,16 @@ impl TraceResult {
         self.budgets.iter().flat_map(of_budget).collect()
     }
 
+    /// What makes its numbers doubtful.
+    pub(crate) fn doubts(&self) -> Vec<String> {
+        self.warnings.grave().texts()
+    }
+
+    /// True where growth has a limit.
+    pub(crate) fn limits_growth(&self) -> bool {
+        self.budgets.iter().any(|budget| budget.budget.max_growth.is_some())
+    }
+
     /// True where the growth of a budget is not judged, because there is nothing to compare with.
     pub(crate) fn has_growth_unjudged(&self) -> bool {
         self.budgets.iter().any(BudgetResult::has_growth_unjudged)

@@ -40,6 +40,13 @@ pub enum SourceContent {
     Wpa(Box<WpaExport>),
 }
 
+impl SourceContent {
+    /// The trace, where it is one.
+    pub fn trace(&self) -> Option<&Trace> {
+        if let SourceContent::Trace(trace) = self { Some(trace) } else { None }
+    }
+}
+
 impl Source {
     /// Opens a file, unpacks it where it is packed, and finds out what it is.
     ///
@@ -118,9 +125,9 @@ impl Source {
         }
     }
 
-    /// The trace.
+    /// The trace, where it is one.
     pub fn trace(&self) -> Option<&Trace> {
-        if let SourceContent::Trace(trace) = &self.content { Some(trace) } else { None }
+        self.content.trace()
     }
 
     /// True for a table that WPA exported.

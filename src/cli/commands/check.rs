@@ -175,7 +175,7 @@ impl Check {
         self.check_baseline(&budgets)?;
         trace::prepare_all(common, &self.recordings)?;
         let baseline = self.recordings.baseline.as_ref().map(|files| self.open_baseline(files)).transpose()?;
-        let earlier: Option<TraceValues> = baseline.map(|baseline| baseline.values(&budgets));
+        let earlier: Option<TraceValues> = baseline.as_ref().map(|baseline| baseline.values(&budgets));
         let limits = trace::limits(common);
         let fits = |kernel: &Path, user: &Path| is_one(kernel, user, &limits);
         let named = &self.recordings.traces;
@@ -188,7 +188,7 @@ impl Check {
             passed_over(&self.recordings.traces, Path::new("")).iter().for_each(|line| messages::write(line));
             repeated.iter().chain(&copies).for_each(|line| messages::write(line));
         }
-        let together = RecordedTogether::new(&recordings, with_flag);
+        let together = self.together(&recordings, baseline.as_ref());
         let of_each = |recording: &Recording| self.of_trace(recording, &budgets, earlier.as_ref(), &together);
         let (traces, runs): (Vec<TraceResult>, Vec<Run>) = recordings.iter().map(of_each).unzip();
         if let Some(to) = &self.save_baseline {
@@ -235,6 +235,16 @@ impl Check {
         }
     }
 
+    /// The traces that may be of one recording: the baseline is looked at first.
+    fn together(&self, recordings: &[Recording], baseline: Option<&Baseline>) -> RecordedTogether {
+        let files = self.recordings.baseline.as_ref();
+        let together = RecordedTogether::new(recordings.iter().chain(files), with_flag);
+        if let Some((files, trace)) = files.zip(baseline.and_then(Baseline::trace)) {
+            together.of(files, trace);
+        }
+        together
+    }
+
     /// What makes values of the baseline doubtful or useless, with its name.
     fn of_baseline(&self, values: &TraceValues, traces: &[TraceResult]) -> Warnings {
         let name = format!("baseline {}", self.baseline.as_deref().unwrap_or(Path::new("")).display());
@@ -276,6 +286,7 @@ impl Check {
     /// A usage error for files that would be written over.
     fn check_written(&self) -> Result<(), Error> {
         self.spare_inputs(&self.recordings.files().chain(&self.budgets).collect::<Vec<_>>())?;
+        self.written().try_for_each(|(flag, path)| self.symbols.spare(flag, path))?;
         let written = [("-o", &self.common.output), ("--junit", &self.junit), ("--save-baseline", &self.save_baseline)];
         let written: Vec<(&str, &PathBuf)> =
             written.into_iter().filter_map(|(flag, path)| Some((flag, path.as_ref()?))).collect();

@@ -117,17 +117,32 @@ fn budgets(traces: &[TracePage<'_>], verdicts: &[TraceResult]) -> Markup {
     html! {
         section #budgets {
             h2 { "Budgets" }
-            @for (trace, result) in traces.iter().zip(verdicts) {
+            @for (number, (trace, result)) in traces.iter().zip(verdicts).enumerate() {
                 article {
                     (tables::table(&format!("Budgets of {}", trace.name), &check::table(result, &Warnings::default(), unit), Units::default()))
                     @for lines in check::reasons(result, unit) { (lines_of(&lines)) }
                     (lines_of(&result.warnings_of_machines()))
                     (lines_of(&result.warnings_of_budgets()))
+                    @if number > 0 && result.limits_growth() { (doubts_of_first(traces, verdicts)) }
                     @if result.has_growth_unjudged() {
                         p { "Growth is not judged here: max_growth of the other traces counts from this one." }
                     }
                 }
             }
+        }
+    }
+}
+
+/// That the trace is doubtful that growth counts from.
+fn doubts_of_first(traces: &[TracePage<'_>], verdicts: &[TraceResult]) -> Markup {
+    let doubts = verdicts.first().map(TraceResult::doubts).unwrap_or_default();
+    let more = match doubts.len() {
+        0 | 1 => String::new(),
+        all => format!(" (and {} more above)", all - 1),
+    };
+    html! {
+        @if let Some((trace, doubt)) = traces.first().zip(doubts.first()) {
+            p { "Growth counts from " (trace.name) ", whose numbers are doubtful: " (visible(doubt)) (more) }
         }
     }
 }
