@@ -121,6 +121,10 @@ fn a_share_of_idle_time_is_one_of_all_time() {
     let (_, results) = check(trace, &shares);
     let verdicts: Vec<&Value> = results.iter().map(|result| &result["verdict"]).collect();
     assert_eq!(verdicts, ["pass", "fail"], "{results:?}");
+    // They never wait, so this would always be met.
+    let (_, results) = check(trace, &budget("waits", "waiting_ms", "where.process = \"Idle*\"\nmax = \"0\""));
+    let reason = results[0]["reason"].to_string();
+    assert!(results[0]["verdict"] == "invalid" && reason.contains("these never wait"), "{reason}");
     let text = idle("grown", "max_growth = \"1 %\"");
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();

@@ -83,6 +83,9 @@ impl<'t> CpuValues<'t> {
         }
         let counted = own.as_ref().unwrap_or(all);
         let is_of_idle = counted.is_of_idle;
+        if is_of_idle && budget.measure != Measure::CpuTime && !counted.rows.is_empty() {
+            return Err(IDLE_WAITS.to_owned());
+        }
         let nanos = |set: &CpuUse| {
             set.ns(counted_rows(set, is_of_idle).fold(0u64, |sum, row| sum.saturating_add(ticks(row, budget.measure))))
         };
@@ -111,6 +114,9 @@ impl<'t> CpuValues<'t> {
         Ok(Value { excluded: rows_perhaps_excluded(&value, &budget.conditions), ..value })
     }
 }
+
+/// Why a limit of waits says nothing of the idle threads: it would always be met.
+const IDLE_WAITS: &str = "only idle threads meet the conditions, and these never wait (measure cpu_ms has their time)";
 
 /// The conditions with those on processors last: a thread is there also where it never ran on these.
 fn processors_last(conditions: &[Condition<Dimension>]) -> Vec<Condition<Dimension>> {
