@@ -42,13 +42,24 @@ pub struct Instance {
     pub from: Moment,
     /// The first moment after that at which they no longer do.
     pub until: Moment,
-    /// True when a start rundown lists it.
-    is_listed_at_start: bool,
-    /// True when an end rundown lists it.
-    is_listed_at_end: bool,
+    /// When a start rundown listed it.
+    listed_at_start: Option<Moment>,
+    /// When an end rundown listed it.
+    listed_at_end: Option<Moment>,
 }
 
 impl Instance {
+    /// True where a list of running processes shows that it was created later than another process from before the trace.
+    fn is_listed_after(&self, other: &Instance) -> bool {
+        let is_later = |own: Option<Moment>, other: Option<Moment>| {
+            own.zip(other).is_some_and(|(own, other)| own.time > other.time)
+        };
+        self.begin == Moment::FIRST
+            && other.begin == Moment::FIRST
+            && (is_later(self.listed_at_start, other.listed_at_start)
+                || is_later(self.listed_at_end, other.listed_at_end))
+    }
+
     /// True when the process was alive at `moment`.
     pub fn is_alive(&self, moment: Moment) -> bool {
         self.begin <= moment && moment < self.end
@@ -172,7 +183,7 @@ impl Processes {
         match e.phase {
             // The start rundown already listed it, because it was being created while the rundown was logged.
             ProcessPhase::Start if alive && lives.last().is_some_and(|life| life.is_being_created(e)) => {
-                lives.last_mut().into_iter().for_each(|life| life.add_details(e));
+                lives.last_mut().into_iter().for_each(|life| life.add_details(event));
             }
             ProcessPhase::Start => {
                 if alive && let Some(life) = lives.last_mut() {
@@ -184,7 +195,7 @@ impl Processes {
                 e.thread_id.into_iter().for_each(|thread| self.starts.add(thread, moment, instance));
             }
             ProcessPhase::DcStart | ProcessPhase::DcEnd => match lives.last_mut() {
-                Some(life) if alive && same(life) => life.add_details(e),
+                Some(life) if alive && same(life) => life.add_details(event),
                 Some(life) if alive => {
                     self.ends_missing += 1; // and the start of this one
                     life.close(moment, moment);
@@ -222,10 +233,10 @@ impl Processes {
     /// processes that the list of running ones at the end of the trace lacks.
     pub(crate) fn ends_missing(&self) -> (u64, u64) {
         let named = || self.instances.iter().take(self.named);
-        let listed = named().filter(|process| process.is_listed_at_end).count() as u64;
+        let listed = named().filter(|process| process.listed_at_end.is_some()).count() as u64;
         // One that starts while the list is being written is in none.
         let is_before_list = |process: &Instance| self.end_list.is_some_and(|list| process.begin < list);
-        let is_open = |process: &Instance| process.end == Moment::LAST && !process.is_listed_at_end;
+        let is_open = |process: &Instance| process.end == Moment::LAST && process.listed_at_end.is_none();
         let unlisted = named().filter(|process| is_open(process) && is_before_list(process)).count() as u64;
         let there = named().filter(|process| process.end_logged).count() as u64;
         let unlisted = if listed < WHOLE_LIST { 0 } else { unlisted };
@@ -236,11 +247,12 @@ impl Processes {
     /// and that the list of running ones at the start of the trace lacks.
     pub(crate) fn starts_missing(&self) -> (u64, u64) {
         let named = || self.instances.iter().take(self.named);
-        let listed = named().filter(|process| process.is_listed_at_start).count() as u64;
+        let listed = named().filter(|process| process.listed_at_start.is_some()).count() as u64;
         // One that ended while the list was logged can be too late for it.
         let is_unlisted = |process: &Instance| {
-            let is_told = process.is_listed_at_end || process.end_logged && Some(process.end) > self.listed_until;
-            listed >= WHOLE_LIST && !process.is_listed_at_start && is_told
+            let is_told =
+                process.listed_at_end.is_some() || process.end_logged && Some(process.end) > self.listed_until;
+            listed >= WHOLE_LIST && process.listed_at_start.is_none() && is_told
         };
         let is_missing =
             |process: &&Instance| !process.start_logged && (process.begin != Moment::FIRST || is_unlisted(process));
@@ -256,11 +268,12 @@ impl Processes {
     }
 
     /// The process that had the parent's id when a process began; `None` where none is known, and for a process that names itself. For
-    /// a process from before the trace it is the first one with that id, if that one did not start in the trace.
+    /// a process from before the trace it is the first one with that id, if that one did not start in the trace, and no list of running
+    /// processes has it later: they stand there in the order of their creation.
     pub(crate) fn parent(&self, process: &Instance) -> Option<&Instance> {
         let id = process.parent_id.filter(|id| *id != process.process_id)?;
         let parent = self.alive(id, process.begin).and_then(|index| self.instances.get(index));
-        parent.filter(|parent| parent.begin <= process.begin)
+        parent.filter(|parent| parent.begin <= process.begin && !parent.is_listed_after(process))
     }
 
     /// Indices of all instances with this id, by time.
@@ -291,9 +304,10 @@ impl Instance {
     }
 
     /// Adds the facts of an event that no earlier event had.
-    fn add_details(&mut self, event: &ProcessEvent) {
-        self.is_listed_at_start |= event.phase == ProcessPhase::DcStart;
-        self.is_listed_at_end |= event.phase == ProcessPhase::DcEnd;
+    fn add_details(&mut self, event: &At<ProcessEvent>) {
+        self.listed_at_start = self.listed_at_start.or(event.listed(ProcessPhase::DcStart));
+        self.listed_at_end = self.listed_at_end.or(event.listed(ProcessPhase::DcEnd));
+        let event = &event.value;
         if self.logged_name.is_empty() {
             self.logged_name = event.image_name.clone();
         }
@@ -308,7 +322,15 @@ impl Instance {
     }
 }
 
+impl At<ProcessEvent> {
+    /// When it is of a list: of the start or the end.
+    fn listed(&self, list: ProcessPhase) -> Option<Moment> {
+        (self.value.phase == list).then_some(self.moment)
+    }
+}
+
 fn new_instance(before: Option<&Instance>, event: &At<ProcessEvent>, start: Option<Moment>) -> Instance {
+    let listed = [ProcessPhase::DcStart, ProcessPhase::DcEnd].map(|list| event.listed(list));
     let event = &event.value;
     Instance {
         process_id: event.process_id,
@@ -327,8 +349,8 @@ fn new_instance(before: Option<&Instance>, event: &At<ProcessEvent>, start: Opti
         start_logged: event.phase == ProcessPhase::Start,
         from: before.map_or(Moment::FIRST, |life| life.until),
         until: Moment::LAST,
-        is_listed_at_start: event.phase == ProcessPhase::DcStart,
-        is_listed_at_end: event.phase == ProcessPhase::DcEnd,
+        listed_at_start: listed[0],
+        listed_at_end: listed[1],
     }
 }
 
@@ -393,6 +415,24 @@ mod tests {
         assert_eq!(names(history(), 20), ["p2 (4)"]);
         // Of the second instance only the end was recorded: both have ended.
         assert_eq!(names(vec![event(0, DcStart, 4, 1), event(20, End, 4, 2)], 21), Vec::<String>::new());
+    }
+
+    /// A list has processes in the order of their creation, so an id that a later one has was another's when the child began.
+    #[test]
+    fn a_parent_stands_before_its_children_in_a_list() {
+        use ProcessPhase::*;
+        let parent_of_8 = |list: ProcessPhase, times: [i64; 2]| {
+            let mut child = event(times[1], list, 8, 2);
+            child.value.parent_id = 12;
+            let history = vec![event(times[0], list, 12, 1), child];
+            let processes = Processes::new(&SystemHistory { processes: history, ..SystemHistory::default() });
+            let child = processes.instances.iter().find(|process| process.process_id == 8).unwrap();
+            processes.parent(child).map(Instance::label)
+        };
+        for list in [DcStart, DcEnd] {
+            assert_eq!(parent_of_8(list, [1, 2]).as_deref(), Some("p1 (12)"));
+            assert_eq!(parent_of_8(list, [2, 1]), None);
+        }
     }
 
     #[test]

@@ -40,7 +40,10 @@ fn separate_files_of_a_recording_are_told() {
     assert_eq!(run(&["info", "--each", &kernel, &user, "--strict", "-q"]).code, 3);
     for [baseline, new] in [[&kernel, &user], [&user, &kernel]] {
         let told = said(&["check", new, "--baseline", baseline, "--budgets", &budgets, "-q"]);
-        assert!(told.contains(&format!("it was recorded together with {baseline}: ")) && told.contains(&with), "{told}");
+        assert!(
+            told.contains(&format!("it was recorded together with {baseline}: ")) && told.contains(&with),
+            "{told}"
+        );
     }
 }
 
