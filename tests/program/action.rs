@@ -92,6 +92,50 @@ fn names_of_traces_are_no_flags() {
     assert_eq!(no_file.code, 2, "a program that checks nothing: {}", no_file.out);
 }
 
+/// `**` was one folder, so that traces above and below it were left out without a word, and `[2]` was a pattern where a file has that name.
+#[test]
+fn all_traces_that_a_line_names_are_checked() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::create_dir_all(at("out/run1/deep")).unwrap();
+    for name in ["out/top.etl", "out/run1/ok.etl", "out/run1/deep/low.etl", "run[2].etl"] {
+        std::fs::copy(fixtures().join("resident-small.etl"), at(name)).unwrap();
+    }
+    std::fs::copy(fixtures().join("refset-small.etl"), at("run2.etl")).unwrap();
+    std::fs::write(at("budgets.toml"), "[[budget]]\nname = \"all\"\nmax = \"1 GiB\"\n").unwrap();
+    for traces in ["out/**/*.etl", "./**/run1/../*.etl\nout/**/[ol]o[kw].etl\nout/run1/ok.etl", "out"] {
+        let step = check(folder.path(), &[("PFNSET_TRACES", traces), ("GITHUB_STEP_SUMMARY", "/dev/null")]);
+        let suites = std::fs::read_to_string(at("verdicts.xml")).unwrap().matches("<testsuite ").count();
+        assert_eq!((step.code, suites), (0, 3), "{traces}: {}", step.out);
+    }
+    let step = check(folder.path(), &[("PFNSET_TRACES", "run[2].etl")]);
+    assert!(step.summary.contains(r"**run\[2\].etl: pass**") && !step.summary.contains("run2.etl"), "{}", step.summary);
+}
+
+/// The old verdicts are removed before the check: what is an input, or may be one of a folder, is not taken for them.
+#[test]
+fn no_input_is_removed_as_old_verdicts() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::create_dir(at("runs")).unwrap();
+    for name in ["a.etl", "runs/b.ETL"] {
+        std::fs::copy(fixtures().join("resident-small.etl"), at(name)).unwrap();
+    }
+    std::fs::write(at("budgets.toml"), "[[budget]]\nname = \"all\"\nmax = \"1 GiB\"\n").unwrap();
+    std::fs::write(at("base.json"), "{}").unwrap();
+    for (junit, told) in [
+        ("budgets.toml", "is an input"),
+        ("./base.json", "is an input"),
+        ("runs/../a.etl", "is an input"),
+        ("runs/b.ETL", "is a trace by its name"),
+    ] {
+        let inputs = [("PFNSET_TRACES", "runs\na.etl"), ("PFNSET_BASELINE", "base.json"), ("PFNSET_JUNIT", junit)];
+        let step = check(folder.path(), &inputs);
+        assert!(step.code == 2 && step.out.contains(told) && at(junit).is_file(), "{junit}: {}", step.out);
+        assert!(step.outputs.ends_with("code=2\n"), "{}", step.outputs);
+    }
+}
+
 #[test]
 fn the_action_gives_the_script_all_that_it_reads() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
