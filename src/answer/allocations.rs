@@ -43,13 +43,17 @@ pub fn answer(set: &AllocationSet, display: AllocationDisplay) -> Answer<'_> {
     let shown = title.clone();
     let rows = match display.is_timeline {
         true => set.timeline_table().titled(shown).into(),
-        false if set.snapshot.is_some() => Rows::new(row_records(set), move || set.row_table(view, order, top)),
         false => Rows::new(row_records(set), move || set.row_table(view, order, top).titled(shown.clone())),
     };
     Answer {
         warnings: set.warnings.clone(),
         facts: facts(set, display),
         tables: vec![rows],
+        notes: match set.snapshot {
+            Some(at) => in_ram(set, at, display.unit).to_vec(),
+            None if is_summary => sentences(set, display.unit),
+            None => Vec::new(),
+        },
         document: set.snapshot.map(|at| not_resident(set, at, title.clone(), display.unit)),
         screen: match set.snapshot {
             Some(at) => Some(not_resident(set, at, title, display.unit)),
@@ -125,13 +129,9 @@ fn snapshot_facts<'a>(at: CommitSnapshot) -> Facts<'a> {
 }
 
 /// All in some sentences: the balance, the peak, the check against the end rundown.
-pub(crate) fn sentences(set: &AllocationSet) -> Vec<String> {
+pub(crate) fn sentences(set: &AllocationSet, unit: Unit) -> Vec<String> {
     let longest = |forms: Vec<String>| forms.into_iter().next();
-    longest(balance(set, Unit::Auto))
-        .into_iter()
-        .chain([peak(set, Unit::Auto)])
-        .chain(longest(check(set, Unit::Auto)))
-        .collect()
+    longest(balance(set, unit)).into_iter().chain([peak(set, unit)]).chain(longest(check(set, unit))).collect()
 }
 
 /// What the pieces are.
@@ -160,8 +160,13 @@ fn title(set: &AllocationSet, unit: Option<Unit>) -> String {
     format!("{} from {from} to {to}{sizes}", what(set.of))
 }
 
-/// What is committed at a page sequence, and how much of it is in RAM.
 fn not_resident(set: &AllocationSet, at: CommitSnapshot, title: String, unit: Unit) -> Vec<Block> {
+    let sums = in_ram(set, at, unit).map(Block::Text);
+    std::iter::once(Block::Title(title)).chain(sums).chain([Block::Blank, Block::Rows(0)]).collect()
+}
+
+/// What is committed at a page sequence, and how much of it is in RAM.
+fn in_ram(set: &AllocationSet, at: CommitSnapshot, unit: Unit) -> [String; 2] {
     let pages = |pages: u64| amount(u128::from(pages) * u128::from(PAGE_BYTES), unit);
     let of = set.total.at_snapshot;
     let share = match of.committed {
@@ -186,7 +191,7 @@ fn not_resident(set: &AllocationSet, at: CommitSnapshot, title: String, unit: Un
         pages(at.private_pages),
         pages(at.private_pages.saturating_sub(at.in_commit)),
     );
-    vec![Block::Title(title), Block::Text(sum), Block::Text(others), Block::Blank, Block::Rows(0)]
+    [sum, others]
 }
 
 /// A line for each thing that is told, so that it fits in 24 lines of 80 columns with a line of warnings and the prompt.

@@ -30,6 +30,9 @@ pub struct Answer<'a> {
     pub tables: Vec<Rows<'a>>,
     /// The same with fields that do not depend on the trace, for answers beside those of other traces; `None`: the tables.
     pub beside_others: Option<Vec<Rows<'a>>>,
+    /// What the numbers of the rows are of and what they lack, a sentence each. A screen has them in its own places; where there is
+    /// none, as with chosen columns and beside other traces, they stand below the tables.
+    pub(crate) notes: Vec<String>,
     /// What a terminal repeats at the end, where the beginning has scrolled away.
     pub(crate) closing: Vec<String>,
     /// What text shows; `None`: the tables below their titles.
@@ -78,7 +81,7 @@ impl<'a> Answer<'a> {
         Answer { chosen_by, ..self }
     }
 
-    /// Only the columns `a,b,c` of the rows, in this order, for people.
+    /// Only the columns `a,b,c` of the rows, in this order, for people. Other tables of a screen are left out; the notes stay.
     ///
     /// # Errors
     /// A usage error for a name that is no heading.

@@ -58,6 +58,11 @@ pub fn answer(set: &FaultSet, view: FaultView, top: Option<usize>, time: TimeUni
         tables: vec![table.titled(title.clone()).into()],
         // The table of files is no part of the rows.
         document: summary.clone(),
+        notes: match view {
+            FaultView::Summary => vec![hard_line(set, time)],
+            FaultView::Ranges | FaultView::Again => vec![range_line(set)],
+            _ => Vec::new(),
+        },
         screen: match view {
             FaultView::Summary => summary,
             FaultView::Ranges | FaultView::Again => {

@@ -28,6 +28,7 @@ pub fn answer(set: &MemorySet, view: MemoryView, unit: Unit) -> Answer<'_> {
     Answer {
         warnings: set.warnings.clone(),
         facts: facts(set),
+        notes: notes(set),
         screen: Some(screen(set, view, &title(Some(unit)), unit, SCREEN)),
         // A document has room for all tables, and shows what was chosen as the screen does.
         document: is_first_screen.then(|| screen(set, view, &title(Some(unit)), unit, usize::MAX)),
@@ -157,16 +158,14 @@ fn title_of_processes(set: &MemorySet, unit: Option<Unit>) -> String {
     format!("{processes}, {samples} of working sets{span}{unit}")
 }
 
-/// Rows that the user asked for, and what is to be said of them.
-fn of_rows(set: &MemorySet) -> Vec<Block> {
-    let mut screen = vec![Block::Blank, Block::Rows(0)];
-    let more = set.smaller_tracks() as u64;
-    if more > 0 {
-        let more = numbers::count(more);
-        screen.push(Block::Line(format!("{more} smaller are not shown: --format csv has all")));
+/// What is to be said of the rows: without others asked for, those of counters.
+fn notes(set: &MemorySet) -> Vec<String> {
+    if set.group_by.is_none() && set.timeline.is_none() {
+        return of_commit(set).into_iter().collect();
     }
-    screen.extend(of_steps(set).map(Block::Text));
-    screen
+    let more = set.smaller_tracks() as u64;
+    let smaller = (more > 0).then(|| format!("{} smaller are not shown: --format csv has all", numbers::count(more)));
+    smaller.into_iter().chain(of_steps(set)).collect()
 }
 
 /// What rows at other times than their samples are; `None` where each row is a sample, and each sample a row.
@@ -201,43 +200,43 @@ fn chosen(set: &MemorySet) -> (bool, bool) {
     )
 }
 
-/// What is to be said of the counters.
-fn notes(set: &MemorySet) -> Vec<String> {
+/// In which samples counters are that records of older Windows lack; `None`: in all.
+fn of_commit(set: &MemorySet) -> Option<String> {
     let is_short = |sample: &MemorySample| sample.counters.commit.is_none();
-    let mut notes: Vec<String> = Vec::new();
     if !set.samples.is_empty() && set.samples.iter().all(is_short) {
-        notes.push("Not in records of this form: pools, MDL, system commit".to_owned());
-    }
-    if set.nothing_repurposed() {
-        notes.push("No page was repurposed from standby.".to_owned());
+        return Some("Not in records of this form: pools, MDL, system commit".to_owned());
     }
     let all = set.samples.len() as u64;
     let of_commit = set.summaries.iter().find(|summary| summary.column.name == "commit");
-    let in_some = of_commit.map(|summary| summary.samples).filter(|samples| *samples < all);
-    if let Some(some) = in_some {
-        let (some, all) = (numbers::count(some), numbers::count(all));
-        notes.push(format!("Pools, MDL and system commit are in {some} of {all} samples: their numbers are of these."));
-    }
-    notes
+    let some = of_commit.map(|summary| summary.samples).filter(|samples| *samples < all)?;
+    let (some, all) = (numbers::count(some), numbers::count(all));
+    Some(format!("Pools, MDL and system commit are in {some} of {all} samples: their numbers are of these."))
+}
+
+/// What is to be said of the counters and of standby.
+fn of_counters(set: &MemorySet) -> Vec<String> {
+    let nothing = set.nothing_repurposed().then(|| "No page was repurposed from standby.".to_owned());
+    of_commit(set).into_iter().chain(nothing).collect()
 }
 
 /// What is seen, with so many lines at most: what has no room as a table is told in a line.
 fn screen(set: &MemorySet, view: MemoryView, title: &str, unit: Unit, most: usize) -> Vec<Block> {
-    let (of_counters, of_processes) = chosen(set);
+    let (has_counters, of_processes) = chosen(set);
     let mut screen = vec![Block::Heading(title.to_owned())];
     if set.group_by.is_some() || set.timeline.is_some() {
-        screen.extend(of_rows(set));
+        screen.extend([Block::Blank, Block::Rows(0)]);
+        screen.extend(notes(set).into_iter().map(Block::Text));
         return screen;
     }
     let is_machine = |summary: &CounterSummary| summary.column.priority.is_none();
-    let counters = Some(set.counter_table(is_machine)).filter(|table| of_counters && !table.lines.is_empty());
+    let counters = Some(set.counter_table(is_machine)).filter(|table| has_counters && !table.lines.is_empty());
     let mut height = TITLE + usize::from(!set.filter.is_empty()) + counters.as_ref().map_or(0, height_of);
     screen.extend(counters.into_iter().flat_map(below));
-    let notes = if of_counters { notes(set) } else { Vec::new() };
+    let notes = if has_counters { of_counters(set) } else { Vec::new() };
     let notes_count = notes.len();
     height += notes_count + 1;
     let parts = [
-        set.standby_table().filter(|_| of_counters).map(|table| Part { line: standby_line(set, unit), table }),
+        set.standby_table().filter(|_| has_counters).map(|table| Part { line: standby_line(set, unit), table }),
         set.largest_table(view)
             .filter(|_| of_processes)
             .map(|table| Part { line: in_line("Largest working sets", 3, &table, unit), table }),

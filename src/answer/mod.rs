@@ -30,6 +30,7 @@ pub mod processes;
 pub mod refset;
 pub mod resident;
 pub(crate) mod stack_display;
+mod stack_names;
 mod stack_scope;
 mod stack_weights;
 pub(crate) mod stacks;

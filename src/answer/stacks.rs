@@ -3,19 +3,18 @@
 use crate::analysis::stack_profile::StackProfile;
 use crate::analysis::stacks::{
     Dimension, FunctionRow, KindRow, ModuleRow, NO_STACK_TEXT, ProcessRow, SelfAndTotal, StackCounts, StackSet,
-    SymbolUse, TreeRow, Weight,
+    TreeRow, Weight,
 };
 use crate::analysis::table::{Column, Dimension as _, Field, Fit, Line, Measured, Node, Table, Value};
 use crate::answer::answer_type::{Answer, Units};
 use crate::answer::json_facts::{Fact, Facts};
-use crate::answer::numbers::{self, TimeUnit, Unit, percent, percent_or_few};
+use crate::answer::numbers::{self, TimeUnit, Unit, percent};
 use crate::answer::rows::{Records, Rows};
 use crate::answer::stack_display::{FunctionOrder, StackDisplay};
+use crate::answer::stack_names::{all_not_known, named, not_known_in_a_line, without_names};
 use crate::answer::stack_scope;
 use crate::answer::stack_weights::{base, of_share, share, size, weight, weight_title, whole, without_stack};
 use crate::answer::text_block::Block;
-use crate::symbols::{PdbId, PdbSearch};
-use crate::units::counted;
 use serde_json::json;
 
 /// Functions on the first screen, without a number of the user's.
@@ -42,6 +41,7 @@ pub(crate) fn answer(set: &StackSet, display: StackDisplay) -> Answer<'_> {
         warnings: set.warnings.clone(),
         facts: facts(set, top),
         tables: vec![rows],
+        notes: notes(set),
         document: screen.clone().filter(|_| !set.has_tree),
         screen,
         units: Units { size: unit, ..Units::default() },
@@ -143,8 +143,12 @@ fn first_screen(set: &StackSet, StackDisplay { top, order, unit }: StackDisplay)
         by_share("Innermost module", set, modules),
         Block::Fitting(vec![named(set)]),
     ]);
-    blocks.extend(without_names(set));
-    blocks.extend(not_joined(set));
+    blocks.extend(
+        [without_names(set), not_known_in_a_line(set)]
+            .into_iter()
+            .filter(|texts| !texts.is_empty())
+            .map(Block::Fitting),
+    );
     let mut table = functions(set, order, Some(top.unwrap_or(FIRST)));
     table.lines.extend(hottest(set));
     blocks.extend((blocks.len() < MANY_LINES).then_some(Block::Blank));
@@ -174,84 +178,18 @@ fn hottest(set: &StackSet) -> Vec<Line> {
     heading.into_iter().chain(set.hottest.iter().map(line)).collect()
 }
 
-/// `Frames: 128,232; 23.3 % in methods, 76.4 % in modules only, 0.3 % unknown`.
-fn named(set: &StackSet) -> String {
-    let frames = &set.totals.frames;
-    let kinds = [
-        (frames.method, "in methods"),
-        (frames.symbol, "in functions"),
-        (frames.module, "in modules only"),
-        (frames.unknown, "unknown"),
-    ];
-    let kinds: Vec<String> = (kinds.iter().filter(|(number, _)| *number > 0))
-        .map(|(number, what)| format!("{} {what}", percent_or_few(*number, frames.total())))
-        .collect();
-    let kinds = if kinds.is_empty() { "none".to_owned() } else { kinds.join(", ") };
-    let of = if stack_scope::is_shortened(set) { " of whole stacks" } else { "" };
-    format!("Frames{of}: {}; {kinds}", numbers::count(frames.total()))
-}
-
-/// `Without a name: ntdll.dll 12.1 % (no PDB, looked for ntdll.pdb 1B7C…2 in 3 folders), 4 more`: images, the largest first. Their
-/// whole keys are in `pfnset symbols`.
-fn without_names(set: &StackSet) -> Option<Block> {
-    let all = set.totals.frames.total();
-    let nameless: Vec<&SymbolUse> = set.symbols.iter().filter(|one| one.frames > one.named).collect();
-    let first = nameless.first()?;
-    let key = |pdb: &PdbId| {
-        let key = pdb.key();
-        let (guid, age) = key.split_at_checked(32).unwrap_or((&key, ""));
-        format!("{} {}…{age}", pdb.name, guid.get(..4).unwrap_or(guid))
-    };
-    let reason = match (&first.pdb, &first.search) {
-        (Some(_), Some(PdbSearch::Found(_))) => "its PDB has none there".to_owned(),
-        (Some(pdb), Some(PdbSearch::NotFound { folders: 0 })) => format!("needs {}", key(pdb)),
-        (Some(pdb), Some(PdbSearch::NotFound { folders })) => {
-            let folders = counted(*folders as u64, "folder", "folders");
-            format!("no PDB, looked for {} in {folders}", key(pdb))
-        }
-        _ => "the trace does not name its PDB".to_owned(),
-    };
-    let line =
-        format!("Without a name: {} {} ({reason})", first.module, percent_or_few(first.frames - first.named, all));
-    let more = match nameless.len() - 1 {
-        0 => String::new(),
-        more => format!(", {more} more"),
-    };
-    Some(Block::Fitting(vec![format!("{line}{more}: pfnset symbols"), format!("{line}{more}"), line]))
-}
-
 /// What was counted, what of it has names, and what is not known.
 pub(crate) fn sentences(set: &StackSet) -> Vec<String> {
-    let told = not_known(set);
-    let told = (!told.is_empty()).then(|| format!("Not known: {}", told.join(", ")));
-    [title(set, Unit::Auto), named(set)].into_iter().chain(told).collect()
+    [title(set, Unit::Auto), named(set)].into_iter().chain(all_not_known(set)).collect()
 }
 
-/// What of this kind and of the whole trace is not known.
-fn not_known(set: &StackSet) -> Vec<String> {
-    let (totals, joined) = (&set.totals, &set.joined);
-    let told = [
-        (totals.weight_unknown, "length of # waits"),
-        (totals.incomplete, "user frames of # stacks"),
-        (joined.lost_user_parts, "# user parts of the trace"),
-        (joined.unmatched, "events of # stacks"),
-        (joined.unresolved_keys, "# keys"),
-        (joined.duplicates, "# second stacks of events"),
-        (set.counts.cut_frames, "# outer frames"),
-    ];
-    (told.iter().filter(|(number, _)| *number > 0))
-        .map(|(number, what)| what.replace('#', &numbers::count(*number)))
-        .collect()
-}
-
-fn not_joined(set: &StackSet) -> Option<Block> {
-    let told = not_known(set);
-    let line = |shown: usize| {
-        let more = (told.len() > shown).then(|| format!("{} more (JSON)", told.len() - shown));
-        let parts: Vec<&str> = told.iter().take(shown).map(String::as_str).chain(more.as_deref()).collect();
-        format!("Not known: {}", parts.join(", "))
-    };
-    (!told.is_empty()).then(|| Block::Fitting((1..=told.len()).rev().map(line).collect()))
+/// What a screen says of its functions: other lines stand for tables of their own.
+fn notes(set: &StackSet) -> Vec<String> {
+    let of_names =
+        || std::iter::once(named(set)).chain(without_names(set).into_iter().take(1)).chain(all_not_known(set));
+    let is_of_functions = !set.has_tree && set.dimensions.is_empty();
+    let of_names = is_of_functions.then(of_names).into_iter().flatten();
+    base(set).filter(|_| set.has_tree || is_of_functions).into_iter().chain(of_names).collect()
 }
 
 /// `79,528 samples from 1.000000 s "click" to the end (79.528 s, every 1.00 ms) in 9.94 s; no stack: 92.1 %`.

@@ -5,6 +5,7 @@ use crate::answer::answer_type::Warnings;
 use crate::answer::{Answer, Facts, Rows, Units};
 use crate::forms::csv::Cells;
 use crate::forms::{Form, Look, csv, json, markdown, text};
+use crate::units::counted;
 use std::io::{self, Write};
 
 /// Answers of traces, one after the other.
@@ -55,12 +56,43 @@ pub struct OneTable<'o> {
     /// What chose the rows of all traces.
     chosen_by: Option<String>,
     table: TraceTable,
+    /// What is said of the rows, and of which traces.
+    notes: Vec<(String, Vec<String>)>,
+    /// How many traces have an answer.
+    answers: usize,
 }
 
 impl<'o> OneTable<'o> {
     /// Aligned text, or Markdown without a look.
     pub fn new(out: &'o mut dyn Write, look: Option<Look>, units: Units) -> OneTable<'o> {
-        OneTable { out, look, units, warnings: Warnings::default(), chosen_by: None, table: TraceTable::default() }
+        OneTable {
+            out,
+            look,
+            units,
+            warnings: Warnings::default(),
+            chosen_by: None,
+            table: TraceTable::default(),
+            notes: Vec::new(),
+            answers: 0,
+        }
+    }
+
+    fn note(&mut self, trace: &str, note: &str) {
+        match self.notes.iter_mut().find(|(known, _)| known == note) {
+            Some((_, traces)) => traces.push(trace.to_owned()),
+            None => self.notes.push((note.to_owned(), vec![trace.to_owned()])),
+        }
+    }
+}
+
+/// `a.etl and 2 more traces: …`; a note on all traces names none.
+fn of_traces(note: &str, traces: &[String], answers: usize) -> String {
+    match traces {
+        [first, others @ ..] if traces.len() < answers => match others.len() {
+            0 => format!("{first}: {note}"),
+            more => format!("{first} and {}: {note}", counted(more as u64, "more trace", "more traces")),
+        },
+        _ => note.to_owned(),
     }
 }
 
@@ -68,6 +100,8 @@ impl Answers for OneTable<'_> {
     fn add(&mut self, trace: &str, answer: Answer<'_>) -> io::Result<()> {
         self.warnings.extend(answer.warnings.clone().named(trace));
         self.chosen_by.clone_from(&answer.chosen_by);
+        self.answers += 1;
+        answer.notes.iter().for_each(|note| self.note(trace, note));
         // Rows that are made for this place say it themselves.
         let said = if answer.beside_others.is_none() { answer.headline.clone() } else { Vec::new() };
         self.table.add(trace, &said, answer.into_tables_beside_others().into_iter().map(Rows::into_table).collect());
@@ -82,7 +116,8 @@ impl Answers for OneTable<'_> {
     fn finish(self: Box<Self>) -> io::Result<()> {
         let (chosen_by, units) = (self.chosen_by, self.units);
         let tables = vec![self.table.into_table().into()];
-        let all = Answer { chosen_by, warnings: self.warnings, tables, units, ..Answer::default() };
+        let notes = self.notes.iter().map(|(note, traces)| of_traces(note, traces, self.answers)).collect();
+        let all = Answer { chosen_by, warnings: self.warnings, tables, notes, units, ..Answer::default() };
         match self.look {
             Some(look) => text::with_last_line(self.out, look, &all.warnings, |out| text::whole(&all, look, out)),
             None => markdown::write(&all, self.out),
@@ -226,5 +261,13 @@ mod tests {
         let mut lines = Vec::new();
         json::lines(&mut lines, &answer().tables).unwrap();
         assert_eq!(String::from_utf8(lines).unwrap(), "{\"x\":1,\"y\":null}\n{\"x\":2,\"y\":null}\n");
+    }
+
+    #[test]
+    fn a_note_names_the_traces_that_it_is_of() {
+        let traces = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+        assert_eq!(of_traces("x", &traces(&["a"]), 3), "a: x");
+        assert_eq!(of_traces("x", &traces(&["a", "b"]), 3), "a and 1 more trace: x");
+        assert_eq!(of_traces("x", &traces(&["a", "b", "c"]), 3), "x");
     }
 }

@@ -78,7 +78,10 @@ fn with_sentences(out: &mut dyn Write, answer: &Answer<'_>) -> io::Result<()> {
         writeln!(out)?;
         tables(out, others, answer.units)?;
     }
-    let mut below = below.iter().filter(is_sentence).peekable();
+    // A screen has the notes in its sentences.
+    let notes = answer.notes.iter().filter(|_| answer.screen.is_none());
+    let notes = notes.map(|note| Block::Text(note.clone())).collect::<Vec<_>>();
+    let mut below = below.iter().filter(is_sentence).chain(&notes).peekable();
     if below.peek().is_some() {
         writeln!(out)?;
     }

@@ -178,7 +178,7 @@ fn chosen_by(out: &mut dyn Write, answer: &Answer<'_>, look: Look) -> io::Result
     answer.chosen_by.iter().try_for_each(|line| paragraph(out, line, look.width.into()))
 }
 
-/// Writes the tables below their titles.
+/// Writes the tables below their titles, and the notes below them.
 ///
 /// # Errors
 /// What the writer says.
@@ -197,7 +197,10 @@ fn titled_tables(out: &mut dyn Write, answer: &Answer<'_>, look: Look) -> io::Re
         }
         aligned_table::text(out, &one, answer.units, look.width)?;
     }
-    Ok(())
+    if !answer.notes.is_empty() {
+        writeln!(out)?;
+    }
+    answer.notes.iter().try_for_each(|note| paragraph(out, note, look.width.into()))
 }
 
 fn block(out: &mut dyn Write, block: &Block, answer: &Answer<'_>, look: Look) -> io::Result<()> {

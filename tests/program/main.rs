@@ -22,6 +22,7 @@ mod check_runs;
 mod check_together;
 mod check_trust;
 mod check_unnamed;
+mod chosen_columns;
 mod cli;
 mod contract;
 mod counter;

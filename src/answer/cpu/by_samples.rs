@@ -27,6 +27,7 @@ pub fn answer(set: &SampledUse, display: CpuDisplay) -> Answer<'_> {
         warnings: set.warnings.clone(),
         facts: json::facts_by_samples(set),
         tables: vec![set.row_table(order, first).titled(title).into()],
+        notes: vec![told.join(". ")],
         // The table of modules is no part of the rows.
         document: Some(screen.clone()),
         screen: Some(screen),

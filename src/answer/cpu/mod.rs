@@ -83,35 +83,18 @@ pub fn answer(set: &CpuUse, display: CpuDisplay) -> Answer<'_> {
     }
     let rows = rows(set, display, title);
     let has_own_rows = !matches!(view, CpuView::Summary | CpuView::Rows | CpuView::Timeline);
+    let has_none = has_own_rows && !set.rows.is_empty() && rows.table().lines.is_empty();
     match view {
-        _ if has_own_rows && !set.rows.is_empty() && rows.table().lines.is_empty() => {
-            screen.push(Block::Text(no_rows(set)));
-        }
+        _ if has_none => screen.push(Block::Text(no_rows(set))),
         CpuView::Summary => screen.extend(summary(set, display)),
         CpuView::Sampling => {
             screen.extend([Block::Text(bases(set, unit)), Block::Blank, Block::Rows(0)]);
-            if set.sampling_unknown_is_of_both() {
-                screen.push(Block::Text(UNKNOWN_OF_BOTH.to_owned()));
-            }
         }
         _ => screen.push(Block::Rows(0)),
     }
-    if view == CpuView::Timeline && !set.filter.is_empty() {
-        let of_all = "Without the conditions: Threads, Idle, DPC, ISR, Unknown and Ready threads";
-        screen.push(Block::Line(of_all.to_owned()));
-    }
-    if view == CpuView::Rows && set.counts_idle_switches() {
-        screen.push(Block::Text(ALL_SWITCHES.to_owned()));
-    }
-    let is_of_rows =
-        matches!(view, CpuView::Summary | CpuView::Rows | CpuView::Timeline | CpuView::Delays | CpuView::Waits);
-    let told = stacks_known(set).into_iter().filter(|_| is_of_rows);
-    screen.extend(told.flat_map(|told| [Block::Blank, Block::Text(told)]));
-    let more = set.smaller_groups() as u64;
-    if more > 0 {
-        let more = numbers::count(more);
-        screen.push(Block::Line(format!("{more} smaller groups are not shown: --format csv has all")));
-    }
+    screen.extend(of_columns(set, view).map(|text| Block::Text(text.to_owned())));
+    screen.extend(stacks_known(set, view).into_iter().flat_map(|told| [Block::Blank, Block::Text(told)]));
+    screen.extend(smaller_groups(set).map(Block::Line));
     // Above the tables of every form, also of those with chosen columns, which have no screen.
     let is_without_rows = !set.filter.is_empty() && set.rows.is_empty();
     Answer {
@@ -119,11 +102,39 @@ pub fn answer(set: &CpuUse, display: CpuDisplay) -> Answer<'_> {
         warnings,
         headline: is_without_rows.then(|| without_rows(set, unit)).into_iter().collect(),
         tables: vec![rows],
+        notes: notes(set, display, has_none),
         screen: Some(screen),
         units: Units { time: unit, ..Units::default() },
         ..Answer::new("pfnset.cpu")
     }
     .chosen_by(&set.filter)
+}
+
+/// What a screen says above its rows and below them.
+fn notes(set: &CpuUse, CpuDisplay { view, unit, .. }: CpuDisplay, has_none: bool) -> Vec<String> {
+    let above = match view {
+        _ if has_none => vec![no_rows(set)],
+        CpuView::Summary => of_processors(set, unit).to_vec(),
+        CpuView::Sampling => vec![bases(set, unit)],
+        _ => Vec::new(),
+    };
+    let below = of_columns(set, view).map(str::to_owned);
+    above.into_iter().chain(below).chain(stacks_known(set, view)).chain(smaller_groups(set)).collect()
+}
+
+/// What single columns or rows count.
+fn of_columns(set: &CpuUse, view: CpuView) -> impl Iterator<Item = &'static str> {
+    let told = [
+        (view == CpuView::Sampling && set.sampling_unknown_is_of_both(), UNKNOWN_OF_BOTH),
+        (view == CpuView::Timeline && !set.filter.is_empty(), OF_ALL_THREADS),
+        (view == CpuView::Rows && set.counts_idle_switches(), ALL_SWITCHES),
+    ];
+    told.into_iter().filter_map(|(is_told, text)| is_told.then_some(text))
+}
+
+fn smaller_groups(set: &CpuUse) -> Option<String> {
+    let more = set.smaller_groups() as u64;
+    (more > 0).then(|| format!("{} smaller groups are not shown: --format csv has all", numbers::count(more)))
 }
 
 fn rows(set: &CpuUse, CpuDisplay { view, order, top, is_grouped, .. }: CpuDisplay, title: String) -> Rows<'_> {
@@ -169,6 +180,9 @@ fn without_rows(set: &CpuUse, unit: TimeUnit) -> String {
 /// What the row `Unknown` beside samples is, where it is more than time of which nothing is known.
 const UNKNOWN_OF_BOTH: &str =
     "Unknown is time of which nothing is known together with the threads that no event describes";
+
+/// Which columns of a timeline conditions do not choose from.
+const OF_ALL_THREADS: &str = "Without the conditions: Threads, Idle, DPC, ISR, Unknown and Ready threads";
 
 /// What the column of switches counts in rows by processor alone: other rows leave out those to idle threads, as their time.
 const ALL_SWITCHES: &str = "Switches count those to idle threads too; times are without them";
@@ -229,14 +243,14 @@ fn ends((from, to): (Nanos, Nanos), window: &Window) -> (String, String) {
 }
 
 fn summary(set: &CpuUse, CpuDisplay { order, top, unit, .. }: CpuDisplay) -> Vec<Block> {
-    // Conditions choose rows, not what processors and their queue did.
+    let table = set.row_table(order, top.or(Some(SUMMARY_ROWS)));
+    of_processors(set, unit).map(Block::Text).into_iter().chain([Block::Blank, Block::Table(table)]).collect()
+}
+
+/// What processors and their queue did, which conditions do not choose from.
+fn of_processors(set: &CpuUse, unit: TimeUnit) -> [String; 2] {
     let of_all = if set.filter.is_empty() { "" } else { "Without the conditions: " };
-    vec![
-        Block::Text(format!("{of_all}{}", processor_line(set, unit))),
-        Block::Text(format!("{of_all}{}", queue_line(set))),
-        Block::Blank,
-        Block::Table(set.row_table(order, top.or(Some(SUMMARY_ROWS)))),
-    ]
+    [processor_line(set, unit), queue_line(set)].map(|line| format!("{of_all}{line}"))
 }
 
 /// `Processor time: threads 733.57 ms (40.8 %), idle …, unknown 0 ns (0.0 %) add up to 299.95 ms × 6 processors, to the tick.`
@@ -256,8 +270,10 @@ fn processor_line(set: &CpuUse, unit: TimeUnit) -> String {
 }
 
 /// Of how many switch-ins the stacks are known, where rows or conditions ask for stacks.
-fn stacks_known(set: &CpuUse) -> Option<String> {
-    let shares = set.stacks?;
+fn stacks_known(set: &CpuUse, view: CpuView) -> Option<String> {
+    let is_of_rows =
+        matches!(view, CpuView::Summary | CpuView::Rows | CpuView::Timeline | CpuView::Delays | CpuView::Waits);
+    let shares = set.stacks.filter(|_| is_of_rows)?;
     let before = if shares.is_selection { ", before the conditions on stacks," } else { "" };
     let sentence = |what: &str, of: &str, records: &str, share: StackShare| {
         let StackShare { switch_ins: all, with_stack: known, of_trace: RecordShare { records: logged, with_stack } } =

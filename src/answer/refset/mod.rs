@@ -14,7 +14,7 @@ use crate::answer::rows::{Records, Rows};
 use crate::answer::text_block::Block;
 use crate::model::window::Origin;
 use crate::units::counted;
-use sentences::{agreement, graphics, reasons, row_notes, rows_title, stack_share, title, verdict};
+use sentences::{agreement, graphics, reasons, row_notes, rows_title, selected, stack_share, title, verdict};
 
 /// The view that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +57,7 @@ pub fn answer(set: &ReferenceSet, unit: Unit, view: RefsetView) -> Answer<'_> {
         warnings: set.warnings.clone(),
         facts: json::facts(set),
         tables,
+        notes: notes(set, view),
         beside_others,
         screen: Some(screen),
         document,
@@ -64,6 +65,17 @@ pub fn answer(set: &ReferenceSet, unit: Unit, view: RefsetView) -> Answer<'_> {
         ..Answer::new("pfnset.refset")
     }
     .chosen_by(&set.filter)
+}
+
+/// What is said of the rows and of the columns over time.
+fn notes(set: &ReferenceSet, view: RefsetView) -> Vec<String> {
+    let of_view = match view {
+        RefsetView::Summary if set.is_selection => vec![selected(set)],
+        RefsetView::Summary | RefsetView::Rows => row_notes(set),
+        RefsetView::Timeline => smaller(set).into_iter().collect(),
+        RefsetView::Verification => return Vec::new(),
+    };
+    of_view.into_iter().chain(stack_share(set)).collect()
 }
 
 fn rows(set: &ReferenceSet) -> Rows<'_> {
@@ -119,10 +131,7 @@ fn summary(set: &ReferenceSet) -> Vec<Block> {
 
 /// One screen of what `--where` selects. Start, peak, accesses and releases are those of all pages: not shown.
 fn selection(set: &ReferenceSet) -> Vec<Block> {
-    let selected = set.summary.as_ref().map_or(0, |summary| summary.categories.measure.pages);
-    let (selected, all) = (numbers::count(selected.unsigned_abs()), numbers::count(set.held_at_stop));
-    let chosen = format!("{selected} of the {all} pages held at stop");
-    let mut screen = vec![Block::Title(title(set, "Held at stop,")), Block::Line(chosen)];
+    let mut screen = vec![Block::Title(title(set, "Held at stop,")), Block::Line(selected(set))];
     screen.extend(stack_share(set).map(Block::Line));
     screen.extend(largest(set));
     screen
@@ -142,7 +151,7 @@ fn largest(set: &ReferenceSet) -> Vec<Block> {
 /// Rows by the user's dimensions.
 fn row_screen(set: &ReferenceSet) -> Vec<Block> {
     let mut screen = vec![Block::Title(title(set, rows_title(set))), Block::Blank, Block::Rows(0)];
-    let notes = row_notes(set).into_iter().chain(stack_share(set));
+    let notes = notes(set, RefsetView::Rows).into_iter();
     screen.extend(notes.flat_map(|note| [Block::Blank, Block::Text(note)]));
     screen
 }
@@ -150,11 +159,22 @@ fn row_screen(set: &ReferenceSet) -> Vec<Block> {
 /// Held pages over time, the largest groups as far as the width allows.
 fn timeline_screen(set: &ReferenceSet) -> Vec<Block> {
     let Some(timeline) = &set.timeline else { return Vec::new() };
-    let groups = if timeline.is_by_category() { "categories" } else { "groups" };
-    let ranked = Block::Ranked(0, groups, timeline.columns_left_out() as u64);
+    let ranked = Block::Ranked(0, groups(timeline), timeline.columns_left_out() as u64);
     let mut screen = vec![Block::Title(title(set, "Held pages")), Block::Blank, ranked];
     screen.extend(stack_share(set).into_iter().flat_map(|note| [Block::Blank, Block::Text(note)]));
     screen
+}
+
+fn groups(timeline: &Timeline) -> &'static str {
+    if timeline.is_by_category() { "categories" } else { "groups" }
+}
+
+/// How many groups have no column.
+fn smaller(set: &ReferenceSet) -> Option<String> {
+    let timeline = set.timeline.as_ref()?;
+    let hidden = timeline.columns_left_out() as u64;
+    (hidden > 0)
+        .then(|| format!("{} smaller {} are not shown: --format csv has all", numbers::count(hidden), groups(timeline)))
 }
 
 /// The comparison with the final sequence.

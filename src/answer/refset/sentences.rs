@@ -31,6 +31,13 @@ pub(super) fn rows_title(set: &ReferenceSet) -> &'static str {
     }
 }
 
+/// `258 of the 1,671 pages held at stop`.
+pub(super) fn selected(set: &ReferenceSet) -> String {
+    let selected = set.summary.as_ref().map_or(0, |summary| summary.categories.measure.pages);
+    let (selected, all) = (numbers::count(selected.unsigned_abs()), numbers::count(set.held_at_stop));
+    format!("{selected} of the {all} pages held at stop")
+}
+
 /// What rows count where their sums are not those of the accesses and releases.
 pub(super) fn row_notes(set: &ReferenceSet) -> Vec<String> {
     let by = |dimension| set.dimensions.contains(&dimension);

@@ -21,6 +21,7 @@ pub fn answer<'a>(set: &'a ResidentSet, view: &ResidentView, unit: Unit, is_firs
         headline: has_no_match(set).then(|| NO_MATCH.to_owned()).into_iter().collect(),
         facts: facts(set),
         tables,
+        notes: notes(set),
         screen: Some(screen(set, view, unit, is_first_screen)),
         document: is_first_screen.then(|| document(set, view, unit)),
         units: Units { size: unit, ..Units::default() },
@@ -58,6 +59,15 @@ fn facts(set: &ResidentSet) -> Facts<'_> {
         Some(share) => facts.is("stacks", stacks::of_allocations(share)),
         None => facts,
     }
+}
+
+/// Of how many pages of each snapshot the stack is known, where rows or conditions ask for stacks.
+fn notes(set: &ResidentSet) -> Vec<String> {
+    let of_snapshot = |snapshot: &SnapshotSet| {
+        let note = stacks::in_full(set, snapshot)?;
+        Some(if set.snapshots.len() > 1 { format!("Snapshot {}: {note}", snapshot.index) } else { note })
+    };
+    set.snapshots.iter().filter_map(of_snapshot).collect()
 }
 
 fn screen(set: &ResidentSet, view: &ResidentView, unit: Unit, is_first_screen: bool) -> Vec<Block> {

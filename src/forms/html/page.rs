@@ -397,7 +397,7 @@ fn allocated(traces: &[TracePage<'_>]) -> Markup {
                 @for kind in &found.kinds {
                     @let (name, of) = (kind.set.of.name(), allocations::what(kind.set.of));
                     @if traces.len() > 1 { h4 { (of) } } @else { h3 { (of) } }
-                    @for line in allocations::sentences(&kind.set) { p { (visible(&line)) "." } }
+                    @for line in allocations::sentences(&kind.set, Unit::Auto) { p { (visible(&line)) "." } }
                     @for line in TracePage::not_said_yet(traces, number, &kind.set.warnings) { p.unrecorded { (visible(line)) } }
                     (figure(&format!("{name}OverTime"), number, &format!("{of}: the most that was allocated at a time, in each step."), &[]))
                     @if !kind.owners().is_empty() {
