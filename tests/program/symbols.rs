@@ -338,3 +338,29 @@ fn differences_by_process_add_up_builds_too() {
     let ran = run(&["diff", &trace, &trace, "--of", "samples", "--group-by", "process,module", "--format", "csv"]);
     assert!(!ran.err.contains(" builds of "), "{}", ran.err);
 }
+
+/// They changed nothing, without a word.
+#[test]
+fn flags_of_functions_are_refused_where_rows_have_none() {
+    let ran = |more: &[&str]| run(&[&["stacks", "stacks-keys.etl", "-q"], more].concat());
+    for by in ["process", "thread", "processor"] {
+        for (flags, told) in [
+            (&["--symbols", "."][..], "--symbols names functions: it is for rows or conditions by stack"),
+            (&["--lines"], "--lines is of functions"),
+            (&["--inlines"], "--inlines is of functions"),
+        ] {
+            let refused = ran(&[&["--group-by", by], flags].concat());
+            assert!(refused.code == 2 && refused.err.contains(told), "{by} {flags:?}: {refused:?}");
+        }
+    }
+    for more in [
+        &["--group-by", "function"][..],
+        &["--group-by", "process", "--leaf", "*"],
+        &["--group-by", "process", "--where", "function=*"],
+        &["--group-by", "process", "--format", "json"],
+        &["--tree"],
+    ] {
+        let all = [more, &["--symbols", ".", "--lines"]].concat();
+        assert_eq!(ran(&all).code, 0, "{all:?}");
+    }
+}

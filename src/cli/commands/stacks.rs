@@ -9,7 +9,7 @@ use crate::cli::args::{
     ColumnArgs, Common, OneOf, OutputFormat, RowArgs, WindowArgs, conditions, group_by, grouped_by, help, refuse,
 };
 use crate::cli::exit::Exit;
-use crate::cli::symbols::{SourceArgs, SymbolArgs};
+use crate::cli::symbols::{NAMES_FUNCTIONS, SourceArgs, SymbolArgs};
 use crate::cli::{output, trace};
 use crate::dimensions::Condition;
 use crate::error::Error;
@@ -204,8 +204,11 @@ impl Stacks {
         )?;
         refuse("--depth", &[(self.shape.depth.is_some() && !is_tree, "is for --tree, --caller-of, --callee-of")])?;
         refuse("--group-by", &[(is_grouped && is_tree, "has rows, a tree has functions")])?;
-        // A JSON object has functions beside its rows.
-        let of_no_frames = is_grouped && !query.looks_at_frames() && format != OutputFormat::Json;
+        let of_no_frames = !self.shows_frames(query);
+        refuse("--symbols", &[(of_no_frames && !self.symbols.symbols.is_empty(), NAMES_FUNCTIONS)])?;
+        let reason = "is of functions: rows of --group-by process, thread or processor have none";
+        refuse("--lines", &[(of_no_frames && self.sources.lines, reason)])?;
+        refuse("--inlines", &[(of_no_frames && self.sources.inlines, reason)])?;
         let reason = "changes stacks: rows of --group-by process, thread or processor have the same numbers without";
         refuse("--fold", &[(of_no_frames && query.fold.is_some(), reason)])?;
         refuse("--max-depth", &[(of_no_frames && query.max_depth.is_some(), reason)])?;
@@ -226,6 +229,11 @@ impl Stacks {
             "this form",
             &[(self.weight && !is_collapsed, "has events and weights: --weight is for --format collapsed")],
         )
+    }
+
+    /// True where frames make what is shown, or choose it: a JSON object has functions beside its rows.
+    fn shows_frames(&self, query: &StackQuery) -> bool {
+        self.rows.group_by.is_none() || query.looks_at_frames() || self.common.format == OutputFormat::Json
     }
 
     /// The events one by one, for viewers of profiles.
@@ -250,7 +258,9 @@ impl Stacks {
         self.columns.check(common.format)?;
         self.check_form(&query)?;
         let is_collapsed = common.format == OutputFormat::Collapsed;
-        query.symbols = self.sources.ask(self.symbols.folders(common.quiet, common.output.as_deref())?)?;
+        if self.shows_frames(&query) {
+            query.symbols = self.sources.ask(self.symbols.folders(common.quiet, common.output.as_deref())?)?;
+        }
         let trace = trace::open(common)?;
         query.of = self.of.as_deref().map(|kind| Kind::of_trace(kind, &trace)).transpose().context("--of")?;
         if common.format == OutputFormat::Firefox {
