@@ -11,6 +11,7 @@ others that Spark knows) each task copies its trace to a disk of the executor, a
 """
 
 import argparse
+import contextlib
 import hashlib
 import json
 import os
@@ -212,6 +213,8 @@ def exporter(program, out, flags, threads, sources, target):
             # `--resume`: the task before may have been lost after its work was done.
             ids, became = run([program, "export", source, "--out", tables, *named, "--resume", *flags, *threads])
             if target is not None:
+                # An archive can hold a recording, and one of its files once more.
+                ids = sorted(set(ids) - counted_elsewhere(tables))
                 # A trace is there when its row in `traces` is, so this comes last; then the note that the task is done.
                 names = sorted(name for name in os.listdir(tables) if not name.startswith("."))
                 target.put([os.path.join(tables, name) for name in names if name != "traces"], out)
@@ -271,10 +274,29 @@ def send(spark):
         spark.sparkContext.addPyFile(os.path.join(os.path.dirname(os.path.abspath(__file__)), module))
 
 
+def in_folder(dataset):
+    """Names of the traces in a dataset that is a folder."""
+    with contextlib.suppress(FileNotFoundError):
+        return {name[len("trace="):] for name in os.listdir(os.path.join(dataset, "traces"))}
+    return set()
+
+
+def counted_elsewhere(dataset):
+    """Names that files of the recordings in a dataset have as traces of their own. Where such a file also came alone, pfnset names it, and it
+    is not there: it counts once, as a part of the recording, whichever of them came first."""
+    found = set()
+    for trace in in_folder(dataset):
+        with contextlib.suppress(FileNotFoundError, ValueError), open(os.path.join(dataset, ".pfnset", "traces", trace + ".json"), encoding="utf-8") as state:
+            found.update(set(json.load(state).get("files", [])) - {trace})
+    return found
+
+
 def check(spark, out, target, ids):
     """Ends with an error where traces are not in the dataset as this machine sees it: executors wrote somewhere else."""
     if target is None:
-        there = {name[len("trace="):] for name in os.listdir(os.path.join(out, "traces"))} if os.path.isdir(os.path.join(out, "traces")) else set()
+        there = in_folder(out)
+        if not there.issuperset(ids):
+            there |= counted_elsewhere(out)
     else:
         files = target.files(spark, out.rstrip("/") + "/traces")
         there = {part[len("trace="):] for url, _, _ in files for part in url.split("/") if part.startswith("trace=")}

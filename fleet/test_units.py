@@ -33,8 +33,13 @@ name = flags[flags.index("--name") + 1] if "--name" in flags else source
 trace = "t" + hashlib.sha256(name.encode()).hexdigest()[:20]
 if "silent" in name:
     sys.exit(0)
-os.makedirs(out + "/traces/trace=" + trace, exist_ok=True)
-open(out + "/traces/trace=" + trace + "/part-0.parquet", "w").close()
+# A file of a recording that is there is not there alone.
+there = "t" + "0" * 20 if "part" in name else trace
+os.makedirs(out + "/traces/trace=" + there, exist_ok=True)
+open(out + "/traces/trace=" + there + "/part-0.parquet", "w").close()
+os.makedirs(out + "/.pfnset/traces", exist_ok=True)
+with open(out + "/.pfnset/traces/" + there + ".json", "w") as state:
+    json.dump(dict(files=[trace]), state)
 print(trace if "long" in name else trace + "  " + name + ": 9 tables")
 print("    " + name)
 if "broken" in name:
@@ -312,6 +317,19 @@ class Job(InFolder):
     def test_a_dataset_that_this_machine_does_not_see_is_an_error(self):
         with self.assertRaises(SystemExit):
             fleet.check(None, self.folder, None, ["t" + "0" * 20])
+
+    def test_a_file_that_counts_with_its_recording_is_not_missing(self):
+        self.put("in/part.etl", "in/x.etl")
+        path = os.path.join(self.folder, "in")
+        for out in (os.path.join(self.folder, "out"), "s3a://host/out"):
+            self.assertEqual(self.run_job(out, path)[0], (2, [], []), out)
+        # Of a recording that is gone nothing says that it counts there.
+        out = os.path.join(self.folder, "out")
+        os.remove(os.path.join(out, "traces", "trace=t" + "0" * 20, "part-0.parquet"))
+        os.rmdir(os.path.join(out, "traces", "trace=t" + "0" * 20))
+        part = "t" + fleet.hashlib.sha256(os.path.join(path, "part.etl").encode()).hexdigest()[:20]
+        with self.assertRaises(SystemExit):
+            fleet.check(None, out, None, [part])
 
 
 class Stores(InFolder):
