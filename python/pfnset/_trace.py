@@ -90,7 +90,7 @@ class Trace:
 
     @property
     def trust(self):
-        """Can its numbers be true? "yes", or what is in the way, as ``info`` says it."""
+        """Can its numbers be true? "yes", or what is in the way, as ``info`` says it. ``info()["unchecked"]``: what was not looked at."""
         return self.info()["trust"]
 
     @property

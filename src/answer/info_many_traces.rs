@@ -33,7 +33,9 @@ pub(super) fn table(info: &TraceInfo) -> Table {
         ("damage_total", Value::count(info.trust.damaged)),
     ];
     let verdicts = info.analyses.iter().map(|analysis| (analysis.name, Value::text(analysis.level.name())));
-    let (names, record): (Vec<_>, Vec<_>) = facts.into_iter().chain(verdicts).unzip();
+    // Last, so that the columns before it keep their places. `trust` is "yes" also where nothing was checked.
+    let unchecked = ("unchecked", Value::text(info.unchecked().join(";")));
+    let (names, record): (Vec<_>, Vec<_>) = facts.into_iter().chain(verdicts).chain([unchecked]).unzip();
     let can_run: Vec<Readiness> =
         info.analyses.iter().filter(|analysis| analysis.level != ReadinessLevel::Missing).cloned().collect();
     let line = Line::new([

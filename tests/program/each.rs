@@ -125,6 +125,27 @@ fn one_table_has_a_row_for_each_trace_and_group() {
     }
 }
 
+/// `trust` alone is "yes" of a trace whose numbers nobody has checked.
+#[test]
+fn rows_of_info_say_what_was_not_checked() {
+    let folder = folder();
+    for (more, is_checked) in [("", false), (" --strict", true)] {
+        let read =
+            |form: &str| run(&folder, &format!("info --each monday.etl week/b.etl.gz --format {form} -q{more}")).out;
+        let csv = read("csv");
+        let heading: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
+        let at = heading.iter().position(|name| *name == "unchecked").unwrap();
+        let own: Vec<String> = rows(&csv).iter().map(|row| row[at].to_owned()).collect();
+        let of_json = |line: &str| {
+            let object: Value = serde_json::from_str(line).unwrap();
+            object["unchecked"].as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned()).collect()
+        };
+        let expected: Vec<Vec<String>> = read("jsonl").lines().map(of_json).collect();
+        assert_eq!(own, expected.iter().map(|names| names.join(";")).collect::<Vec<_>>());
+        assert!(own.iter().all(|names| names.is_empty() == is_checked), "{own:?}");
+    }
+}
+
 #[test]
 fn codes_tell_the_worst_of_all_and_wrong_usage_comes_first() {
     let folder = folder();
