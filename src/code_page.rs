@@ -51,26 +51,50 @@ impl CodePage {
         self.0.name()
     }
 
+    /// True where each character is one byte.
+    pub(crate) fn is_single_byte(self) -> bool {
+        self.0.is_single_byte()
+    }
+
     /// The text: UTF-8 where it is valid, else by this code page, else by Windows-1252, which has a character for every
     /// byte. A letter that was cut at the end is left out.
     pub fn text(self, name: Narrow<'_>) -> String {
-        let Narrow(bytes) = name;
-        match std::str::from_utf8(bytes) {
-            Ok(text) => return text.to_owned(),
-            // Only with another letter of several bytes is an unfinished one at the end a sign of UTF-8.
-            Err(error) if error.error_len().is_none() => {
-                let (whole, _) = bytes.split_at(error.valid_up_to());
-                if let Some(text) = std::str::from_utf8(whole).ok().filter(|text| !text.is_ascii()) {
-                    return text.to_owned();
-                }
-            }
-            Err(_) => {}
+        if let Some(text) = as_utf_8(name) {
+            return text.to_owned();
         }
+        let Narrow(bytes) = name;
         let decode = |bytes| self.0.decode_without_bom_handling_and_without_replacement(bytes);
         let cut = || bytes.split_last().filter(|(last, _)| !last.is_ascii()).and_then(|(_, rest)| decode(rest));
         let text = decode(bytes).or_else(cut).filter(|_| self.0 != UTF_8);
         text.unwrap_or_else(|| WINDOWS_1252.decode_without_bom_handling(bytes).0).into_owned()
     }
+}
+
+/// The text where it is UTF-8, so that no code page is needed for it.
+pub(crate) fn as_utf_8(name: Narrow<'_>) -> Option<&str> {
+    let Narrow(bytes) = name;
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Some(text),
+        // Only with another letter of several bytes is an unfinished one at the end a sign of UTF-8.
+        Err(error) if error.error_len().is_none() => {
+            let (whole, _) = bytes.split_at(error.valid_up_to());
+            std::str::from_utf8(whole).ok().filter(|text| !text.is_ascii())
+        }
+        Err(_) => None,
+    }
+}
+
+/// That names of processes on two sides were read by different code pages, so that one name can be two.
+pub(crate) fn differ([before, now]: [(&str, CodePage); 2]) -> Option<String> {
+    (before.1 != now.1).then(|| {
+        format!(
+            "names of processes in {} were read by the code page {}, and those in {} by {}",
+            before.0,
+            before.1.name(),
+            now.0,
+            now.1.name()
+        )
+    })
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use crate::analysis::table::{Dimension, Field, Table, Value};
 use crate::answer::rows::Records;
+use crate::code_page::CodePage;
 use crate::model::window::Window;
 use crate::trace::trust::readiness::Need;
 use crate::trace::trust::warning::Warnings;
@@ -73,6 +74,11 @@ impl<'a> Facts<'a> {
     /// Adds `missing_keywords`: what was not recorded of what the answer is made of.
     pub(crate) fn missing(self, missing: &[Need]) -> Facts<'a> {
         self.is("missing_keywords", missing.iter().map(|need| need.keyword).collect::<Vec<_>>())
+    }
+
+    /// Adds `code_page`: that by which names of processes were read. Names of another answer are compared by it.
+    pub(crate) fn code_page(self, page: Option<CodePage>) -> Facts<'a> {
+        self.is("code_page", page.map(CodePage::name))
     }
 
     /// Adds `window`: its ends, its length and the marks that chose it.

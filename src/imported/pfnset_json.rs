@@ -72,6 +72,7 @@ pub(super) fn read(text: &str) -> Result<PfnsetTable, String> {
         grave: told_once(&document, "doubts"),
         notes: told_once(&document, "notes").unwrap_or_default(),
         missing_keywords: document.get(MISSING_KEYWORDS).map(|_| texts(MISSING_KEYWORDS)),
+        code_page: document.get("code_page").and_then(Value::as_str).and_then(|page| page.parse().ok()),
     };
     if let (ExportedTable::Reference, Chosen::By(conditions), [all]) = (table, &selection.chosen, snapshots.as_slice())
     {

@@ -1,4 +1,5 @@
 //! Which part of a trace the rows of a file of pfnset are, and what was wrong with that trace.
+use crate::code_page::CodePage;
 use crate::trace::trust::warning::{OF_TRACE, Warning, Warnings};
 
 /// The conditions that chose the rows of a file.
@@ -62,6 +63,8 @@ pub(crate) struct Selection {
     pub notes: Vec<ToldOnce>,
     /// Keywords that its trace was recorded without; `None`: the file does not say it.
     pub missing_keywords: Option<Vec<String>>,
+    /// The code page by which names of processes were read, where some needed one and the file says it.
+    pub code_page: Option<CodePage>,
 }
 
 impl Default for Selection {
@@ -73,6 +76,7 @@ impl Default for Selection {
             grave: None,
             notes: Vec::new(),
             missing_keywords: None,
+            code_page: None,
         }
     }
 }

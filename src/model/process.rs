@@ -123,6 +123,8 @@ pub struct Processes {
     only_ended: u64,
     /// The last record of a list of running processes at the start.
     listed_until: Option<Moment>,
+    /// True where another code page could give a process another name.
+    pub(crate) has_names_by_code_page: bool,
 }
 
 impl Processes {
@@ -158,7 +160,9 @@ impl Processes {
             let (_, own) = images.split_at(images.partition_point(|image| image.moment < life.from));
             let own = own.iter().take_while(|image| image.moment < life.until);
             let paths = own.map(|image| &*image.value.file_name);
-            life.name = process_name::name_of(&life.logged_name, paths, &life.command_line, history.code_page);
+            let name = process_name::name_of(&life.logged_name, paths, &life.command_line, history.code_page);
+            life.name = name.text;
+            self.has_names_by_code_page |= name.is_by_code_page;
         }
     }
 

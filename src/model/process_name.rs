@@ -4,7 +4,7 @@
 //! Windows writes `?` for characters that its ANSI code page lacks, so even the right code page does not restore every name.
 
 use crate::byte_reader::Narrow;
-use crate::code_page::CodePage;
+use crate::code_page::{CodePage, as_utf_8};
 
 /// Lengths of a name that may be cut: the kernel's process object has room for 15 bytes, in older versions with a NUL.
 const CUT: std::ops::RangeInclusive<usize> = 14..=15;
@@ -23,6 +23,14 @@ fn may_be_cut(logged: &[u8]) -> bool {
     CUT.contains(&logged.len()) && !WHOLE.iter().any(|end| text.ends_with(end.as_bytes()))
 }
 
+/// A name, and whether the code page decided what it is.
+pub struct Name {
+    /// The name.
+    pub text: Box<str>,
+    /// True where another code page could give another name.
+    pub is_by_code_page: bool,
+}
+
 /// The name by the first path with the same ASCII letters, else by the command line, else as logged, by UTF-8 or the
 /// code page.
 pub fn name_of<'a>(
@@ -30,11 +38,12 @@ pub fn name_of<'a>(
     image_paths: impl Iterator<Item = &'a str>,
     command_line: &str,
     page: CodePage,
-) -> Box<str> {
+) -> Name {
     let of_paths = || image_paths.map(last_part).find(|name| is_same(logged, name)).map(Into::into);
     let of_command = || executables(command_line).into_iter().find(|name| is_same(logged, name)).map(Into::into);
     let better = if is_doubtful(logged) { of_paths().or_else(of_command) } else { None };
-    better.unwrap_or_else(|| page.text(Narrow(logged)).into())
+    let is_by_code_page = better.is_none() && as_utf_8(Narrow(logged)).is_none();
+    Name { text: better.unwrap_or_else(|| page.text(Narrow(logged)).into()), is_by_code_page }
 }
 
 /// The file name of a path.
@@ -139,7 +148,7 @@ mod tests {
     use super::*;
 
     fn name(logged: &[u8], paths: &[&str], command_line: &str) -> String {
-        name_of(logged, paths.iter().copied(), command_line, CodePage::default()).into()
+        name_of(logged, paths.iter().copied(), command_line, CodePage::default()).text.into()
     }
 
     const PATH: &str = "\\Device\\HarddiskVolume3\\Apps\\Teams ж.exe";
@@ -175,7 +184,8 @@ mod tests {
         assert_eq!(name("Teams ж.exe".as_bytes(), &[], ""), "Teams ж.exe");
         assert_eq!(name(b"Teams \xe9.exe", &[], "C:\\Apps\\other.exe"), "Teams é.exe");
         let page: CodePage = "1251".parse().unwrap();
-        assert_eq!(&*name_of(b"Teams \xe6.exe", [].into_iter(), "", page), "Teams ж.exe");
+        let found = name_of(b"Teams \xe6.exe", [].into_iter(), "", page);
+        assert_eq!((&*found.text, found.is_by_code_page), ("Teams ж.exe", true));
         assert_eq!(name(b"a\x81\xff", &[], ""), "a\u{81}ÿ");
     }
 

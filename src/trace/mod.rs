@@ -13,6 +13,7 @@ mod recorded_by_keyword;
 pub(crate) mod recording;
 pub mod trust;
 
+use crate::code_page::CodePage;
 use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::input::UnpackLimits;
@@ -251,6 +252,11 @@ impl Trace {
     /// Process instances.
     pub fn processes(&self) -> &Processes {
         self.gathered.processes.get_or_init(|| Processes::new(self.system()))
+    }
+
+    /// The code page by which names of processes were read; `None` where none needed one.
+    pub(crate) fn code_page_of_names(&self) -> Option<CodePage> {
+        self.processes().has_names_by_code_page.then_some(self.etl.code_page)
     }
 
     /// When the kernel listed what exists.

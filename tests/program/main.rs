@@ -10,6 +10,7 @@ mod characters;
 mod check;
 mod check_allocations;
 mod check_baselines;
+mod check_code_pages;
 mod check_cpu;
 mod check_damage;
 mod check_faults;

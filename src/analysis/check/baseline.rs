@@ -7,6 +7,7 @@ use crate::analysis::check::id_owners::IdOwners;
 use crate::analysis::check::other_ids::Sides;
 use crate::analysis::check::trace_values::{Row, TraceValues, Value};
 use crate::analysis::diff::side::SourceContent;
+use crate::code_page::CodePage;
 use crate::dimensions::Label;
 use crate::imported::wpa::text::Text;
 use crate::trace::Trace;
@@ -38,6 +39,9 @@ pub struct Saved {
     /// The machines of the runs, each once; not known of older files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     machines: Vec<Machine>,
+    /// The code page by which names of processes were read, where some needed one; not known of older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    code_page: Option<String>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -208,6 +212,8 @@ pub struct Run {
     pub values: Vec<Option<Value>>,
     /// What it was recorded on.
     pub(crate) machine: Option<Machine>,
+    /// The code page by which names of its processes were read, where some needed one.
+    pub(crate) code_page: Option<CodePage>,
     /// What makes its numbers doubtful.
     pub doubts: Vec<String>,
     /// What else is said of them.
@@ -338,7 +344,9 @@ impl Saved {
                 machines.push(machine.clone());
             }
         }
-        Saved { schema: SCHEMA.to_owned(), version: VERSION, trace, budgets, doubts, warnings, machines }
+        // All runs are read by the same one.
+        let code_page = all_runs.iter().find_map(|run| run.code_page).map(|page| page.name().to_owned());
+        Saved { schema: SCHEMA.to_owned(), version: VERSION, trace, budgets, doubts, warnings, machines, code_page }
     }
 
     /// Reads a saved baseline; `None` if the file is something else.
@@ -424,6 +432,7 @@ impl Saved {
             perhaps_excluded,
             lacks_reasons,
             owners: Some(saved.owners.clone()).filter(|owners| !owners.is_empty()),
+            code_page: self.code_page.as_ref().and_then(|page| page.parse().ok()),
             ..value
         })
     }
@@ -450,7 +459,8 @@ impl Baseline {
         let source = match self {
             Baseline::Saved(saved) => {
                 let values = of_each(&|budget| saved.value(budget));
-                return TraceValues { values, warnings: saved.warnings(), machines: saved.machines.clone() };
+                let (warnings, machines) = (saved.warnings(), saved.machines.clone());
+                return TraceValues { values, warnings, machines, code_page: None };
             }
             Baseline::Source(source) => source,
         };
@@ -462,7 +472,7 @@ impl Baseline {
                     Some(warning) => Err(format!("{CONTRADICTS}: {}", warning.text)),
                     None => table_value(table, budget),
                 };
-                TraceValues { values: of_each(&value), warnings: table.warnings_of_file(), machines: Vec::new() }
+                TraceValues { values: of_each(&value), warnings: table.warnings_of_file(), ..TraceValues::default() }
             }
             SourceContent::Wpa(_) => {
                 let other = "the baseline is a table of WPA, which counts by other rules; pfnset diff compares with it";

@@ -70,6 +70,7 @@ pub fn table_value(table: &PfnsetTable, budget: &Budget) -> Result<Value, String
         rows: selected().map(row).collect(),
         unrecorded,
         scenario_ns: table.selection.span_ns,
+        code_page: table.selection.code_page,
         has_no_match: selected().next().is_none() && budget.conditions.has_no_match(),
         ..Value::default()
     })

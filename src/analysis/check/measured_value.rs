@@ -1,6 +1,7 @@
 //! What was measured for a budget.
 
 use super::id_owners::IdOwners;
+use crate::code_page::CodePage;
 use crate::dimensions::Label;
 use crate::units::{Nanos, are_of_other_lengths};
 
@@ -64,6 +65,8 @@ pub struct Value {
     pub(crate) owners: Option<Vec<IdOwners>>,
     /// True when nothing meets the conditions, and a name may be wrong.
     pub(crate) has_no_match: bool,
+    /// The code page by which names of processes are read; of a baseline only where some needed one.
+    pub(crate) code_page: Option<CodePage>,
 }
 
 /// Why values over times of other lengths are not alike.

@@ -17,6 +17,7 @@ mod fault_values;
 mod id_owners;
 pub mod largest_growth;
 mod measured_value;
+mod other_code_page;
 mod other_ids;
 mod reference_values;
 mod required_data;
@@ -141,7 +142,7 @@ impl TraceResult {
         values: TraceValues,
         baseline: Option<&TraceValues>,
     ) -> TraceResult {
-        let TraceValues { values, mut warnings, machines } = values;
+        let TraceValues { values, mut warnings, machines, .. } = values;
         for earlier in baseline.iter().flat_map(|baseline| &baseline.machines) {
             machines.iter().for_each(|machine| warnings.add(machine.differences(earlier, "the baseline")));
         }
@@ -330,6 +331,7 @@ fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Resu
     result.cannot_judge(lacking.into_iter().chain(undecided));
     if result.verdict == Verdict::Fail {
         result.warnings.extend(earlier.value.and_then(|earlier| not_comparable(value, earlier)));
+        result.warnings.extend(earlier.value.and_then(|earlier| value.rows_by_other_code_page(earlier)));
         let add_up = matches!(budget.measure.sum_of_rows(), RowSum::Equal | RowSum::Rounded);
         (result.dimensions, result.grown) = grown(value, earlier.value, add_up);
     }

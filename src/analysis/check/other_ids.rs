@@ -12,7 +12,13 @@ impl Value {
     /// Why its growth against a baseline says nothing: that counts other pages, or another process.
     pub(super) fn is_of_others(&self, earlier: &Value, filter: &[(&'static str, String)]) -> Option<String> {
         let sides = Sides { before: (earlier, "the baseline"), now: (self, "the trace") };
-        self.differs_from(earlier).or_else(|| self.other_reasons(earlier)).or_else(|| sides.differ(filter))
+        let of_names = || self.chosen_by_other_code_page(earlier, filter);
+        let of_ids = || {
+            // The same process can have two names.
+            let and = self.other_code_page(earlier).map_or_else(String::new, |names| format!("; {names}"));
+            sides.differ(filter).map(|reason| reason + &and)
+        };
+        self.differs_from(earlier).or_else(|| self.other_reasons(earlier)).or_else(of_names).or_else(of_ids)
     }
 }
 

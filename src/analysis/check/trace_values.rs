@@ -25,6 +25,7 @@ use crate::analysis::resident::query::{SnapshotChoice, stacks_for};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::resident::warnings;
 use crate::analysis::table::{Condition, Dimension as _};
+use crate::code_page::CodePage;
 use crate::load::allocation_kinds::AllocationKind;
 use crate::model::snapshot::Snapshot;
 use crate::trace::analysis_needs::{
@@ -47,6 +48,8 @@ pub struct TraceValues {
     pub warnings: Warnings,
     /// What it was recorded on; of a baseline of several runs each that differs.
     pub(crate) machines: Vec<Machine>,
+    /// The code page by which names of processes were read, where some needed one.
+    pub(crate) code_page: Option<CodePage>,
 }
 
 impl TraceValues {
@@ -98,6 +101,7 @@ impl TraceValues {
             }
             if let Ok(value) = &mut value {
                 value.note_unrecorded(trace, budget);
+                value.code_page = Some(trace.etl().code_page);
                 value.unmatched = budget.conditions.unmatched();
                 value.has_no_match = budget.conditions.has_no_match();
                 if value.pages == 0 && value.unmatched.is_empty() {
@@ -109,6 +113,7 @@ impl TraceValues {
         // Whether the file can be trusted does not depend on the budgets: also one of which nothing was measured can have losses.
         all.warnings.add(trace.trust().warnings());
         all.machines.push(Machine::of(trace));
+        all.code_page = trace.code_page_of_names();
         all
     }
 

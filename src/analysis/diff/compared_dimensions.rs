@@ -50,6 +50,11 @@ impl Dimension {
         Dimension::ALL.iter().copied().find(|dimension| dimension.name() == name)
     }
 
+    /// True where labels have names of processes.
+    pub(crate) fn is_of_process_names(self) -> bool {
+        [ProcessFacet::Process, ProcessFacet::ProcessName].map(Dimension::Process).contains(&self)
+    }
+
     /// The same in a resident set, by WPA's rules or by ours.
     pub fn resident(self, by_wpa: bool) -> Option<ResidentDimension> {
         let same = ResidentDimension::ALL.iter().copied().find(|dimension| dimension.name() == self.name())?;

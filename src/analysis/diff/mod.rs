@@ -34,6 +34,7 @@ pub use side::Source;
 pub use trace_side::RuleChange;
 
 use crate::analysis::resident::query::SnapshotChoice;
+use crate::code_page::{CodePage, differ};
 use crate::dimensions::single_dimensions::{CATEGORY, CATEGORY_WPA};
 use crate::error::Error;
 use crate::imported::CountedRow;
@@ -113,6 +114,8 @@ struct Side<'s> {
     warnings: Warnings,
     /// The length of the scenario, of a reference set.
     span_ns: Option<u64>,
+    /// The code page by which names of processes were read, where some needed one.
+    code_page: Option<CodePage>,
 }
 
 /// That two scenarios are of other lengths, by more than a tenth.
@@ -124,6 +127,15 @@ fn other_scenarios(sides: &[Side<'_>; 2]) -> Option<Warning> {
         "the scenario of LEFT is {left:.3} s long and that of RIGHT {right:.3} s: what is touched and released grows with the time"
     );
     Some(Warning::note(REFERENCE_SET.name, "lengths_differ", text))
+}
+
+/// That names of processes, by which rows are compared or chosen, were read by different code pages.
+fn other_code_pages(sides: &[Side<'_>; 2], dimensions: &[Dimension], query: &DiffQuery) -> Option<Warning> {
+    let [left, right] = sides.each_ref().map(|side| side.code_page);
+    let mut used = dimensions.iter().chain(query.conditions.iter().map(|condition| &condition.dimension));
+    let (left, right) = left.zip(right).filter(|_| used.any(|dimension| dimension.is_of_process_names()))?;
+    let names = differ([(SIDES[0], left), (SIDES[1], right)])?;
+    Some(Warning::note(OF_TRACE, "code_pages_differ", format!("{names}: one name can be two, and its rows be apart")))
 }
 
 impl Diff {
@@ -147,6 +159,7 @@ impl Diff {
             warnings.add(of_other_machines([left, right]));
         }
         warnings.extend(other_scenarios(&sides));
+        warnings.extend(other_code_pages(&sides, &plan.dimensions, query));
         let matched = match_labels(&mut sides, &plan);
         let counted = sides.each_mut().map(|side| std::mem::take(&mut side.rows));
         let joined = memory::rows::join(counted, &plan.dimensions, &matched, (query.tolerance, query.order));
@@ -279,9 +292,10 @@ fn read<'s>(sources: [&'s Source; 2], plan: &DiffPlan, query: &DiffQuery) -> Res
     let near = sides.iter().find_map(|side| side.file.time);
     for (at, (side, ((source, snapshot), by_wpa))) in sides.iter_mut().zip(of_side()).enumerate() {
         if let SourceContent::Pfnset(table) = &source.content {
-            side.span_ns = table.selection.span_ns;
+            (side.span_ns, side.code_page) = (table.selection.span_ns, table.selection.code_page);
         }
         let Some(trace) = source.trace() else { continue };
+        side.code_page = trace.code_page_of_names();
         let of_side = |error| at_side(error, at, &source.path);
         match plan.table {
             ExportedTable::Resident => {

@@ -37,6 +37,7 @@ use crate::analysis::resident::consistency_checks::Checks;
 use crate::analysis::rundown_contradictions::RundownContradictions;
 use crate::analysis::stacks::StackTexts;
 use crate::analysis::table::{Condition, Group, Node};
+use crate::code_page::CodePage;
 use crate::dimensions::ProcessFacet;
 use crate::error::Error;
 use crate::etl::EtlFile;
@@ -79,6 +80,8 @@ pub struct ReferenceSet {
     pub warnings: Warnings,
     /// Keywords that were not recorded and what each costs.
     pub missing: Vec<Need>,
+    /// The code page by which names of processes were read, where some needed one.
+    pub(crate) code_page: Option<CodePage>,
     /// Access reasons of which the trace has no record.
     pub(crate) unrecorded: Vec<UnrecordedReason>,
     /// The window.
@@ -259,6 +262,7 @@ impl ReferenceSet {
         ReferenceSet {
             warnings: Warnings::default(),
             missing: Vec::new(),
+            code_page: None,
             unrecorded: UnrecordedReason::all(context.survey),
             window: context.window.clone(),
             window_times: (seconds(context.window.from), seconds(context.window.to)),

@@ -22,6 +22,7 @@ impl ReferenceSet {
     pub(super) fn add_warnings(&mut self, trace: &Trace, max_residue: f64, of_symbols: Vec<String>) {
         let trust = trace.trust();
         self.missing = trace.missing(&REFERENCE_SET);
+        self.code_page = trace.code_page_of_names();
         let is_told = |need: &&Need| ["WorkingSet", "Memory"].contains(&need.keyword);
         let costs: Vec<Need> = self.missing.iter().filter(|need| !is_told(need)).copied().collect();
         self.warnings = trust.warnings();

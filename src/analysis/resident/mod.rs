@@ -34,6 +34,7 @@ pub use snapshot_context::SnapshotContext;
 
 use crate::analysis::stacks::StackTexts;
 use crate::analysis::table::{Condition, Dimension as _, Field, Forms, Group, Node, Table, Value};
+use crate::code_page::CodePage;
 use crate::error::Error;
 use crate::load::trace_parts::Parts;
 use crate::model::snapshot::{Snapshot, whole};
@@ -58,6 +59,8 @@ pub struct ResidentSet {
     pub warnings: Warnings,
     /// Keywords that were not recorded, and the consequences of each.
     pub missing: Vec<Need>,
+    /// The code page by which names of processes were read, where some needed one.
+    pub(crate) code_page: Option<CodePage>,
     /// The snapshots asked for.
     pub snapshots: Vec<SnapshotSet>,
     /// Snapshots of the trace.
@@ -165,6 +168,7 @@ impl ResidentSet {
         Ok(ResidentSet {
             warnings,
             missing: trace.missing(&RESIDENT_SET),
+            code_page: trace.code_page_of_names(),
             snapshot_count: snapshots.len(),
             snapshots: sets,
             dimensions: query.group_by.clone(),

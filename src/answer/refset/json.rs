@@ -18,6 +18,8 @@ pub(super) fn facts(set: &ReferenceSet) -> Facts<'_> {
         .doubts(&set.warnings)
         .notes(&set.warnings)
         .filter(&set.filter)
+        .missing(&set.missing)
+        .code_page(set.code_page)
         .all(head(set))
         .all(flows(set))
         .all(held(set))
@@ -50,7 +52,6 @@ fn stacks(share: StackShare) -> Value {
 /// What was looked at.
 fn head(set: &ReferenceSet) -> Value {
     json!({
-        "missing_keywords": set.missing.iter().map(|need| need.keyword).collect::<Vec<_>>(),
         "window": {
             "start_s": set.window_times.0.seconds(),
             "stop_s": set.window_times.1.seconds(),

@@ -51,6 +51,7 @@ fn facts(set: &ResidentSet) -> Facts<'_> {
         .notes(&set.warnings)
         .filter(&set.filter)
         .missing(&set.missing)
+        .code_page(set.code_page)
         .is("classification", set.classification.name())
         .group_by(&set.dimensions)
         .is("snapshot_count", set.snapshot_count)

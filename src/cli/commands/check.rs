@@ -357,14 +357,14 @@ impl Check {
     ) -> (TraceResult, Run) {
         let common = &self.common;
         let files: Vec<PathBuf> = recording.files().cloned().collect();
-        let run = |values, machine, doubts, warnings| {
+        let run = |values, (machine, code_page), doubts, warnings| {
             let trace = recording.trace.display().to_string();
-            Run { trace, values, machine, doubts, warnings }
+            Run { trace, values, machine, code_page, doubts, warnings }
         };
         let trace = match trace::open_recording(common, recording) {
             Ok(trace) => trace,
             Err(error) => {
-                let unknown = run(vec![None; budgets.len()], None, Vec::new(), Vec::new());
+                let unknown = run(vec![None; budgets.len()], (None, None), Vec::new(), Vec::new());
                 return (TraceResult::unreadable(files, budgets, &format!("{error:#}")), unknown);
             }
         };
@@ -380,7 +380,7 @@ impl Check {
         let grave = values.warnings.grave().texts();
         let others = values.warnings.iter().filter(|warning| !warning.is_grave);
         let others = others.map(|warning| warning.text.clone()).collect();
-        let run = run(kept.collect(), values.machines.first().cloned(), grave, others);
+        let run = run(kept.collect(), (values.machines.first().cloned(), values.code_page), grave, others);
         (TraceResult::new(files, budgets, values, earlier), run)
     }
 }

@@ -188,6 +188,7 @@ const CODES: &[(&str, bool)] = &[
     ("rules_differ", false),
     ("processes_renamed", false),
     ("lengths_differ", false),
+    ("code_pages_differ", false),
     ("recorded_together", true),
     ("weights_unknown", false),
     ("snapshots_apart", false),
