@@ -49,22 +49,23 @@ impl<'t> CpuValues<'t> {
         self.all.as_ref().map_or(&[], |set| &set.warnings)
     }
 
+    /// Why the trace does not tell what the budget measures, whatever its conditions choose.
+    fn unmeasured(&self, trace: &Trace, budget: &Budget, all: &CpuUse) -> Option<String> {
+        let fault = self.evidence.fault("the trace", &[CSWITCH], all.window_times, &budget.conditions);
+        let early = || all.warnings.iter().find(|warning| warning.code == "records_before_start");
+        let is_not_recorded = budget.measure == Measure::ReadyTime && trace.survey().kernel_count(READY_THREAD) == 0;
+        fault
+            .or_else(|| early().map(|early| early.text.clone()))
+            .or_else(|| unknown_threads(all))
+            .or_else(|| unknown_waits(all, budget.measure))
+            .or_else(|| is_not_recorded.then(|| NOT_READY.to_owned()))
+            .or_else(|| missing_records(all, budget.measure))
+    }
+
     /// The value of a budget.
     pub fn value(&self, trace: &Trace, budget: &Budget, conditions: &[Condition<Dimension>]) -> Result<Value, String> {
         let all = self.all.as_ref().map_err(String::clone)?;
-        if let Some(fault) = self.evidence.fault("the trace", &[CSWITCH], all.window_times, &budget.conditions) {
-            return Err(fault);
-        }
-        if let Some(early) = all.warnings.iter().find(|warning| warning.code == "records_before_start") {
-            return Err(early.text.clone());
-        }
-        if let Some(reason) = unknown_threads(all).or_else(|| unknown_waits(all, budget.measure)) {
-            return Err(reason);
-        }
-        if budget.measure == Measure::ReadyTime && trace.survey().kernel_count(READY_THREAD) == 0 {
-            return Err(NOT_READY.to_owned());
-        }
-        if let Some(reason) = missing_records(all, budget.measure) {
+        if let Some(reason) = self.unmeasured(trace, budget, all) {
             return Err(reason);
         }
         match_processes(trace, conditions);
