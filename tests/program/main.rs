@@ -41,6 +41,7 @@ mod cpu_wrong_begins;
 mod diff;
 mod diff_allocations;
 mod diff_forms;
+mod diff_missing_names;
 mod diff_pages;
 mod diff_sides;
 mod diff_stacks;

@@ -84,6 +84,11 @@ impl<'t> Labels<'t> {
         let (heaps, functions, process_names) = (Numbered::new(), Numbered::new(), Numbered::new());
         let (drivers, stack_texts, repeated) = (None, StackTexts::default(), OnceCell::new());
         let (processes, clock) = (trace.processes(), trace.etl().clock);
+        // Names that two traces have in common are asked for.
+        let stacks = match put_together {
+            Some(_) => stacks.map(EventStacks::without_addresses),
+            None => stacks,
+        };
         Labels {
             processes,
             clock,
@@ -138,18 +143,16 @@ impl<'t> Labels<'t> {
         self.stacks.as_ref().map_or(ABSENT, |stacks| stacks.find(moment))
     }
 
-    fn functions(&self, stack: u32) -> Vec<Label> {
-        let names = self.stacks.iter().flat_map(|stacks| stacks.functions(stack));
-        names.map(|name| function_label(stack, name)).collect()
-    }
-
     /// What a condition looks at: of functions all frames of the stack.
     pub fn to_filter(&self, dimension: Dimension, number: u32, lives: &Lives) -> Vec<Label> {
+        let of_stacks = |labels: fn(&EventStacks, u32) -> Vec<Label>| {
+            self.stacks.as_ref().map_or_else(Vec::new, |stacks| labels(stacks, number))
+        };
         match dimension {
             _ if number == ABSENT && dimension != Dimension::Reason => vec![Label::nothing()],
             Dimension::Process => vec![self.told_apart(number, lives)],
-            Dimension::Function | Dimension::FreeFunction => self.functions(number),
-            Dimension::Stack | Dimension::FreeStack => vec![Label::name(self.stack_text(number))],
+            Dimension::Function | Dimension::FreeFunction => of_stacks(EventStacks::functions_to_filter),
+            Dimension::Stack | Dimension::FreeStack => of_stacks(EventStacks::stacks_to_filter),
             Dimension::Tag => vec![self.of_row(dimension, number).without_filling()],
             _ => vec![self.of_row(dimension, number)],
         }
@@ -166,10 +169,6 @@ impl<'t> Labels<'t> {
             }
             None => label,
         }
-    }
-
-    fn stack_text(&self, stack: u32) -> String {
-        self.stacks.as_ref().map_or_else(String::new, |stacks| stacks.text(stack))
     }
 
     /// The number by which rows are told apart: of names, not of what they are the names of.
@@ -200,9 +199,8 @@ impl<'t> Labels<'t> {
                 self.process_names.number(name)
             }
             Dimension::Function | Dimension::FreeFunction => {
-                let innermost = self.stacks.as_ref().and_then(|stacks| stacks.functions(number).next());
-                self.functions
-                    .number(innermost.map_or_else(String::new, |name| function_label(number, name).to_string()))
+                let innermost = self.stacks.as_ref().map(|stacks| stacks.function_label(number).to_string());
+                self.functions.number(innermost.unwrap_or_default())
             }
             Dimension::Stack | Dimension::FreeStack => {
                 let texts = &mut self.stack_texts;
@@ -273,10 +271,6 @@ impl<'t> Labels<'t> {
     pub fn lacks_stacks(&self) -> bool {
         self.stacks.as_ref().is_some_and(EventStacks::is_empty)
     }
-}
-
-fn function_label(stack: u32, name: String) -> Label {
-    if stack == EventStacks::NONE { Label::unknown(name) } else { Label::name(name) }
 }
 
 /// The part of a heap that served a request.

@@ -1,6 +1,7 @@
 //! Dimensions that two sides can be compared by: those of the resident set and of the reference set.
 
 use crate::analysis::category_rules::Rule;
+use crate::analysis::diff::missing_names::MissingName;
 use crate::analysis::diff::process_matching::ProcessText;
 use crate::analysis::refset::query::Dimension as ReferenceDimension;
 use crate::analysis::resident::page_dimensions::Dimension as ResidentDimension;
@@ -106,6 +107,23 @@ impl Dimension {
     /// True where two labels can stand for the same.
     pub(super) const fn is_matched(self) -> bool {
         matches!(self, Dimension::PROCESS | Dimension::FILE | Dimension::Detail)
+    }
+
+    /// Which labels stand for a missing name, so that labels of two boots cannot be compared by what else they hold. Ids are what was asked for,
+    /// and processes are matched with their names.
+    pub(super) const fn missing_name(self, of_one_boot: bool) -> MissingName {
+        match self {
+            // In one boot too, processes have other code at the same address.
+            Dimension::Function => MissingName::Address,
+            Dimension::PROCESS | Dimension::PID => MissingName::Literal,
+            Dimension::Process(_) | Dimension::FILE | Dimension::Detail if !of_one_boot => MissingName::Key,
+            _ => MissingName::Literal,
+        }
+    }
+
+    /// True where it matters whether both sides are of one boot: processes are matched by ids then, and keys of what has no name are compared.
+    pub(crate) fn depends_on_boot(self) -> bool {
+        self == Dimension::PROCESS || self.missing_name(true) != self.missing_name(false)
     }
 
     /// The text by which a label of one side is that of the other. CSV has hidden characters in writing, so it is what is visible.

@@ -1,16 +1,22 @@
 //! Matches the labels of two sides, above all files: the kernel, WPA and other machines name the same file in different ways.
 
 use crate::analysis::diff::compared_dimensions::Dimension;
-use crate::analysis::diff::process_matching::{Match, Matched, Starts};
+use crate::analysis::diff::process_matching::{Matched, Matching, Starts};
 use crate::model::registry_hives::normal_form;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// For a dimension which labels of the two sides are the same.
-pub fn of_dimension(dimension: Dimension, labels: [&BTreeSet<String>; 2], how: Match, starts: &[Starts; 2]) -> Matched {
+pub fn of_dimension(
+    dimension: Dimension,
+    labels: [&BTreeSet<String>; 2],
+    how: Matching,
+    starts: &[Starts; 2],
+) -> Matched {
+    let missing = dimension.missing_name(how.of_one_boot);
     match dimension {
-        Dimension::PROCESS => Matched::new(labels, how, starts),
-        Dimension::FILE | Dimension::Detail => matched(labels),
-        _ => Matched::default(),
+        Dimension::PROCESS => Matched::new(labels, how.processes, starts),
+        Dimension::FILE | Dimension::Detail => Matched { missing, ..matched(labels) },
+        _ => Matched { missing, ..Matched::default() },
     }
 }
 

@@ -1,8 +1,8 @@
 //! Compares two sides: traces, files that pfnset wrote, tables that WPA exported.
 //!
 //! [`side`] finds out what each side is. [`query`] decides by which dimensions both can be compared. [`file_side`] and
-//! [`trace_side`] count each side by these dimensions, [`process_matching`] and [`file_matching`] match processes and files, [`rows`] joins
-//! the sides within a [`tolerance`]. With a table of pages, [`page_by_page`] compares page by page, by [`page_labels`].
+//! [`trace_side`] count each side by these dimensions, [`process_matching`] and [`file_matching`] match processes and files,
+//! [`missing_names`] what has no name, [`rows`] joins the sides within a [`tolerance`]. With a table of pages, [`page_by_page`] compares page by page, by [`page_labels`].
 
 pub(crate) mod allocations;
 pub(crate) mod compared_dimensions;
@@ -10,6 +10,7 @@ pub(crate) mod comparison;
 mod file_matching;
 mod file_side;
 pub(crate) mod memory;
+pub(crate) mod missing_names;
 mod needed_stacks;
 mod other_machines;
 pub mod page_by_page;
@@ -54,7 +55,7 @@ use query::{DiffPlan, DiffQuery, SIDES, at_side};
 use side::SourceContent;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use trace_side::{Held, ReferenceSide, ResidentSide};
+use trace_side::{Held, ReferenceSide, ResidentSide, starts};
 
 /// What `pfnset diff` shows.
 #[derive(Debug)]
@@ -302,9 +303,6 @@ fn read<'s>(sources: [&'s Source; 2], plan: &DiffPlan, query: &DiffQuery) -> Res
                 let asked = (&plan.dimensions[..], &query.conditions[..], &query.symbols);
                 let mut resident = ResidentSide::new(trace, asked, snapshot, near).map_err(of_side)?;
                 side.rows = resident.rows(&plan.dimensions, &query.conditions, by_wpa);
-                if plan.matching == Match::NameAndStart {
-                    side.starts = resident.starts();
-                }
                 side.warnings = std::mem::take(&mut resident.warnings);
                 side.resident = Some(resident);
             }
@@ -319,6 +317,7 @@ fn read<'s>(sources: [&'s Source; 2], plan: &DiffPlan, query: &DiffQuery) -> Res
                 (side.rows, side.warnings, side.span_ns) = (found.rows, found.warnings, Some(found.span_ns));
             }
         }
+        side.starts = starts(plan.matching.processes, trace);
     }
     sides.iter_mut().for_each(|side| memory::rows::in_one_form(&mut side.rows, &plan.dimensions));
     Ok(sides)

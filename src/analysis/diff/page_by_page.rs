@@ -7,7 +7,7 @@ use crate::analysis::category_rules::Rule;
 use crate::analysis::diff::compared_dimensions::{Dimension, of_resident};
 use crate::analysis::diff::file_side::FilePages;
 use crate::analysis::diff::page_labels::{DimensionLabels, LabelPair, PageLabels};
-use crate::analysis::diff::process_matching::Match;
+use crate::analysis::diff::process_matching::Matching;
 use crate::analysis::diff::trace_side::ResidentSide;
 use crate::analysis::pages::address_of;
 use crate::analysis::resident::batch_classify::BatchClassifier;
@@ -303,7 +303,7 @@ impl PageDifferences {
         (side, trace_at): (&ResidentSide<'_>, usize),
         file: &FilePages<'_>,
         conditions: &[Condition<Dimension>],
-        (by_wpa, matching): (bool, Match),
+        (by_wpa, matching): (bool, Matching),
     ) -> PageDifferences {
         let Some(snapshot) = side.pages() else { return PageDifferences::default() };
         let context: SnapshotContext<'_> = SnapshotContext::new(side.trace, snapshot);

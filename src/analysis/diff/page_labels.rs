@@ -3,7 +3,7 @@
 use crate::analysis::diff::compared_dimensions::Dimension;
 use crate::analysis::diff::file_matching;
 use crate::analysis::diff::file_side::FilePages;
-use crate::analysis::diff::process_matching::{Match, Matched};
+use crate::analysis::diff::process_matching::{Matched, Matching};
 use crate::analysis::diff::trace_side::ResidentSide;
 use crate::analysis::resident::classify::ClassifiedPage;
 use crate::analysis::resident::page_dimensions::{Dimension as ResidentDimension, DimensionCode};
@@ -58,7 +58,7 @@ impl<'c> PageLabels<'c> {
         (side, trace_at): (&ResidentSide<'_>, usize),
         file: &FilePages<'_>,
         conditions: &[Condition<Dimension>],
-        (by_wpa, matching): (bool, Match),
+        (by_wpa, matching): (bool, Matching),
     ) -> PageLabels<'c> {
         let of_dimension = |(dimension, key): &(Dimension, usize)| {
             let (dimension, key) = (*dimension, *key);

@@ -2,15 +2,13 @@
 //!
 //! Sides are compared by texts, because one of them can be a file: here these are read.
 
+use crate::analysis::diff::missing_names::{MissingName, NO_NAME};
 use crate::dimensions::NO_LABEL;
 use crate::trace::analysis_needs::PROCESS_LIST;
 use crate::trace::trust::warning::Warning;
 use crate::units::counted;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// What processes without a name are called; matched by name, all of a side are one row.
-pub(super) const NO_NAME: &str = "Unknown";
 
 /// How processes are matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +19,15 @@ pub enum Match {
     Name,
     /// By name, and those of one name by the order in which they started.
     NameAndStart,
+}
+
+/// How labels of two sides are matched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Matching {
+    /// Processes.
+    pub(crate) processes: Match,
+    /// True where both sides are of one boot, so that keys of files and processes without a name can be compared.
+    pub(crate) of_one_boot: bool,
 }
 
 /// A process as a file names it, in its parts: `name.exe <Package> (id)`. No other code takes labels apart: those of a trace know
@@ -66,6 +73,8 @@ type Renamed = BTreeMap<String, String>;
 pub struct Matched {
     /// Names of the labels of both sides.
     pub sides: [Renamed; 2],
+    /// Which of the other labels are compared as one.
+    pub(crate) missing: MissingName,
     /// Processes of one id with two names.
     pub renamed: Vec<(String, String)>,
 }
@@ -104,7 +113,8 @@ impl Matched {
 
     /// The name that a label is compared under.
     pub fn name<'m>(&'m self, side: usize, label: &'m str) -> &'m str {
-        self.sides.get(side).and_then(|renamed| renamed.get(label)).map_or(label, String::as_str)
+        let renamed = self.sides.get(side).and_then(|renamed| renamed.get(label)).map(String::as_str);
+        renamed.or_else(|| self.missing.common(label)).unwrap_or(label)
     }
 }
 
@@ -158,7 +168,7 @@ fn by_name(labels: [&BTreeSet<String>; 2]) -> Matched {
     let [left, right] = [0, 1].map(|side| all.get(side).map(|side| packaged(side)).unwrap_or_default());
     // Where names stand without ids, those without a process are all of one name.
     let is_bare = labels.iter().any(|labels| labels.contains(NO_NAME));
-    let mut matched = Matched::default();
+    let mut matched = Matched { missing: MissingName::Key, ..Matched::default() };
     // Names as they are shown: as the left side writes them.
     let mut shown: BTreeMap<String, String> = BTreeMap::new();
     for (side, renamed) in all.iter().zip(&mut matched.sides) {
@@ -196,12 +206,14 @@ fn complete_cut_names(matched: &mut Matched) {
     }
 }
 
-/// Numbers the processes of one name in the order of their starts: `chrome.exe #2`.
+/// Numbers the processes of one name in the order of their starts: `chrome.exe #2`. No start orders those without a name that no record
+/// lists.
 fn number(renamed: &mut Renamed, labels: &BTreeSet<String>, starts: &Starts) {
     let first: BTreeMap<&str, u64> = starts.iter().rev().map(|(label, start)| (label.as_str(), *start)).collect();
     let pid = |label: &String| ProcessText::new(label).id.and_then(|id| id.parse::<u64>().ok());
     let mut by_name: BTreeMap<String, Vec<&String>> = BTreeMap::new();
-    for label in labels {
+    let is_listed = |label: &String| first.contains_key(label.as_str()) || ProcessText::new(label).name != NO_NAME;
+    for label in labels.iter().filter(|label| is_listed(label)) {
         // Pages without a process are of no instance.
         if let Some(name) = renamed.get(label).filter(|_| label != NO_LABEL) {
             by_name.entry(name.clone()).or_default().push(label);
@@ -271,6 +283,7 @@ mod tests {
         assert_eq!(found.name(1, "SearchIndexer.e (12)"), "SearchIndexer.exe");
         assert_eq!((found.name(0, "App.exe <One> (1)"), found.name(1, "app.exe (3)")), ("App.exe", "App.exe"));
         assert_eq!(found.name(0, "Unknown (-1)"), "Unknown (-1)");
+        assert_eq!((found.name(0, "Unknown (0x1f)"), found.name(1, "Unknown (0x2f)")), ("Unknown", "Unknown"));
         let both = matched(&["App.exe <One> (1)"], &["App.exe <Two> (1)"], Match::Name, [&[], &[]]);
         assert_ne!(both.name(0, "App.exe <One> (1)"), both.name(1, "App.exe <Two> (1)"));
     }
@@ -285,5 +298,8 @@ mod tests {
         );
         assert_eq!(["a (9)", "a (10)", "a (2)"].map(|label| found.name(0, label)), ["a #1", "a #2", "a #3"]);
         assert_eq!(found.name(1, "a (5)"), "a #1");
+        let nameless = ["Unknown (7)", "Unknown (12)", "Unknown (0x1f)", "Unknown (-1)"];
+        let found = matched(&nameless, &[], Match::NameAndStart, [&[("Unknown (12)", 1)], &[]]);
+        assert_eq!(nameless.map(|label| found.name(0, label)), ["Unknown", "Unknown #1", "Unknown", "Unknown (-1)"]);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::analysis::diff::compared_dimensions::Dimension;
 use crate::analysis::diff::comparison::DiffOrder;
-use crate::analysis::diff::process_matching::Match;
+use crate::analysis::diff::process_matching::{Match, Matching};
 use crate::analysis::diff::selections;
 use crate::analysis::diff::side::{Source, SourceContent};
 use crate::analysis::diff::tolerance::Tolerance;
@@ -50,8 +50,8 @@ pub(crate) struct DiffPlan {
     pub by_wpa: [bool; 2],
     /// Dimensions of the rows.
     pub dimensions: Vec<Dimension>,
-    /// How processes are matched.
-    pub matching: Match,
+    /// How labels are matched.
+    pub matching: Matching,
     /// What a file says of itself, what only one side leaves out, and what does not fit.
     pub warnings: Warnings,
 }
@@ -169,22 +169,27 @@ fn table(sides: [&Source; 2], reference: bool) -> Result<ExportedTable, Error> {
     }
 }
 
-fn matching(sides: [&Source; 2], asked: Option<Match>) -> Result<Match, Error> {
+fn matching(sides: [&Source; 2], asked: Option<Match>) -> Result<Matching, Error> {
     let has_names_only = sides.iter().any(|side| side.has_names_only());
     let has_export = sides.iter().any(|side| side.is_export());
-    match asked {
+    let processes = match asked {
         Some(Match::NameAndStart) if sides.iter().any(|side| side.trace().is_none()) => {
             let text = "processes of one name can be kept apart only by the order in which they started, which only traces have: both sides \
                  must be traces";
-            Err(Error::Usage(text.into()))
+            return Err(Error::Usage(text.into()));
         }
-        Some(Match::Pid) if has_names_only => Err(Error::Usage(
-            "processes cannot be matched by id: the export has names of processes without ids (Process Name)".into(),
-        )),
-        Some(asked) => Ok(asked),
-        None if has_export && !has_names_only => Ok(Match::Pid),
-        None => Ok(Match::Name),
-    }
+        Some(Match::Pid) if has_names_only => {
+            return Err(Error::Usage(
+                "processes cannot be matched by id: the export has names of processes without ids (Process Name)"
+                    .into(),
+            ));
+        }
+        Some(asked) => asked,
+        None if has_export && !has_names_only => Match::Pid,
+        None => Match::Name,
+    };
+    // A table of WPA is of the trace beside it.
+    Ok(Matching { processes, of_one_boot: has_export || processes == Match::Pid })
 }
 
 /// By whose rules each side counts. An export always counts by WPA's.

@@ -138,23 +138,13 @@ impl<'t> ResidentSide<'t> {
         });
         moved
     }
-
-    /// When its processes started.
-    pub fn starts(&self) -> Starts {
-        starts(self.trace)
-    }
 }
 
-/// When the processes of two traces started, where that decides which are the same.
-pub(super) fn starts_for(how: Match, traces: [&Trace; 2]) -> [Starts; 2] {
-    match how {
-        Match::NameAndStart => traces.map(starts),
-        Match::Pid | Match::Name => Default::default(),
+/// When the processes of a trace started, where that decides which are the same.
+pub(super) fn starts(how: Match, trace: &Trace) -> Starts {
+    if how != Match::NameAndStart {
+        return Starts::new();
     }
-}
-
-/// When the processes of a trace started.
-fn starts(trace: &Trace) -> Starts {
     let start =
         |process: &Instance| process.begin_time().map_or(0, |time| u64::try_from(trace.time(time).0).unwrap_or(0) + 1);
     trace.processes().instances.iter().map(|process| (process.label(), start(process))).collect()

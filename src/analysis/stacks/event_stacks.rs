@@ -85,6 +85,12 @@ impl EventStacks {
         (found, warnings)
     }
 
+    /// The same, with one name for all addresses outside of modules: they are those of one boot.
+    pub(crate) fn without_addresses(mut self) -> EventStacks {
+        self.names.hides_addresses = true;
+        self
+    }
+
     /// The names of frames, and the stacks by their numbers.
     #[cfg(feature = "cli")]
     pub(crate) fn into_stacks(self) -> (Names, Vec<StackId>) {
@@ -161,14 +167,19 @@ impl EventStacks {
         self.stacks.get(number).copied().unwrap_or_default()
     }
 
-    /// Names of all frames, innermost first.
-    pub(crate) fn functions(&self, number: u32) -> impl Iterator<Item = String> {
-        self.frames(number).map(|frame| self.names.text(frame))
+    /// What a condition may call the functions of a stack, the innermost one first.
+    pub(crate) fn functions_to_filter(&self, number: u32) -> Vec<Label> {
+        self.frames(number).flat_map(|frame| frame_labels::functions(&self.names, frame)).collect()
+    }
+
+    /// What a condition may call a stack.
+    pub(crate) fn stacks_to_filter(&self, number: u32) -> Vec<Label> {
+        frame_labels::stacks(&self.names, &self.frames(number).collect::<Vec<_>>())
     }
 
     /// The names of the stack as it is shown, innermost first: of a very long one not all.
     pub(crate) fn names(&self, number: u32) -> Vec<String> {
-        self.names.stack(self.frames(number))
+        self.names.stack(self.frames(number), |frame| self.names.text(frame))
     }
 
     /// The number of the text of a stack.
@@ -177,11 +188,6 @@ impl EventStacks {
             StackId { kernel: None, user: None } => texts.of_frames(&self.names, &[Frame::NoStack]),
             StackId { kernel, user } => texts.of_lists(&self.names, kernel, user),
         }
-    }
-
-    /// Outermost first; a `;` inside a name becomes `:`.
-    pub(crate) fn text(&self, number: u32) -> String {
-        self.names(number).iter().rev().map(|name| name.replace(';', ":")).collect::<Vec<_>>().join(";")
     }
 }
 

@@ -21,11 +21,33 @@ impl FunctionLabels {
     }
 }
 
-/// The label of a frame's function, and that without its line.
+/// The label of a frame's function, that without its line, and that with its address where addresses have one name.
 pub(super) fn functions(names: &Names, frame: Frame) -> Vec<Label> {
     let (label, bare) = (function(names, frame), names.function_text(frame));
-    let bare = (bare != names.text(frame)).then(|| Label::name(bare));
-    [label].into_iter().chain(bare).collect()
+    let bare = (*bare != *label).then_some(bare);
+    let others: Vec<Label> = bare.into_iter().chain(hidden_address(names, frame)).map(Label::name).collect();
+    [label].into_iter().chain(others).collect()
+}
+
+/// The address of a frame whose text is that of all addresses.
+fn hidden_address(names: &Names, frame: Frame) -> Option<String> {
+    let Frame::Address(address) = frame else { return None };
+    names.hides_addresses.then(|| format!("0x{address:x}"))
+}
+
+/// The text of a stack of these frames, innermost first, and that with all addresses where addresses have one name.
+pub(super) fn stacks(names: &Names, frames: &[Frame]) -> Vec<Label> {
+    let text = |name: &dyn Fn(Frame) -> String| stack_text(&names.stack(frames.iter().copied(), name));
+    let shown = |frame| names.text(frame);
+    let with_address = |frame| hidden_address(names, frame).unwrap_or_else(|| names.text(frame));
+    let is_hidden = frames.iter().any(|frame| hidden_address(names, *frame).is_some());
+    let with_addresses = is_hidden.then(|| text(&with_address));
+    [text(&shown)].into_iter().chain(with_addresses).map(Label::name).collect()
+}
+
+/// Outermost first; a `;` inside a name becomes `:`.
+pub(super) fn stack_text(innermost_first: &[String]) -> String {
+    innermost_first.iter().rev().map(|name| name.replace(';', ":")).collect::<Vec<_>>().join(";")
 }
 
 /// The label of a frame's function.

@@ -56,7 +56,7 @@ pub const NO_STACK: u32 = 0;
 /// What stands for the function of events without a stack.
 pub(crate) const NO_STACK_TEXT: &str = "[no stack]";
 /// What stands for all addresses outside of modules where they cannot be compared.
-const UNKNOWN: &str = "[unknown]";
+pub(crate) const UNKNOWN_ADDRESS: &str = "[unknown]";
 
 /// Of an image whose database nobody names: frames are packed, and each distinct one is kept.
 const NO_PLACE: u32 = u32::MAX;
@@ -425,7 +425,7 @@ impl Names {
                 None => format!("{}+0x{offset:x}", self.texts.get(module)),
             },
             Label::Folded(module) => self.texts.get(module).to_owned(),
-            Label::Address(_) if self.hides_addresses => UNKNOWN.to_owned(),
+            Label::Address(_) if self.hides_addresses => UNKNOWN_ADDRESS.to_owned(),
             Label::Address(address) => format!("0x{address:x}"),
             Label::NoStack => NO_STACK_TEXT.to_owned(),
         }
@@ -433,12 +433,12 @@ impl Names {
 
     /// The names of a stack, innermost first, of its frames in this order. Where they are too long, the last is the number of outer
     /// frames that are left out.
-    pub fn stack(&self, frames: impl IntoIterator<Item = Label>) -> Vec<String> {
+    pub fn stack(&self, frames: impl IntoIterator<Item = Label>, text: impl Fn(Label) -> String) -> Vec<String> {
         let mut frames = frames.into_iter();
         let mut names: Vec<String> = Vec::new();
         let mut room = LONGEST_STACK;
         for frame in frames.by_ref() {
-            let name = self.text(frame);
+            let name = text(frame);
             let Some(rest) = room.checked_sub(name.len() + OF_NAME) else {
                 names.extend(outer_frames(1 + frames.count() as u64));
                 break;

@@ -52,7 +52,7 @@ pub(crate) use event_log::EventLog;
 pub(crate) use event_stacks::EventStacks;
 #[cfg(feature = "cli")]
 pub(crate) use frame_names::Label as FrameLabel;
-pub(crate) use frame_names::{NO_STACK_TEXT, Names};
+pub(crate) use frame_names::{NO_STACK_TEXT, Names, UNKNOWN_ADDRESS};
 pub(crate) use loaded_code::AddressSpaces;
 pub(crate) use process_labels::{
     ENDS_MISSING, NO_PROCESS_KNOWN, Owners, PROCESS_DIFFERS, STARTS_MISSING, process_differs,

@@ -290,10 +290,8 @@ impl<'a> Shown<'a> {
         self.query.leaf.as_ref().is_none_or(|wanted| self.names.matches(self.names.frame(innermost()), wanted))
     }
 
-    /// Outermost first; a `;` inside a name becomes `:`.
     fn stack_text(&self, frames: &[Frame]) -> String {
-        let names = self.names.stack(frames.iter().copied());
-        names.iter().rev().map(|name| name.replace(';', ":")).collect::<Vec<_>>().join(";")
+        frame_labels::stack_text(&self.names.stack(frames.iter().copied(), |frame| self.names.text(frame)))
     }
 
     /// The number of a stack as it is shown.
@@ -327,6 +325,7 @@ impl<'a> Shown<'a> {
         match dimension {
             Dimension::Module => frames().map(|frame| frame_labels::module(self.names, frame)).collect(),
             Dimension::Function => frames().flat_map(|frame| frame_labels::functions(self.names, frame)).collect(),
+            Dimension::Stack => frame_labels::stacks(self.names, &self.frames(key.stack)),
             _ => vec![self.label(dimension, key, threads)],
         }
     }

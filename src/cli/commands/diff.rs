@@ -116,7 +116,7 @@ pub struct Diff {
     #[arg(long, value_name = "AMOUNT", default_value = "0", hide_default_value = true,
           value_parser = Tolerance::between_sides)]
     pub tolerance: Tolerance,
-    /// How processes are matched [default: by id beside a table of WPA, else by name]
+    /// How processes are matched [default: by id beside a table of WPA, else by name]; pid compares keys of nameless files too
     #[arg(long = "match", value_enum, value_name = "BY")]
     pub matching: Option<MatchBy>,
     /// Keep processes of one name apart, by the order of their starts
@@ -199,6 +199,11 @@ fn has_names(query: &StackQuery) -> bool {
     let is_named = |of: &StackDimension| matches!(of, StackDimension::Function | StackDimension::Stack);
     let conditions = query.conditions.iter().map(|condition| condition.dimension);
     query.group_by.is_empty() || query.group_by.iter().copied().chain(conditions).any(|of| is_named(&of))
+}
+
+/// Whether `--apart` and `--match` change something in rows of pages.
+fn matching_fits(rows: &[Dimension]) -> [bool; 2] {
+    [rows.contains(&Dimension::PROCESS), rows.iter().any(|of| of.depends_on_boot())]
 }
 
 /// What was allocated, by its name.
@@ -362,16 +367,16 @@ impl Diff {
             Question::Stacks(query) => has_names(&query.stacks),
             Question::Pages(query) => query.wants_stacks(),
         };
-        let by_process = match &question {
+        let fits = match &question {
             // Without --group-by, what the sides have decides.
-            Question::Pages(query) => query.group_by.as_ref().is_none_or(|of| of.contains(&Dimension::PROCESS)),
+            Question::Pages(query) => query.group_by.as_ref().map_or([true; 2], |of| matching_fits(of)),
             Question::Allocations(query) => {
                 let group_by = &query.allocations.group_by;
-                group_by.is_empty() || group_by.contains(&AllocationDimension::Process)
+                [group_by.is_empty() || group_by.contains(&AllocationDimension::Process); 2]
             }
-            Question::Stacks(query) => query.stacks.group_by.contains(&StackDimension::Process),
+            Question::Stacks(query) => [query.stacks.group_by.contains(&StackDimension::Process); 2],
         };
-        self.refuse_matching(by_process)?;
+        self.refuse_matching(fits)?;
         let reason = "names functions: it is for rows or conditions by function or module, with --allocations and --of also by stack";
         refuse("--symbols", &[(!self.symbols.symbols.is_empty() && !has_names, reason)])?;
         if let Question::Pages(query) = &mut question
@@ -383,11 +388,11 @@ impl Diff {
         Ok(question)
     }
 
-    /// Flags that match processes have no effect on other rows.
-    fn refuse_matching(&self, by_process: bool) -> Result<(), Error> {
-        let reason = "is for rows by process, as in --group-by process";
-        refuse("--apart", &[(self.apart && !by_process, reason)])?;
-        refuse("--match", &[(self.matching.is_some() && !by_process, reason)])
+    /// Flags that match processes have no effect on other rows. The two: whether `--apart` and `--match` fit the rows.
+    fn refuse_matching(&self, [apart_fits, match_fits]: [bool; 2]) -> Result<(), Error> {
+        refuse("--apart", &[(self.apart && !apart_fits, "is for rows by process, as in --group-by process")])?;
+        let reason = "is for rows by process, as in --group-by process; of pages also for rows by file";
+        refuse("--match", &[(self.matching.is_some() && !match_fits, reason)])
     }
 
     /// Runs the command.
@@ -430,7 +435,7 @@ impl Diff {
         let [left, right] = sides;
         let mut found = self.with_bar(sides, || Comparison::new(left, right, query))?;
         // What the sides have decided it.
-        self.refuse_matching(found.dimensions.contains(&Dimension::PROCESS))?;
+        self.refuse_matching(matching_fits(&found.dimensions))?;
         found.warnings.extend(together);
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
         self.print(|listed| diff::answer(&found, self.rows.unit(), listed))?;

@@ -9,13 +9,14 @@ mod tables;
 pub use rows::{AllocationDiffRow, AllocationMeasure, AllocationSums};
 
 use super::comparison::Comparison;
+use super::missing_names::NO_NAME;
 use super::needed_stacks::need_stacks;
 use super::other_machines::of_other_machines;
-use super::process_matching::{Match, Matched, NO_NAME};
+use super::process_matching::{Match, Matched};
 use super::query::{SIDES, at_side};
 use super::row_choice::RowChoice;
 use super::side::Source;
-use super::trace_side::starts_for;
+use super::trace_side::starts;
 use crate::analysis::allocations::{AllocationQuery, AllocationSet, CommonNames, Dimension};
 use crate::error::Error;
 use crate::load::allocation_kinds::AllocationKind;
@@ -145,5 +146,5 @@ fn matched(traces: [&Trace; 2], how: Match) -> Matched {
     let labels = traces.map(|trace| -> BTreeSet<String> {
         trace.processes().instances.iter().map(|process| process.label()).collect()
     });
-    Matched::new(labels.each_ref(), how, &starts_for(how, traces))
+    Matched::new(labels.each_ref(), how, &traces.map(|trace| starts(how, trace)))
 }

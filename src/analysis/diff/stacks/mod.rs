@@ -16,7 +16,7 @@ use super::process_matching::{Match, Matched, Starts};
 use super::query::{SIDES, at_side};
 use super::row_choice::RowChoice;
 use super::side::Source;
-use super::trace_side::starts_for;
+use super::trace_side::starts;
 use crate::analysis::stacks::{Dimension, Kind, SelfAndTotal, StackQuery, StackSet};
 use crate::error::Error;
 use crate::trace::analysis_needs::STACK_EVENTS;
@@ -89,7 +89,7 @@ impl StackDiff {
         };
         let sets = [&left_set, &right_set];
         let how = query.rows.matching.unwrap_or(Match::Name);
-        let matched = matched(sets, &group_by, how, &starts_for(how, traces));
+        let matched = matched(sets, &group_by, how, &traces.map(|trace| starts(how, trace)));
         let joined = rows::join(sets, &group_by, &matched, (query.measure, tolerance, query.rows.order));
         let is_of_frames =
             |dimension: Dimension| matches!(dimension, Dimension::Function | Dimension::Module | Dimension::Stack);
