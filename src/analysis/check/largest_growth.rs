@@ -1,9 +1,10 @@
 //! What grew: the rows of a value compared with those of the baseline. Processes are matched by name.
 
 use crate::analysis::check::trace_values::Value;
+use crate::analysis::diff::missing_names::MissingName;
 use crate::analysis::diff::process_matching::{Match, Matched};
 use crate::dimensions::single_dimensions::CATEGORY;
-use crate::dimensions::{Dimension as _, Label, ProcessFacet};
+use crate::dimensions::{Dimension as _, FileFacet, Label, ProcessFacet};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Rows that are named.
@@ -103,17 +104,24 @@ fn compared(value: &Value, baseline: Option<&Value>, dimensions: &[String]) -> C
     let mut all = Compared::new();
     for (side, value) in [(0, baseline), (1, Some(value))] {
         let Some(value) = value else { continue };
-        let places: Vec<(bool, Option<usize>)> = dimensions
+        let places: Vec<(&str, Option<usize>)> = dimensions
             .iter()
-            .map(|name| (is_process(name), value.dimensions.iter().position(|other| other == name)))
+            .map(|name| (name.as_str(), value.dimensions.iter().position(|other| other == name)))
             .collect();
         for row in &value.rows {
-            let own = |(_, at): &(bool, Option<usize>)| {
+            let own = |(_, at): &(&str, Option<usize>)| {
                 at.and_then(|at| row.labels.get(at)).map_or("", Label::as_str).to_owned()
             };
-            let key = |place: &(bool, Option<usize>)| {
+            let key = |place: &(&str, Option<usize>)| {
                 let label = own(place);
-                if place.0 { matched.name(side, &label).to_owned() } else { label }
+                match place.0 {
+                    name if is_process(name) => matched.name(side, &label).to_owned(),
+                    // A file without a name has another key in each boot.
+                    name if name == FileFacet::File.name() && baseline.is_some() => {
+                        MissingName::Key.common(&label).map_or(label, str::to_owned)
+                    }
+                    _ => label,
+                }
             };
             let rows = all.entry(places.iter().map(key).collect()).or_default().get_mut(side);
             rows.into_iter().for_each(|rows| rows.push((places.iter().map(own).collect(), row.pages)));
@@ -142,6 +150,23 @@ mod tests {
         assert_eq!(dimensions, ["process"]);
         assert_eq!(grown(&now, None, true).1[0].growth(), 30);
         assert_eq!(grown(&now, Some(&now), true), grown(&now, None, true), "nothing grew");
+    }
+
+    #[test]
+    fn what_has_no_name_is_compared_together() {
+        let of = |rows: &[([&str; 2], i64)]| Value {
+            dimensions: vec!["process".into(), "file".into()],
+            rows: rows
+                .iter()
+                .map(|(labels, pages)| Row { labels: labels.map(Label::name).into(), pages: *pages })
+                .collect(),
+            ..Value::default()
+        };
+        let before = of(&[(["Unknown (0x1f)", "n/a"], 5), (["a.exe (1)", "Unknown (0xa0)"], 7)]);
+        let now = of(&[(["Unknown (0x2f)", "n/a"], 6), (["a.exe (2)", "Unknown (0xb0)"], 9)]);
+        let told: Vec<_> =
+            grown(&now, Some(&before), true).1.iter().map(|row| (row.labels.join(" "), row.growth())).collect();
+        assert_eq!(told, [("a.exe Unknown".to_owned(), 2), ("Unknown n/a".to_owned(), 1)]);
     }
 
     /// Peaks of two processes at different times are no peak of both: a part was more than the whole.
