@@ -1,7 +1,8 @@
 //! Budgets of allocations: values are those of `allocations`, and what nobody tells is not 0.
 
 use crate::program::{fixtures, out, run};
-use etl_writer::payloads::{file, pool};
+use etl_writer::payloads::process::{self, Process};
+use etl_writer::payloads::{file, memory, pool};
 use etl_writer::{Ptr::P8, Rec, Session, Trace, file_of};
 use serde_json::Value;
 use std::fs;
@@ -326,4 +327,48 @@ fn lengths_of_recordings_of_heaps_are_told() {
     *span = (span.as_u64().expect("a length") * 10).into();
     fs::write(&path, saved.to_string()).expect("a baseline");
     assert!(check(line).out.contains(says));
+}
+
+/// Most of the growth was of new processes of one name, which were left out because peaks do not add up.
+#[test]
+fn what_grew_most_has_each_process_of_a_new_name_and_says_which_names_it_leaves_out() {
+    let trace = |processes: &[(u32, &'static str, u64)]| {
+        let session = Session::windows10();
+        let begin = session.t0;
+        let mut records = Vec::new();
+        for (pid, name, bytes) in processes {
+            records.push(Process::new(*pid, name).rec(P8, 4, process::START).at(begin + 1));
+            let commit = memory::virtual_alloc(P8, 0x1_0000, *bytes, *pid, memory::RESERVE | memory::COMMIT);
+            records.push(commit.at(begin + 1000 + u64::from(*pid)));
+        }
+        file_of(&Trace::new(session).push_all(records).finish())
+    };
+    let before = trace(&[(40, "a.exe", 0x8000), (44, "b.exe", 0x2000), (48, "c.exe", 0x9000)]);
+    let now = trace(&[
+        (60, "a.exe", 0x8000),
+        (64, "a.exe", 0x1_0000),
+        (68, "b.exe", 0x3000),
+        (72, "new.exe", 0x4_0000),
+        (76, "new.exe", 0x2_0000),
+        (80, "c.exe", 0x4000),
+        (84, "c.exe", 0x4000),
+    ]);
+    let [before, now] = [&before, &now].map(|file| file.path().to_str().unwrap());
+    for (measure, left_out) in [("peak", "a.exe (1 in the baseline, 2 now)"), ("outstanding", "")] {
+        let ran = checked(now, &budget("commit", measure, "max_growth = \"0\""), &["--baseline", before]);
+        let result = &serde_json::from_str::<Value>(&ran.out).unwrap()["traces"][0]["budgets"][0];
+        assert_eq!(result["verdict"], "fail", "{result}");
+        let grown: Vec<(&str, i64)> = (result["grown"].as_array().unwrap().iter())
+            .map(|row| (row["labels"][0].as_str().unwrap(), row["growth"].as_i64().unwrap()))
+            .collect();
+        let told = result["warnings"].to_string();
+        if left_out.is_empty() {
+            assert_eq!(grown, [("new.exe", 0x6_0000), ("a.exe", 0x1_0000), ("b.exe", 0x1000)]);
+            assert!(!told.contains("leaves out"), "{told}");
+        } else {
+            assert_eq!(grown, [("new.exe (72)", 0x4_0000), ("new.exe (76)", 0x2_0000), ("b.exe", 0x1000)]);
+            let says = "what grew most leaves out names with several processes, whose values do not add up: ";
+            assert!(told.contains(&format!("{says}{left_out}\"")), "{told}");
+        }
+    }
 }

@@ -32,8 +32,8 @@ pub mod verdict;
 
 use crate::trace::trust::warning::{OF_TRACE, Warning, Warnings};
 use crate::units::first_of;
-use budget::{Budget, RowSum};
-use largest_growth::{Grown, grown, not_comparable};
+use budget::Budget;
+use largest_growth::{Grown, grown, left_out, not_comparable};
 pub(crate) use measured_value::Spread;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -332,8 +332,11 @@ fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Resu
     if result.verdict == Verdict::Fail {
         result.warnings.extend(earlier.value.and_then(|earlier| not_comparable(value, earlier)));
         result.warnings.extend(earlier.value.and_then(|earlier| value.rows_by_other_code_page(earlier)));
-        let add_up = matches!(budget.measure.sum_of_rows(), RowSum::Equal | RowSum::Rounded);
-        (result.dimensions, result.grown) = grown(value, earlier.value, add_up);
+        let sum = budget.measure.sum_of_rows();
+        (result.dimensions, result.grown) = grown(value, earlier.value, sum);
+        let has_compared = result.grown.iter().any(|row| row.baseline.is_some());
+        let left_out = earlier.value.filter(|_| has_compared).and_then(|earlier| left_out(value, earlier, sum));
+        result.warnings.extend(left_out);
     }
     result
 }

@@ -100,8 +100,7 @@ impl TraceValues {
                 value = Err(reason);
             }
             if let Ok(value) = &mut value {
-                value.note_unrecorded(trace, budget);
-                value.code_page = Some(trace.etl().code_page);
+                value.note_of_trace(trace, budget);
                 value.unmatched = budget.conditions.unmatched();
                 value.has_no_match = budget.conditions.has_no_match();
                 if value.pages == 0 && value.unmatched.is_empty() {
@@ -113,8 +112,7 @@ impl TraceValues {
         // Whether the file can be trusted does not depend on the budgets: also one of which nothing was measured can have losses.
         all.warnings.add(trace.trust().warnings());
         all.machines.push(Machine::of(trace));
-        all.code_page = trace.code_page_of_names();
-        all
+        TraceValues { code_page: trace.code_page_of_names(), ..all }
     }
 
     /// The same as what growth counts from: who reads why a value is not known sees that it is no fault of the trace which is judged.
@@ -126,8 +124,9 @@ impl TraceValues {
 }
 
 impl Value {
-    /// Says what was not recorded, where pages or times count elsewhere for that.
-    fn note_unrecorded(&mut self, trace: &Trace, budget: &Budget) {
+    /// Says how the trace was read, and what was not recorded, where pages or times count elsewhere for that.
+    fn note_of_trace(&mut self, trace: &Trace, budget: &Budget) {
+        self.code_page = Some(trace.etl().code_page);
         let unrecorded = match (budget.analysis, budget.measure) {
             (Analysis::Resident, _) => unrecorded(trace, &RESIDENT_SET, &budget.conditions),
             (Analysis::Reference, _) => unrecorded(trace, &REFERENCE_SET, &budget.conditions),

@@ -296,7 +296,6 @@ fn read<'s>(sources: [&'s Source; 2], plan: &DiffPlan, query: &DiffQuery) -> Res
             (side.span_ns, side.code_page) = (table.selection.span_ns, table.selection.code_page);
         }
         let Some(trace) = source.trace() else { continue };
-        side.code_page = trace.code_page_of_names();
         let of_side = |error| at_side(error, at, &source.path);
         match plan.table {
             ExportedTable::Resident => {
@@ -318,6 +317,8 @@ fn read<'s>(sources: [&'s Source; 2], plan: &DiffPlan, query: &DiffQuery) -> Res
             }
         }
         side.starts = starts(plan.matching.processes, trace);
+        // After the walk that gathers all of it.
+        side.code_page = trace.code_page_of_names();
     }
     sides.iter_mut().for_each(|side| memory::rows::in_one_form(&mut side.rows, &plan.dimensions));
     Ok(sides)
