@@ -207,8 +207,11 @@ mod tests {
         };
         let before = of(&[(["Unknown (0x1f)", "n/a"], 5), (["a.exe (1)", "Unknown (0xa0)"], 7)]);
         let now = of(&[(["Unknown (0x2f)", "n/a"], 6), (["a.exe (2)", "Unknown (0xb0)"], 9)]);
-        let told: Vec<_> =
-            grown(&now, Some(&before), RowSum::Equal).1.iter().map(|row| (row.labels.join(" "), row.growth())).collect();
+        let told: Vec<_> = grown(&now, Some(&before), RowSum::Equal)
+            .1
+            .iter()
+            .map(|row| (row.labels.join(" "), row.growth()))
+            .collect();
         assert_eq!(told, [("a.exe Unknown".to_owned(), 2), ("Unknown n/a".to_owned(), 1)]);
     }
 
