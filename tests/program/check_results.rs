@@ -1,6 +1,7 @@
 //! A result as the baseline of budgets: what was wrong when it was written counts as it does of its trace.
 
 use crate::check::{check, folder, json, without_buffer};
+use crate::check_unnamed::{NOBODY, moved_to};
 use crate::program::{Ran, finish, fixtures, pfnset};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -127,5 +128,35 @@ fn dimensions_that_the_trace_does_not_tell_are_no_baseline() {
         let (verdict, reason) = of(&folder, "resident-small.etl", "result.json");
         let is_told = reason.contains(says) || reason.contains("no record of the pool");
         assert!(verdict == "invalid" && is_told, "{dimension}: {verdict} {reason}");
+    }
+}
+
+/// Pages of a process that no record of the earlier trace names were growth against its result, or hid it; against the trace they were not.
+#[test]
+fn what_no_record_names_of_a_result_can_be_growth_or_hide_it() {
+    let folder = folder("");
+    std::fs::write(folder.path().join("before.etl"), moved_to(1, NOBODY)).unwrap();
+    std::fs::write(folder.path().join("whole.etl"), moved_to(0, NOBODY)).unwrap();
+    write(&folder, &["resident", "before.etl", "--group-by", "process,process_name,pid,session,category"]);
+    for (conditions, max_growth, verdict) in [
+        ("process = \"lsass.exe\"", "0", "invalid"),
+        ("process_name = \"lsass.exe\"", "0", "invalid"),
+        ("pid = 780", "0", "invalid"),
+        ("session = 0", "0", "invalid"),
+        ("process = \"!lsass.exe\"", "0", "invalid"),
+        ("process_name = \"!lsass.exe\"", "0", "invalid"),
+        ("pid = \"!780\"", "0", "invalid"),
+        ("session = \"!0\"", "0", "invalid"),
+        ("process = \"lsass.exe\"", "10 pages", "pass"),
+        ("process = \"!lsass.exe\"", "10 pages", "pass"),
+        ("session = \"!0\"", "10 pages", "pass"),
+    ] {
+        let budget = format!("[[budget]]\nname = \"a\"\nwhere = {{ {conditions} }}\nmax_growth = \"{max_growth}\"\n");
+        std::fs::write(folder.path().join("budgets.toml"), budget).unwrap();
+        for baseline in ["before.etl", "result.json"] {
+            let (found, reason) = of(&folder, "whole.etl", baseline);
+            let said = reason.starts_with("of the baseline: no record names the process of ");
+            assert!(found == verdict && said == (verdict == "invalid"), "{conditions} {baseline}: {found} {reason}");
+        }
     }
 }

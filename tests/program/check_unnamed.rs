@@ -53,7 +53,7 @@ fn what_conditions_choose_of_nobody_counts_once() {
 }
 
 /// The process that no record names.
-const NOBODY: u64 = 0xffff_e080_1fff_e080;
+pub const NOBODY: u64 = 0xffff_e080_1fff_e080;
 
 /// The trace with as many pages of lsass.exe that are of wininit.exe instead.
 fn moved(pages: usize) -> Vec<u8> {
@@ -61,7 +61,7 @@ fn moved(pages: usize) -> Vec<u8> {
 }
 
 /// The same with those of the process of another key.
-fn moved_to(pages: usize, key: u64) -> Vec<u8> {
+pub fn moved_to(pages: usize, key: u64) -> Vec<u8> {
     let mut bytes = fs::read(fixtures().join("resident-small.etl")).expect("a fixture");
     let mask: u64 = (1 << 48) - 1;
     let [from, to] = [0xffff_e080_1234_7d80_u64, key].map(|key| key & mask);
@@ -195,28 +195,33 @@ fn what_no_record_names_of_a_baseline_can_be_growth_or_hide_it() {
     }
 }
 
-/// What conditions take only because they exclude another name: a lower limit passed by it, and an upper one failed.
+/// What conditions take only because they exclude another name, id or session: a lower limit passed by it, and an upper one failed.
 #[test]
 fn what_conditions_can_exclude_decides_no_limit() {
     // 5 pages are of a process that no record names.
-    let of = |limit: &str| ("process = \"!lsass.exe\"", limit.to_owned());
-    let pages = {
-        let found = json(&check(&fixture_folder(&budgets(&[("process = \"!lsass.exe\"", "max = \"1 GiB\"")])), LINE));
-        found["traces"][0]["budgets"][0]["value_pages"].as_u64().expect("pages")
-    };
-    let all = [
-        of(&format!("min = \"{} pages\"", pages - 4)),
-        of(&format!("max = \"{} pages\"", pages - 4)),
-        of(&format!("min = \"{} pages\"", pages - 5)),
-        of(&format!("max = \"{} pages\"", pages - 6)),
-        ("process = \"!shared*\"", format!("min = \"{pages} pages\"")),
-    ];
-    let all: Vec<(&str, &str)> = all.iter().map(|(conditions, limit)| (*conditions, limit.as_str())).collect();
-    let found = verdicts("resident-small.etl", &all);
-    let verdicts: Vec<&str> = found.iter().map(|(verdict, _)| verdict.as_str()).collect();
-    assert_eq!(verdicts[..4], ["invalid", "invalid", "watch", "fail"], "{found:?}");
-    assert_ne!(verdicts[4], "invalid", "no process without a name is shared: {found:?}");
-    assert!(found[0].1.contains("which the conditions can exclude, so the value is "), "{found:?}");
+    for conditions in [
+        "process = \"!lsass.exe\"",
+        "process_name = \"!lsass.exe\"",
+        "pid = \"!780\"",
+        "command_line = \"!*lsass*\"",
+        "session = \"!1\"",
+    ] {
+        let pages = {
+            let found = json(&check(&fixture_folder(&budgets(&[(conditions, "max = \"1 GiB\"")])), LINE));
+            found["traces"][0]["budgets"][0]["value_pages"].as_u64().expect("pages")
+        };
+        let limits = [("min", 4), ("max", 4), ("min", 5), ("max", 6)];
+        let all = limits.map(|(limit, less)| format!("{limit} = \"{} pages\"", pages - less));
+        let all: Vec<(&str, &str)> = all.iter().map(|limit| (conditions, limit.as_str())).collect();
+        let found = verdicts("resident-small.etl", &all);
+        let judged: Vec<&str> = found.iter().map(|(verdict, _)| verdict.as_str()).collect();
+        assert_eq!(judged, ["invalid", "invalid", "watch", "fail"], "{conditions}: {found:?}");
+        let says = "no record names the process of 20,480 bytes, which the conditions can exclude, so the value is ";
+        assert!(found[0].1.contains(says), "{found:?}");
+        let shared = format!("min = \"{pages} pages\"");
+        let found = verdicts("resident-small.etl", &[("process = \"!shared*\"", &shared)]);
+        assert_ne!(found[0].0, "invalid", "no process without a name is shared: {found:?}");
+    }
 }
 
 const LINE: &str = "resident-small.etl --budgets budgets.toml --format json -q";
@@ -250,6 +255,11 @@ fn what_no_record_tells_of_faults_is_a_doubt() {
     }
     assert!(!warnings("kind = \"image\"", "max = \"100000\"".to_owned()).contains(says));
     assert!(!warnings("kind = \"image;unknown\"", format!("max = \"{image}\"")).contains(says));
+    for others in ["kind = \"!image\"", "module = \"!alpha.dll\""] {
+        let told = warnings(others, format!("min = \"{}\"", value(others)));
+        assert!(told.contains(says) && told.contains("which the conditions can exclude"), "{others}: {told}");
+        assert!(!warnings(others, "max = \"100000\"".to_owned()).contains(says));
+    }
     let dll = value("file = \"*.dll\"");
     assert!(warnings("file = \"*.dll\"", format!("min = \"{}\"", dll + 1)).contains("no record names the file of "));
     let others = value("file = \"!*.dll\"");

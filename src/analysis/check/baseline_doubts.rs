@@ -5,7 +5,7 @@ use crate::analysis::check::budget::{Budget, Conditions};
 use crate::analysis::check::driver_names::could_be_of_drivers;
 use crate::analysis::check::required_data::{DRIVERS, NEEDED, Use, use_of};
 use crate::analysis::check::trace_values::unknown_by;
-use crate::analysis::check::unknown_owners::is_by_service;
+use crate::analysis::check::unknown_services::is_by_service;
 use crate::dimensions::single_dimensions::{COLD, NON_TRADEABLE, POOL_TAG};
 use crate::imported::pfnset_table::PfnsetTable;
 use crate::imported::selection::ToldOnce;

@@ -2,7 +2,8 @@
 
 use crate::analysis::check::baseline_doubts::doubted;
 use crate::analysis::check::budget::{Analysis, Budget, Measure};
-use crate::analysis::check::measured_value::{Row, Value};
+use crate::analysis::check::measured_value::{Row, UnknownAmount, Value};
+use crate::analysis::check::unknown_by_name::of_unknown_by_name;
 use crate::analysis::check::unrecorded::{depends_on_keyword, unrecorded_of_saved};
 use crate::analysis::diff::compared_dimensions::Dimension;
 use crate::analysis::table::Dimension as _;
@@ -31,11 +32,54 @@ pub fn table_value(table: &PfnsetTable, budget: &Budget) -> Result<Value, String
         return Err(reason);
     }
     let unrecorded = unrecorded(table, budget)?;
-    let mut conditions = Vec::new();
     // What patterns matched elsewhere does not count.
     budget.conditions.forget();
-    let open = budget.conditions.by_name().into_iter();
-    for (name, patterns) in open.filter(|(name, patterns)| !table.selection.is_by(name, &patterns.to_string())) {
+    let conditions = columns_of(table, budget.conditions.by_name())?;
+    let snapshot = table.last().ok_or("the baseline does not hold the last whole snapshot of its trace")?;
+    let counted = table.rows(snapshot, false);
+    let selected = || counted.iter().filter(|row| conditions.iter().all(|of| of.is_met(&row.labels)));
+    let row = |row: &CountedRow| Row {
+        labels: row.labels.iter().cloned().map(Label::name).collect(),
+        pages: row.amount.pages(),
+    };
+    let pages = sum(selected());
+    // Where it lacks a column for what is not known, nobody knows how much that is.
+    let amounts = of_unknown_by_name(&budget.conditions).into_iter().filter_map(|of| {
+        let by = of.conditions.iter().map(|(name, patterns)| (*name, patterns)).collect();
+        let unknown = columns_of(table, by).ok()?;
+        let rows = counted.iter().filter(|row| unknown.iter().all(|of| of.is_met(&row.labels)));
+        Some(UnknownAmount { amount: sum(rows), ..of.amount })
+    });
+    let value = Value {
+        pages,
+        total: sum(counted.iter()),
+        dimensions: table.dimensions.clone(),
+        rows: selected().map(row).collect(),
+        unrecorded,
+        scenario_ns: table.selection.span_ns,
+        code_page: table.selection.code_page,
+        has_no_match: selected().next().is_none() && budget.conditions.has_no_match(),
+        ..Value::default()
+    };
+    Ok(value.with_unowned(amounts))
+}
+
+/// A condition, and the column that it is asked of.
+struct ColumnOf<'p> {
+    at: usize,
+    /// True where the labels that are compared follow from those of the column.
+    is_source: bool,
+    of: Option<Dimension>,
+    patterns: &'p Patterns,
+}
+
+/// The columns of conditions by their names, but of those by which the table was chosen already.
+fn columns_of<'p>(
+    table: &PfnsetTable,
+    by_name: Vec<(&'static str, &'p Patterns)>,
+) -> Result<Vec<ColumnOf<'p>>, String> {
+    let open = by_name.into_iter().filter(|(name, patterns)| !table.selection.is_by(name, &patterns.to_string()));
+    let column = |(name, patterns): (&'static str, &'p Patterns)| {
         if [FUNCTION.name, MODULE.name, STACK.name].contains(&name) {
             return Err(format!(
                 "rows of the baseline have the innermost {name} of each stack at most, and the budget finds any; save one with pfnset check --save-baseline"
@@ -48,47 +92,28 @@ pub fn table_value(table: &PfnsetTable, budget: &Budget) -> Result<Value, String
         let place = at(name).map(|at| (at, false)).or_else(source);
         let missing =
             || format!("the baseline has no {name}: write it grouped by {name}, or use pfnset check --save-baseline");
-        conditions.push((place.ok_or_else(missing)?, of, patterns));
+        let (at, is_source) = place.ok_or_else(missing)?;
+        Ok(ColumnOf { at, is_source, of, patterns })
+    };
+    open.map(column).collect()
+}
+
+impl ColumnOf<'_> {
+    /// Whether a label of a row meets the patterns.
+    fn is_met(&self, labels: &[Box<str>]) -> bool {
+        let Some(label) = labels.get(self.at) else { return false };
+        match self.of {
+            Some(dimension) if self.is_source => dimension.meets(&dimension.derived(label), self.patterns),
+            Some(dimension) => dimension.meets(label, self.patterns),
+            None => self.patterns.matches(label),
+        }
     }
-    let snapshot = table.last().ok_or("the baseline does not hold the last whole snapshot of its trace")?;
-    let passes = |labels: &[Box<str>]| {
-        conditions.iter().all(|((at, is_source), of, patterns)| {
-            labels.get(*at).is_some_and(|label| meets(label, *of, *is_source, patterns))
-        })
-    };
-    let counted = table.rows(snapshot, false);
-    let selected = || counted.iter().filter(|row| passes(&row.labels));
-    let row = |row: &CountedRow| Row {
-        labels: row.labels.iter().cloned().map(Label::name).collect(),
-        pages: row.amount.pages(),
-    };
-    let pages = sum(selected());
-    Ok(Value {
-        pages,
-        total: sum(counted.iter()),
-        dimensions: table.dimensions.clone(),
-        rows: selected().map(row).collect(),
-        unrecorded,
-        scenario_ns: table.selection.span_ns,
-        code_page: table.selection.code_page,
-        has_no_match: selected().next().is_none() && budget.conditions.has_no_match(),
-        ..Value::default()
-    })
 }
 
 /// True where the categories of the rows are WPA's and not ours. A column of WPA's categories is the same by all rules.
 fn is_by_wpa_alone(table: &PfnsetTable) -> bool {
     let is_of_rules = |name: &String| [CATEGORY.name, CLASS.name].contains(&name.as_str());
     table.counted_by == CountedBy::Wpa && table.dimensions.iter().any(is_of_rules)
-}
-
-/// Whether a label meets patterns: one of this dimension, or one from which the label in it follows.
-fn meets(label: &str, of: Option<Dimension>, is_source: bool, patterns: &Patterns) -> bool {
-    match of {
-        Some(dimension) if is_source => dimension.meets(&dimension.derived(label), patterns),
-        Some(dimension) => dimension.meets(label, patterns),
-        None => patterns.matches(label),
-    }
 }
 
 /// True where the table is of what the budget measures.

@@ -4,11 +4,12 @@ use super::budget::{Budget, Conditions, Measure};
 use super::id_owners::{IdOwners, owned_ids, owners};
 use super::measured_value::{Row, UnknownAmount, Value, length};
 use super::required_data::Evidence;
-use super::unknown_owners::{Unknown, of_unknown, unknown};
+use super::unknown_owners::{Unknown, excludes_named, of_unknown, unknown};
 use crate::analysis::faults::{Dimension, FaultQuery, FaultSet, HardFigures, HardKind, HardSet, WAITS_OVERLAP};
 use crate::analysis::stacks::{ENDS_MISSING, PROCESS_DIFFERS, STARTS_MISSING};
-use crate::dimensions::{Condition, Dimension as _, Label};
+use crate::dimensions::{Condition, Dimension as _, Label, NO_LABEL};
 use crate::event::hooks::HARD_FAULT;
+use crate::pattern::Pattern;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::{FAULTS, FILES, HARD_FAULTS, PROCESSES, THREADS};
 use crate::trace::trust::readiness::{NAMES_MISSING, Need};
@@ -63,25 +64,35 @@ fn of_unnamed_files(conditions: &[Condition<Dimension>]) -> Option<Vec<Condition
     Some(others.map(Condition::anew).chain([rest, unknown(Dimension::File)]).collect())
 }
 
-/// The conditions again, for faults of which nothing tells what lies there, where they choose kinds or modules: these can be of any.
-fn of_unknown_kinds(conditions: &[Condition<Dimension>]) -> Option<Vec<Condition<Dimension>>> {
+/// The conditions again, for faults of which nothing tells what lies there, where they choose kinds or modules, or exclude some: these can be of
+/// any.
+fn of_unknown_kinds(conditions: &[Condition<Dimension>]) -> Option<Unknown<Dimension>> {
     let unknown = HardKind::Unknown.name();
     let is_of_kinds =
         |condition: &&Condition<Dimension>| [Dimension::Kind, Dimension::Module].contains(&condition.dimension);
-    let is_chosen = |condition: &Condition<Dimension>| {
-        condition.dimension == Dimension::Kind && condition.patterns.could_pass(&[unknown])
+    let takes = |condition: &Condition<Dimension>| match condition.dimension {
+        Dimension::Kind => condition.patterns.could_pass(&[unknown]),
+        _ => condition.patterns.could_pass(&[NO_LABEL]),
     };
-    let asks = conditions.iter().any(|condition| is_of_kinds(&condition));
+    let names_unknown = |pattern: &Pattern| pattern.text.eq_ignore_ascii_case(unknown) || pattern.text == NO_LABEL;
     // Page files are known by their names alone.
     let is_of_page_files = |condition: &Condition<Dimension>| {
         let others = HardKind::ALL.map(HardKind::name).into_iter().filter(|name| *name != HardKind::PageFile.name());
         condition.dimension == Dimension::Kind && !condition.patterns.could_pass(&others.collect::<Vec<_>>())
     };
-    if !asks || conditions.iter().any(|condition| is_chosen(condition) || is_of_page_files(condition)) {
+    let asked: Vec<&Condition<Dimension>> = conditions.iter().filter(is_of_kinds).collect();
+    // What is named is chosen, or excluded, as what it is.
+    let names_it = asked.iter().any(|condition| condition.patterns.all().any(names_unknown));
+    if asked.is_empty() || names_it || conditions.iter().any(is_of_page_files) {
+        return None;
+    }
+    let is_excluded = asked.iter().all(|condition| takes(condition));
+    if is_excluded && !asked.iter().any(|condition| excludes_named(condition.dimension.name(), &condition.patterns)) {
         return None;
     }
     let others = conditions.iter().filter(|condition| !is_of_kinds(condition)).map(Condition::anew);
-    Some(others.chain([Condition::fixed(Dimension::Kind, unknown)]).collect())
+    let conditions = others.chain([Condition::fixed(Dimension::Kind, unknown)]).collect();
+    Some(Unknown { conditions, is_of_files: true, is_excluded })
 }
 
 impl<'t> FaultValues<'t> {
@@ -100,9 +111,8 @@ impl<'t> FaultValues<'t> {
                 is_of_files: true,
                 is_excluded: false,
             });
-            let of_kinds = of_unknown_kinds(conditions);
-            let of_kinds = of_kinds.map(|conditions| Unknown { conditions, is_of_files: true, is_excluded: false });
-            of_unknown(conditions).into_iter().chain(of_files).chain(of_kinds).map(|of| ((*name).clone(), of))
+            let all = of_unknown(conditions).into_iter().chain(of_files).chain(of_unknown_kinds(conditions));
+            all.map(|of| ((*name).clone(), of))
         });
         let unknown: Vec<(String, Unknown<Dimension>)> = unknown.collect();
         let others = own.iter().map(|(_, conditions)| *conditions);

@@ -9,7 +9,8 @@ pub use crate::analysis::check::measured_value::{Row, Value};
 use crate::analysis::check::reference_values::{PAGES, ReferenceValues};
 use crate::analysis::check::required_data::{DRIVERS, Evidence};
 use crate::analysis::check::unknown_heaps::{none_by_heaps, of_heaps};
-use crate::analysis::check::unknown_owners::{of_unknown, unknown_services};
+use crate::analysis::check::unknown_owners::of_unknown;
+use crate::analysis::check::unknown_services::unknown_services;
 use crate::analysis::check::unnamed_categories::of_unnamed;
 use crate::analysis::check::unrecorded::{
     telling_categories, unrecorded, unrecorded_ends, unrecorded_interrupts, unrecorded_starts, unrecorded_wakeups,
@@ -298,18 +299,21 @@ impl<'t> ResidentValues<'t> {
         let mut dimensions = PAGES_BY.to_vec();
         // Of the same dimensions as the conditions, and then by file.
         let counted_by = unnamed.as_deref().unwrap_or(conditions);
-        for condition in counted_by.iter().filter(|condition| !PAGES_BY.contains(&condition.dimension)) {
-            dimensions.push(condition.dimension);
+        for dimension in counted_by.iter().map(|condition| condition.dimension) {
+            if !dimensions.contains(&dimension) {
+                dimensions.push(dimension);
+            }
         }
-        let all = self.counted.entry(dimensions);
-        let all = all.or_insert_with_key(|by| count_pages(trace, context, snapshot, by, &[]));
-        let pages = selected(context, all, conditions);
-        let pages_of = |conditions: &[_]| selected(context, all, conditions).values().sum::<u64>();
+        let all = self.counted.entry(dimensions.clone());
+        let all = &*all.or_insert_with_key(|by| count_pages(trace, context, snapshot, by, &[]));
+        let of = |conditions: &[_]| selected(context, (&dimensions, all), conditions);
+        let pages = of(conditions);
+        let pages_of = |conditions: &[_]| of(conditions).values().sum::<u64>();
         let unowned: Vec<UnknownAmount> =
             of_unknown(conditions).iter().map(|of| of.amount(pages_of(&of.conditions))).collect();
         let movable = of_heaps(conditions).filter(|_| self.lacks_heaps);
         let of_heaps = movable.map_or(0, |of| {
-            let pages = without_heaps(context, selected(context, all, &of.conditions));
+            let pages = without_heaps(context, selected(context, (&dimensions, all), &of.conditions));
             if of.is_more { pages } else { -pages }
         });
         let perhaps = unnamed.map_or(0, |conditions| pages_of(&conditions));
@@ -352,18 +356,14 @@ fn damaged_pages(trace: &Trace, snapshot: &Snapshot) -> Option<String> {
     sequences.fewer(snapshot).map(|fewer| fewer.text).or_else(impossible).or_else(twice)
 }
 
-/// Those pages that meet the conditions. Codes are those of [`PAGES_BY`], then one for each condition on another dimension.
+/// Those pages that meet the conditions, of pages by these dimensions, which begin with [`PAGES_BY`].
 fn selected(
     context: &SnapshotContext<'_>,
-    all: &PagesByCodes,
+    (by, all): (&[ResidentDimension], &PagesByCodes),
     conditions: &[Condition<ResidentDimension>],
 ) -> PagesByCodes {
-    let mut others = PAGES_BY.len()..;
-    let place = |condition: &Condition<ResidentDimension>| {
-        let own = PAGES_BY.iter().position(|dimension| *dimension == condition.dimension);
-        own.or_else(|| others.next()).unwrap_or_default()
-    };
-    let places: Vec<usize> = conditions.iter().map(place).collect();
+    let place = |condition: &Condition<ResidentDimension>| by.iter().position(|of| *of == condition.dimension);
+    let places: Vec<usize> = conditions.iter().map(|condition| place(condition).unwrap_or(usize::MAX)).collect();
     let mut known: Vec<BTreeMap<DimensionCode, bool>> = vec![BTreeMap::new(); conditions.len()];
     let mut passing = BTreeMap::new();
     for (codes, pages) in all {

@@ -8,9 +8,6 @@ use crate::dimensions::process_dimensions::named_process_id;
 use crate::dimensions::single_dimensions::{DETAIL, KIND, MODULE};
 use crate::dimensions::{Condition, Dimension, FileFacet, NO_LABEL, ProcessFacet};
 use crate::pattern::{Pattern, Patterns};
-use crate::trace::Trace;
-use crate::trace::trust::untold_labels::services_unknown;
-use crate::trace::trust::warning::OF_TRACE;
 use crate::units::{count, counted, milliseconds, needs_nanoseconds};
 
 /// What labels of processes and files that no record names begin with.
@@ -58,7 +55,7 @@ pub(super) fn of_unknown<D: Dimension>(conditions: &[Condition<D>]) -> Vec<Unkno
     let is_of_names =
         |condition: &Condition<D>| [&of_processes, &of_files].iter().any(|names| is_unknown(condition, names));
     let places: Vec<usize> = (0..).zip(conditions).filter(|(_, of)| is_of_names(of)).map(|(place, _)| place).collect();
-    let process = D::parse(ProcessFacet::Process.name()).ok();
+    let process = process::<D>();
     let with = |replaced: &[usize]| {
         let condition = |(place, condition): (usize, &Condition<D>)| match replaced.contains(&place) {
             true if is_session(condition) => Condition::fixed(condition.dimension, "*"),
@@ -86,9 +83,13 @@ fn of_excluded<D: Dimension>(conditions: &[Condition<D>]) -> impl Iterator<Item 
     let of_files = of_files();
     let names = [of_processes(), of_files.clone()].concat();
     let excludes = move |condition: &&Condition<D>| {
-        names.contains(&condition.dimension.name()) && !is_session(condition) && excludes_named(&condition.patterns)
+        let name = condition.dimension.name();
+        names.contains(&name) && excludes_named(name, &condition.patterns)
     };
     let perhaps = |excluding: &Condition<D>| {
+        if let Some(process) = process().filter(|_| is_session(excluding)) {
+            return unknown(process);
+        }
         let labels = perhaps_of(excluding.dimension.name(), unwanted(&excluding.patterns));
         Condition { patterns: Patterns::of_labels(&labels), ..Condition::fixed(excluding.dimension, "") }
     };
@@ -99,9 +100,14 @@ fn of_excluded<D: Dimension>(conditions: &[Condition<D>]) -> impl Iterator<Item 
     })
 }
 
-/// True for patterns that exclude names and take what has none.
-fn excludes_named(patterns: &Patterns) -> bool {
-    unwanted(patterns).any(|pattern| !is_of_none(pattern)) && patterns.could_pass(&LABELS)
+/// True for patterns of this dimension that exclude names and take what has none.
+pub(super) fn excludes_named(dimension: &str, patterns: &Patterns) -> bool {
+    unwanted(patterns).any(|pattern| !is_of_none(pattern)) && patterns.could_pass(labels_of_unknown(dimension))
+}
+
+/// What it has there that no record names.
+fn labels_of_unknown(dimension: &str) -> &'static [&'static str] {
+    if dimension == ProcessFacet::Session.name() { &[NO_LABEL, NO_SESSION] } else { &LABELS }
 }
 
 fn unwanted(patterns: &Patterns) -> impl Iterator<Item = &Pattern> {
@@ -118,18 +124,23 @@ fn of_files() -> Vec<&'static str> {
     FileFacet::ALL.iter().map(|facet| facet.facet().name).chain([DETAIL.name]).collect()
 }
 
+/// True for the session of a process: that of pool is in its own records.
 fn is_session<D: Dimension>(condition: &Condition<D>) -> bool {
-    condition.dimension.name() == ProcessFacet::Session.name()
+    condition.dimension.name() == ProcessFacet::Session.name() && D::parse(ProcessFacet::Pid.name()).is_ok()
+}
+
+fn process<D: Dimension>() -> Option<D> {
+    D::parse(ProcessFacet::Process.name()).ok()
 }
 
 /// True where what is not known meets the condition already, cannot meet it, or is left out by it.
 fn is_decided<D: Dimension>(condition: &Condition<D>) -> bool {
-    let labels = if is_session(condition) { &[NO_LABEL, NO_SESSION] } else { &LABELS };
-    condition.patterns.could_pass(labels) || condition.patterns.all().all(is_of_none)
+    condition.patterns.could_pass(labels_of_unknown(condition.dimension.name()))
+        || condition.patterns.all().all(is_of_none)
 }
 
 /// True for a pattern that no process without a name can meet.
-fn is_of_none(pattern: &Pattern) -> bool {
+pub(super) fn is_of_none(pattern: &Pattern) -> bool {
     let text = pattern.text.to_ascii_lowercase();
     let begin = text.split(" (").next().unwrap_or_default();
     OF_NONE.contains(&begin.trim_end_matches('*'))
@@ -169,24 +180,11 @@ pub(super) fn unknown<D: Dimension>(dimension: D) -> Condition<D> {
     Condition { patterns: Patterns::of_labels(UNKNOWN), ..Condition::fixed(dimension, "") }
 }
 
-/// Why conditions on services choose nobody knows what: where the trace lists none, a service is known by command lines alone.
-pub(super) fn unknown_services(trace: &Trace, conditions: &Conditions) -> Option<String> {
-    let unknown = services_unknown(trace.system(), OF_TRACE, is_by_service(conditions))?;
-    Some(format!("the value cannot be known: {}", unknown.text))
-}
-
-/// True for conditions on services, but for those on what belongs to none.
-pub(super) fn is_by_service(conditions: &Conditions) -> bool {
-    let is_asked =
-        |(name, patterns): (&str, &Patterns)| name == ProcessFacet::Service.name() && !patterns.all().all(is_of_none);
-    conditions.by_name().into_iter().any(is_asked)
-}
-
 /// What of the rows of a value is of processes that no record names, which conditions take only because they exclude others: `!svchost.exe`.
 pub(super) fn rows_perhaps_excluded(value: &Value, conditions: &Conditions) -> u64 {
     let (of_processes, conditions) = (of_processes(), conditions.by_name());
     let excluding =
-        conditions.iter().filter(|(name, patterns)| of_processes.contains(name) && excludes_named(patterns));
+        conditions.iter().filter(|(name, patterns)| of_processes.contains(name) && excludes_named(name, patterns));
     let perhaps: Vec<String> = excluding.map(|(name, patterns)| perhaps_of(name, unwanted(patterns))).collect();
     if perhaps.is_empty() {
         return 0;
@@ -454,10 +452,11 @@ mod tests {
         for decided in ["Unknown*", "unknown (0x1f)", "shared*", "Shared (files*", "n/a;Unknown (-1)", "*"] {
             assert_eq!(asked(&[&format!("process={decided}")]), none, "{decided}");
         }
-        for decided in ["n/a", "0;n/a", "!0", "no session"] {
+        for decided in ["n/a", "0;n/a", "!n/a", "no session"] {
             assert_eq!(asked(&[&format!("session={decided}")]), none, "{decided}");
         }
         assert_eq!(asked(&["session=0"]), with(&[("session=* process=Unknown*", false)]), "has no label of its own");
+        assert_eq!(asked(&["session=!0"]), with(&[("session=!0 process=Unknown*", false)]), "can be of any");
         let rest = "process=Unknown*;!Unknown (0x1f)";
         assert_eq!(asked(&["process=a.exe;Unknown (0x1f)"]), with(&[(rest, false)]), "what is chosen already");
         let without_id = |more: &str| format!("process=Unknown;Unknown (0x*{more}");
